@@ -23,13 +23,13 @@
 #include "am/log_relay.h"
 #include "am/parked_calls.h"
 #include "am/record_calls.h"
+#include "runtime/backend/scheduler.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/secret.h"
 #include "runtime/records/checkpoint_place.h"
 #include "runtime/records/claim_record.h"
 #include "runtime/records/job_records.h"
 #include "runtime/rpc/rpc_server.h"
-#include "runtime/scheduler/scheduler.h"
 
 namespace tony::am {
 

@@ -1,5 +1,5 @@
 // tony-yarn-am: the application master of one job on YARN. Started by a NodeManager, never by hand; what it has to know
-// is in its container's credentials and environment (runtime/scheduler/yarn/executor_context.h).
+// is in its container's credentials and environment (runtime/yarn/executor_context.h).
 //
 // Exits with 0 when the job has ended and the ResourceManager knows it; with 75 when this attempt is over without that:
 // it was replaced, killed, or the job was settled without it. Any other end is a crash or a file that cannot be used.
@@ -19,17 +19,17 @@
 #include "runtime/base/shortage.h"
 #include "runtime/base/side_thread.h"
 #include "runtime/base/strings.h"
-#include "runtime/container/container_launch.h"
 #include "runtime/hadoop/rm_client.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/files.h"
 #include "runtime/rpc/rpc_server.h"
-#include "runtime/scheduler/yarn/executor_context.h"
-#include "runtime/scheduler/yarn/yarn_checkpoints.h"
-#include "runtime/scheduler/yarn/yarn_history.h"
-#include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/scheduler/yarn/yarn_scheduler.h"
+#include "runtime/yarn/container_launch.h"
+#include "runtime/yarn/executor_context.h"
+#include "runtime/yarn/yarn_checkpoints.h"
+#include "runtime/yarn/yarn_history.h"
+#include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_scheduler.h"
 
 namespace tony::am {
 namespace {

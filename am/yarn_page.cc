@@ -3,13 +3,13 @@
 #include <set>
 #include <utility>
 
-#include "runtime/backend/yarn_logs.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/application_viewers.h"
 #include "runtime/hadoop/web_text.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/net/tcp.h"
+#include "runtime/yarn/yarn_logs.h"
 
 namespace tony::am {
 namespace {

@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-#include "runtime/backend/master_logs.h"
 #include "runtime/page/live_page.h"
 #include "runtime/records/job_records.h"
-#include "runtime/scheduler/yarn/yarn_cluster.h"
+#include "runtime/yarn/master_logs.h"
+#include "runtime/yarn/yarn_cluster.h"
 
 namespace tony::am {
 

@@ -15,9 +15,9 @@
 #include <string>
 
 #include "runtime/base/result.h"
-#include "runtime/container/container_launch.h"
 #include "runtime/job/ids.h"
 #include "runtime/records/job_records.h"
+#include "runtime/yarn/container_launch.h"
 
 namespace tony::executor {
 

@@ -9,6 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/backend/am_launcher.h"
+#include "runtime/backend/arbiter.h"
+#include "runtime/backend/garbage.h"
+#include "runtime/backend/health.h"
+#include "runtime/backend/planned_step.h"
+#include "runtime/backend/queue_view.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
@@ -17,12 +23,6 @@
 #include "runtime/records/job_store.h"
 #include "runtime/records/request_index.h"
 #include "runtime/records/staged_files.h"
-#include "runtime/scheduler/am_launcher.h"
-#include "runtime/scheduler/arbiter.h"
-#include "runtime/scheduler/garbage.h"
-#include "runtime/scheduler/health.h"
-#include "runtime/scheduler/planned_step.h"
-#include "runtime/scheduler/queue_view.h"
 #include "runtime/spec/job_spec_parser.h"
 
 namespace tony {

@@ -1,7 +1,7 @@
 #include "runtime/backend/backend.h"
-#include "runtime/backend/local_backend.h"
-#include "runtime/backend/yarn_backend.h"
-#include "runtime/scheduler/yarn/yarn_configured.h"
+#include "runtime/local/local_backend.h"
+#include "runtime/yarn/yarn_backend.h"
+#include "runtime/yarn/yarn_configured.h"
 
 namespace tony {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/backend/health.h"
 #include "runtime/client/text_table.h"
-#include "runtime/scheduler/health.h"
 
 namespace tony {
 

@@ -20,11 +20,11 @@
 #include <optional>
 #include <string>
 
+#include "runtime/backend/am_launcher.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/client/am_conversation.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
-#include "runtime/scheduler/am_launcher.h"
 
 namespace tony {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/backend/backend.h"
+#include "runtime/backend/last_status.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
@@ -11,7 +12,6 @@
 #include "runtime/client/outputs.h"
 #include "runtime/os/files.h"
 #include "runtime/rpc/am_connection.h"
-#include "runtime/scheduler/last_status.h"
 
 namespace tony {
 namespace {

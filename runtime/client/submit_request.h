@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/backend/am_launcher.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/client/contract_options.h"
@@ -16,7 +17,6 @@
 #include "runtime/records/job_records.h"
 #include "runtime/records/staged_files.h"
 #include "runtime/records/submit_course.h"
-#include "runtime/scheduler/am_launcher.h"
 #include "runtime/spec/job_spec_parser.h"
 
 namespace tony {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/backend/am_launcher.h"
 #include "runtime/backend/backend.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
@@ -13,7 +14,6 @@
 #include "runtime/records/job_store.h"
 #include "runtime/records/request_index.h"
 #include "runtime/records/submit_course.h"
-#include "runtime/scheduler/am_launcher.h"
 
 namespace tony {
 

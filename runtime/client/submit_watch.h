@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/backend/am_launcher.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/client/command_line.h"
@@ -13,7 +14,6 @@
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/job_store.h"
-#include "runtime/scheduler/am_launcher.h"
 
 namespace tony {
 

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/backend/am_launcher.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/client/live_view.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
-#include "runtime/scheduler/am_launcher.h"
 
 namespace tony {
 

@@ -22,15 +22,15 @@
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/keeper/keeper_protocol.h"
+#include "runtime/keeper/keeper_socket.h"
+#include "runtime/keeper/message_channel.h"
 #include "runtime/net/job_certificates.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/files.h"
 #include "runtime/records/local_job_store.h"
 #include "runtime/rpc/am_connection.h"
-#include "runtime/scheduler/local/keeper_protocol.h"
-#include "runtime/scheduler/local/keeper_socket.h"
-#include "runtime/scheduler/local/message_channel.h"
 
 namespace tony {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "runtime/backend/master_side.h"
+#include "runtime/local/master_side.h"
 
 namespace tony::cluster {
 

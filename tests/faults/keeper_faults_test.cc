@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/scheduler/local/am_deaths.h"
-#include "runtime/scheduler/local/container_records.h"
+#include "runtime/keeper/am_deaths.h"
+#include "runtime/keeper/container_records.h"
 #include "tests/faults/faulty_disk.h"
 
 namespace tony::keeper {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "runtime/base/strings.h"
-#include "runtime/scheduler/local/ledger_folder.h"
+#include "runtime/ledger/ledger_folder.h"
 #include "tests/faults/faulty_disk.h"
 
 namespace tony {

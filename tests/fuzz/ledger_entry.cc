@@ -1,8 +1,8 @@
 // An entry of the machine's ledger, which any user may have written: the file's name on the first line, then its
 // content. What is believed of it stays within bounds, and does not upset the ledger.
-#include "runtime/scheduler/local/ledger.h"
-#include "runtime/scheduler/local/ledger_belief.h"
-#include "runtime/scheduler/local/ledger_files.h"
+#include "runtime/ledger/ledger.h"
+#include "runtime/ledger/ledger_belief.h"
+#include "runtime/ledger/ledger_files.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/work_folder.h"
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/keeper/run_keeper.h"
 #include "runtime/records/local_job_store.h"
-#include "runtime/scheduler/local/run_keeper.h"
 #include "tests/power/recorded_disk.h"
 #include "tests/support/temp_folder.h"
 

@@ -1,5 +1,5 @@
 // The containers of the job on their nodes, with an executor in each, and what schedulers make of them. The keeper is
-// their parent: while it is gone they go on unseen. Does what runtime/scheduler/local/containers.cc does, and tells the
+// their parent: while it is gone they go on unseen. Does what runtime/keeper/containers.cc does, and tells the
 // lies of other schedulers.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/scheduler/scheduler.h"
+#include "runtime/backend/scheduler.h"
 #include "tests/sim/simulated_executor.h"
 #include "tests/sim/simulated_scheduler.h"
 

@@ -1,4 +1,4 @@
-// The AM's end of the keeper: does what runtime/scheduler/local/local_scheduler.cc does.
+// The AM's end of the keeper: does what runtime/local/local_scheduler.cc does.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/scheduler/scheduler.h"
+#include "runtime/backend/scheduler.h"
 #include "tests/sim/flaw.h"
 #include "tests/sim/stage.h"
 

@@ -15,7 +15,7 @@
 #include "runtime/net/job_certificates.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/sibling_program.h"
-#include "runtime/scheduler/yarn/executor_context.h"
+#include "runtime/yarn/executor_context.h"
 #include "tests/conformance/hadoop/hdfs_cluster.h"
 
 namespace tony {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "runtime/base/overloaded.h"
-#include "runtime/scheduler/yarn/yarn_scheduler.h"
+#include "runtime/yarn/yarn_scheduler.h"
 #include "tests/conformance/yarn/check.h"
 
 namespace tony::hadoop {

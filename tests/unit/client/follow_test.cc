@@ -5,14 +5,14 @@
 
 #include <fstream>
 
+#include "runtime/keeper/final_status.h"
+#include "runtime/local/local_arbiter.h"
 #include "runtime/net/tcp.h"
 #include "runtime/os/files.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/kill_answers.h"
 #include "runtime/records/local_job_store.h"
 #include "runtime/records/looks.h"
-#include "runtime/scheduler/local/final_status.h"
-#include "runtime/scheduler/local/local_arbiter.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 

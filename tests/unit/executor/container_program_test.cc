@@ -17,12 +17,12 @@
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/rpc/rpc_server.h"
-#include "runtime/scheduler/yarn/executor_context.h"
+#include "runtime/yarn/executor_context.h"
 #include "tests/support/places.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/executor/scripted_am.h"
-#include "tests/unit/scheduler/yarn/node_script.h"
+#include "tests/unit/yarn/node_script.h"
 
 namespace tony::executor {
 namespace {

@@ -26,49 +26,49 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/rpc", {"runtime/base", "runtime/job", "runtime/net", "runtime/os"}},
       {"runtime/spec", {"runtime/base", "runtime/config", "runtime/job", "runtime/os"}},
       {"runtime/records", {"runtime/base", "runtime/job", "runtime/os", "runtime/spec"}},
-      {"runtime/container", {"runtime/base", "runtime/hadoop", "runtime/job", "runtime/net", "runtime/records"}},
       {"runtime/framework", {"runtime/base", "runtime/job", "runtime/os", "runtime/records"}},
       {"runtime/history",
        {"runtime/base", "runtime/config", "runtime/job", "runtime/os", "runtime/records", "runtime/spec"}},
       {"runtime/logs", {"runtime/base", "runtime/job", "runtime/os", "runtime/records"}},
-      {"executor",
-       {"runtime/base", "runtime/container", "runtime/framework", "runtime/job", "runtime/logs", "runtime/net",
-        "runtime/os", "runtime/records", "runtime/rpc"}},
       {"runtime/page",
        {"runtime/base", "runtime/config", "runtime/job", "runtime/logs", "runtime/net", "runtime/os", "runtime/records",
         "runtime/spec"}},
       {"runtime/records/hdfs", {"runtime/base", "runtime/hadoop", "runtime/job", "runtime/os", "runtime/records"}},
-      {"runtime/scheduler", {"runtime/base", "runtime/job", "runtime/net", "runtime/records"}},
-      {"runtime/scheduler/local",
-       {"runtime/base", "runtime/history", "runtime/job", "runtime/net", "runtime/os", "runtime/page",
-        "runtime/records", "runtime/scheduler"}},
       {"runtime/staging", {"runtime/base", "runtime/job", "runtime/os", "runtime/records", "runtime/spec"}},
-      {"runtime/scheduler/yarn",
-       {"runtime/base", "runtime/container", "runtime/hadoop", "runtime/history", "runtime/job", "runtime/net",
-        "runtime/os", "runtime/records", "runtime/records/hdfs", "runtime/scheduler", "runtime/spec",
-        "runtime/staging"}},
-      {"runtime/backend",
-       {"runtime/base", "runtime/hadoop", "runtime/job", "runtime/logs", "runtime/net", "runtime/os", "runtime/records",
-        "runtime/records/hdfs", "runtime/rpc", "runtime/scheduler", "runtime/scheduler/local", "runtime/scheduler/yarn",
-        "runtime/spec"}},
-      {"am",
-       {"runtime/backend", "runtime/base", "runtime/container", "runtime/framework", "runtime/hadoop", "runtime/job",
-        "runtime/net", "runtime/os", "runtime/page", "runtime/records", "runtime/rpc", "runtime/scheduler",
-        "runtime/scheduler/yarn"}},
+      {"executor",
+       {"runtime/base", "runtime/framework", "runtime/job", "runtime/logs", "runtime/net", "runtime/os",
+        "runtime/records", "runtime/rpc", "runtime/yarn"}},
       {"runtime/client",
        {"runtime/backend", "runtime/base", "runtime/config", "runtime/framework", "runtime/history", "runtime/job",
-        "runtime/logs", "runtime/net", "runtime/os", "runtime/page", "runtime/records", "runtime/rpc",
-        "runtime/scheduler", "runtime/spec", "runtime/staging"}},
+        "runtime/logs", "runtime/net", "runtime/os", "runtime/page", "runtime/records", "runtime/rpc", "runtime/spec",
+        "runtime/staging"}},
       {"azkaban-plugin",
        {"runtime/backend", "runtime/base", "runtime/client", "runtime/config", "runtime/job", "runtime/os",
         "runtime/records", "runtime/spec"}},
+      {"runtime/ledger", {"runtime/base", "runtime/job", "runtime/keeper", "runtime/os", "runtime/records"}},
+      {"runtime/keeper",
+       {"runtime/backend", "runtime/base", "runtime/history", "runtime/job", "runtime/ledger", "runtime/net",
+        "runtime/os", "runtime/page", "runtime/records"}},
+      {"runtime/local",
+       {"runtime/backend", "runtime/base", "runtime/job", "runtime/keeper", "runtime/ledger", "runtime/logs",
+        "runtime/net", "runtime/os", "runtime/records"}},
+      {"runtime/backend",
+       {"runtime/base", "runtime/job", "runtime/local", "runtime/logs", "runtime/net", "runtime/os", "runtime/records",
+        "runtime/spec", "runtime/yarn"}},
+      {"runtime/yarn",
+       {"runtime/backend", "runtime/base", "runtime/hadoop", "runtime/history", "runtime/job", "runtime/logs",
+        "runtime/net", "runtime/os", "runtime/records", "runtime/records/hdfs", "runtime/rpc", "runtime/spec",
+        "runtime/staging"}},
+      {"am",
+       {"runtime/backend", "runtime/base", "runtime/framework", "runtime/hadoop", "runtime/job", "runtime/local",
+        "runtime/net", "runtime/os", "runtime/page", "runtime/records", "runtime/rpc", "runtime/yarn"}},
   };
   return table;
 }
 
 // The local scheduler's rooms, and who outside may know them.
 constexpr std::string_view kLocalScheduler = "runtime/scheduler/local/";
-constexpr std::string_view kKnowLocalScheduler = "runtime/backend/local_backend.cc";
+constexpr std::string_view kKnowLocalScheduler = "runtime/local/local_backend.cc";
 
 // How logs are read on this machine, which the same file alone knows outside of runtime/logs, and who reads those of
 // its own task for others. All others read by runtime/logs/log_source.h.
@@ -86,8 +86,8 @@ constexpr std::string_view kLocalStores[] = {
     "runtime/records/local_request_index.h",
 };
 constexpr std::string_view kKnowLocalStores[] = {
-    "runtime/backend/local_backend.cc",
-    "runtime/backend/yarn_backend.cc",  // requests are known on this machine, for now
+    "runtime/local/local_backend.cc",
+    "runtime/yarn/yarn_backend.cc",  // requests are known on this machine, for now
     "runtime/client/gc.cc",
     "runtime/client/ended_folders.cc",
     "am/checkpoint_listing.cc",
@@ -136,12 +136,12 @@ constexpr std::string_view kAdapterPublicHeaders[] = {"runtime/rpc/am_connection
 constexpr std::string_view kPrivateHeaders[] = {"runtime/hadoop/rpc_frames.h", "runtime/hadoop/sasl.h",
                                                 "runtime/hadoop/typed_call.h", "runtime/hadoop/wire_records.h"};
 
-// What a function of (state, observation, now) has no use for. Not runtime/scheduler/scheduler.h: its events are among
+// What a function of (state, observation, now) has no use for. Not runtime/backend/scheduler.h: its events are among
 // the observations.
 constexpr std::string_view kImpureIncludes =
     "thread mutex shared_mutex condition_variable future atomic fstream iostream filesystem unistd.h fcntl.h sys/ "
     "runtime/base/event_loop.h runtime/base/log.h runtime/base/unique_fd.h runtime/store/ runtime/rpc/ "
-    "runtime/scheduler/local/ runtime/scheduler/am_launcher.h runtime/process/ thrift/";
+    "runtime/scheduler/local/ runtime/backend/am_launcher.h runtime/process/ thrift/";
 constexpr std::string_view kImpureCode = "::now() getenv( time(nullptr) std::thread random_device";
 // Pure functions between the core's values and bytes, and the libraries for that.
 constexpr std::string_view kFormatSources[] = {"runtime/records/decisions.cc", "runtime/records/journal_format.cc"};

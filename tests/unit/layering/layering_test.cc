@@ -72,14 +72,14 @@ TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
   EXPECT_THAT(ViolationsIn(ReadSources(SourceFolder(), "runtime/request"), PurityViolations), IsEmpty());
   EXPECT_THAT(PureCoresOf("am"), Contains("am/job_decide.cc"));
   EXPECT_THAT(PureCoresOf("executor"), Contains("executor/task_run.cc"));
-  EXPECT_THAT(PureCoresOf("runtime/scheduler/yarn"), Contains("runtime/scheduler/yarn/yarn_asks.cc"));
+  EXPECT_THAT(PureCoresOf("runtime/scheduler/yarn"), Contains("runtime/yarn/yarn_asks.cc"));
 }
 
 TEST(LayeringTest, OnlyItsBackendKnowsTheLocalScheduler) {
   EXPECT_THAT(ViolationsIn(AllSources(), LocalSchedulerViolations), IsEmpty());
-  const std::string header = "#include \"runtime/scheduler/local/lost_job.h\"\n";
+  const std::string header = "#include \"runtime/keeper/lost_job.h\"\n";
   EXPECT_THAT(LocalSchedulerViolations({"runtime/client/kill.cc", header}), SizeIs(1));
-  EXPECT_THAT(LocalSchedulerViolations({"runtime/scheduler/local/keeper.cc", header}), IsEmpty());
+  EXPECT_THAT(LocalSchedulerViolations({"runtime/keeper/keeper.cc", header}), IsEmpty());
   EXPECT_THAT(LocalSchedulerViolations({"runtime/client/gc.cc", "folder.IsLocked(\"keeper.lock\");\n"}), SizeIs(1));
 }
 
@@ -89,7 +89,7 @@ TEST(LayeringTest, OnlyTheBackendKnowsWhereLocalLogsAre) {
     const std::string include = StrCat("#include \"runtime/logs/", header, "\"\n");
     EXPECT_THAT(LocalLogViolations({"runtime/client/logs.cc", include}), SizeIs(1));
     EXPECT_THAT(LocalLogViolations({"runtime/backend/backend.cc", include}), SizeIs(1));
-    EXPECT_THAT(LocalLogViolations({"runtime/backend/local_backend.cc", include}), IsEmpty());
+    EXPECT_THAT(LocalLogViolations({"runtime/local/local_backend.cc", include}), IsEmpty());
     EXPECT_THAT(LocalLogViolations({"runtime/logs/log_reader.cc", include}), IsEmpty());
   }
   EXPECT_THAT(LocalLogViolations({"runtime/client/logs.cc", "#include \"runtime/logs/log_source.h\"\n"}), IsEmpty());
@@ -99,7 +99,7 @@ TEST(LayeringTest, OnlyTheLocalSchedulerKnowsTheFolderOfAJob) {
   EXPECT_THAT(ViolationsIn(AllSources(), JobFolderViolations), IsEmpty());
   const std::string include = "#include \"runtime/records/job_folder.h\"\n";
   EXPECT_THAT(JobFolderViolations({"runtime/client/wait.cc", include}), SizeIs(1));
-  EXPECT_THAT(JobFolderViolations({"runtime/scheduler/local/keeper.cc", include}), IsEmpty());
+  EXPECT_THAT(JobFolderViolations({"runtime/keeper/keeper.cc", include}), IsEmpty());
 }
 
 TEST(LayeringTest, OnlyTheirBackendKnowsWhereTheJobsOfThisMachineAre) {
@@ -107,7 +107,7 @@ TEST(LayeringTest, OnlyTheirBackendKnowsWhereTheJobsOfThisMachineAre) {
   for (const char* header : {"local_job_store.h", "local_request_index.h"}) {
     const std::string include = StrCat("#include \"runtime/store/", header, "\"\n");
     EXPECT_THAT(LocalStoreViolations({"runtime/client/list.cc", include}), SizeIs(1));
-    EXPECT_THAT(LocalStoreViolations({"runtime/backend/local_backend.cc", include}), IsEmpty());
+    EXPECT_THAT(LocalStoreViolations({"runtime/local/local_backend.cc", include}), IsEmpty());
   }
 }
 
@@ -141,7 +141,7 @@ TEST(LayeringTest, AnArrowUpwardsIsReportedWithFileAndLine) {
 
 TEST(LayeringTest, AnArrowSidewaysIsReported) {
   EXPECT_THAT(ArrowViolations({"am/job.cc", "#include \"executor/task_run.h\"\n"}), SizeIs(1));
-  EXPECT_THAT(ArrowViolations({"executor/main.cc", "#  include \"runtime/scheduler/scheduler.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ArrowViolations({"executor/main.cc", "#  include \"runtime/backend/scheduler.h\"\n"}), SizeIs(1));
 }
 
 TEST(LayeringTest, AnAllowedArrowAndACommentAreNot) {

@@ -1,0 +1,276 @@
+#include "runtime/keeper/am_supervision.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/keeper/environment.h"
+#include "runtime/keeper/final_status.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/page/page_address.h"
+#include "runtime/records/job_folder.h"
+
+namespace tony::keeper {
+namespace {
+
+// Of a start that the disk has no room for.
+constexpr Duration kBetweenStarts{1000};
+
+// A timer later than this means that the keeper itself was stopped, and the AM very likely with it.
+constexpr Duration kOverslept{1000};
+
+// Who is not dead this long after SIGKILL waits in the kernel for a disk, and keeps nobody from anything.
+constexpr Duration kDying{10000};
+
+// What an AM ends with that cannot read the job's own files: the next one could not either.
+constexpr ExitStatus kUnreadable{ExitStatus::Kind::kExited, static_cast<int>(ErrorCode::kInvalid)};
+
+Epoch NewestEpoch(const JobRecords& records) {
+  Epoch newest;
+  const auto stored = ReadFile(records.place() / "epoch");
+  if (stored.ok()) newest.value = ParseInt(Trim(*stored)).value_or(0);
+  // A power cut may have emptied the file.
+  const auto lease = records.ReadLease();
+  if (lease.ok() && *lease) newest = std::max(newest, (*lease)->epoch);
+  return newest;
+}
+
+// Whose doing an end was that nobody here asked for.
+AmDeath::Kind KindOf(const std::optional<ExitStatus>& status) {
+  const bool killed = !status || *status == ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL};
+  return killed ? AmDeath::Kind::kKilled : AmDeath::Kind::kCrashed;
+}
+
+// Its last line, without the log's own words in front.
+std::string LastWordsOfAm(const JobRecords& records) {
+  const std::string lines = LastLinesOfAm(records);
+  const auto last = Trim(lines).substr(Trim(lines).rfind('\n') + 1);
+  constexpr std::string_view kError = " error: ";
+  const size_t at = last.find(kError);
+  if (last.empty()) return "the files of this job cannot be read";
+  return std::string(at == std::string_view::npos ? last : last.substr(at + kError.size()));
+}
+
+}  // namespace
+
+AmSupervision::AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobRecords& records,
+                             std::vector<std::string> environment, AmOptions options, Listener listener)
+    : loop_(loop),
+      runner_(runner),
+      records_(records),
+      environment_(std::move(environment)),
+      options_(std::move(options)),
+      listener_(std::move(listener)),
+      page_(records),
+      epoch_(NewestEpoch(records)) {
+  budget_.Restore(ReadDeaths(records_));
+}
+
+void AmSupervision::Begin() {
+  if (epoch_.value == 0) return Start();  // the job is new: no need to look at every process of the machine
+  const auto alive = Alive();
+  if (alive.empty() && !JobFolder(records_).IsLocked("am.lock")) return Start();
+  LogInfo(StrCat("an AM is alive, waiting for its hello, epoch ", epoch_.value));
+  state_ = State::kAwaited;
+  if (!alive.empty()) WatchMarked(alive.back());
+  timer_ = loop_.After(options_.adoption, [this] {
+    LogWarn("no hello from the AM: killing it");
+    watch_.reset();
+    Kill();
+    Start();
+  });
+}
+
+void AmSupervision::Start() {
+  const Status started = StartNext();
+  if (started.ok()) return;
+  const Error& error = started.error();
+  // A full disk under the job is no crash, and may pass; a folder that was taken away does not come back.
+  const auto is_there = TryIsThere(records_.place());
+  const bool is_gone = is_there.ok() && !*is_there;
+  if (error.code != ErrorCode::kCannotWrite || is_gone) return OnDeath(AmDeath::Kind::kCrashed, error.message);
+  LogWarn(error.message);
+  state_ = State::kBackoff;
+  if (!unstarted_since_) unstarted_since_ = loop_.Now();
+  if (loop_.Now() - *unstarted_since_ >= options_.unstartable) return BeGone(listener_.on_unreadable, error.message);
+  timer_ = loop_.After(kBetweenStarts, [this] { Start(); });
+}
+
+Status AmSupervision::StartNext() {
+  // One of an earlier epoch, that a keeper died over before its mark could be seen.
+  if (JobFolder(records_).IsLocked("am.lock")) KillMarked();
+  const Epoch next = epoch_.Next();
+  TRY(WriteFileByRename(records_.place() / "epoch", StrCat(next.value, "\n"), /*durable=*/false));
+  epoch_ = next;
+  ProcessSpec am;
+  am.argv = {options_.program, records_.place().string(), std::to_string(epoch_.value)};
+  const std::optional<int> page = page_.SocketForMaster();
+  if (page) am.inherited.push_back(*page);
+  am.env = OverEnvironment(environment_,
+                           {StrCat(kJobMark, "=", records_.job().value), StrCat(kAmMark, "=", records_.job().value),
+                            StrCat(kPageSocketVariable, "=", page ? std::to_string(*page) : "")});
+  am.directory = records_.place().string();
+  am.stdout_file = am.stderr_file = (records_.place() / "am.log").string();
+  process_ = {};
+  TRY_ASSIGN(pid_, runner_.Start(am, [this](ExitStatus status) { OnEnded(status); }));
+  LogInfo(StrCat("AM started: epoch ", epoch_.value, ", pid ", pid_));
+  listener_.on_start();
+  BeRunning();
+  return Ok();
+}
+
+void AmSupervision::BeRunning() {
+  unstarted_since_.reset();
+  state_ = State::kRunning;
+  renewed_ = loop_.Now();
+  CheckSilence(renewed_);
+}
+
+// An AM that is not our child. `pid_` stays 0 if it is gone already, or cannot be watched in a shortage of descriptors.
+void AmSupervision::Watch(pid_t pid) {
+  watch_.reset();
+  process_ = HeldProcess(pid);
+  if (!process_.valid()) return;
+  pid_ = pid;
+  watch_ = process_.WhenEnded(loop_, [this] { OnEnded(std::nullopt); });
+}
+
+// One that was found by its mark. Held first, then looked at.
+void AmSupervision::WatchMarked(pid_t pid) {
+  Watch(pid);
+  if (IsMarked(pid, Mark())) return;
+  watch_.reset();
+  process_ = {};
+  pid_ = 0;
+}
+
+bool AmSupervision::OnHello(Epoch epoch, pid_t pid) {
+  if (epoch != epoch_) return false;
+  switch (state_) {
+    case State::kAwaited:
+      if (pid_ == 0) Watch(pid);  // its mark was not to be seen
+      if (pid_ == 0) return false;
+      LogInfo(StrCat("AM adopted: epoch ", epoch_.value, ", pid ", pid_));
+      BeRunning();
+      return true;
+    case State::kRunning:
+    case State::kRetiring:
+      OnRenewed();
+      return true;
+    case State::kNone:
+    case State::kHung:
+    case State::kBackoff:
+    case State::kGone:
+      return false;
+  }
+  return false;
+}
+
+void AmSupervision::OnRenewed() { renewed_ = loop_.Now(); }
+
+void AmSupervision::CheckSilence(Instant expected) {
+  if (loop_.Now() - expected > kOverslept) OnRenewed();
+  listener_.before_judging();
+  if (state_ != State::kRunning) return;
+  const Instant end = renewed_ + options_.silence;
+  if (loop_.Now() < end) {
+    timer_ = loop_.At(end, [this, end] { CheckSilence(end); });
+    return;
+  }
+  LogWarn(StrCat("AM has not renewed for ", options_.silence.count(), " ms: killing it"));
+  state_ = State::kHung;
+  Kill();
+}
+
+void AmSupervision::OnEnded(std::optional<ExitStatus> status) {
+  watch_.reset();
+  process_ = {};
+  pid_ = 0;
+  timer_.reset();
+  const std::string how = status ? ToString(*status) : "not seen how";
+  LogInfo(StrCat("AM ended: epoch ", epoch_.value, ", ", how));
+  switch (state_) {
+    case State::kAwaited:
+      return Start();
+    case State::kRunning:
+      if (status == kUnreadable) return BeGone(listener_.on_unreadable, LastWordsOfAm(records_));
+      return OnDeath(KindOf(status), how);
+    case State::kHung:
+      return OnDeath(AmDeath::Kind::kCrashed, StrCat("it hung for ", options_.silence.count(), " ms"));
+    case State::kRetiring:
+      return BeRetired();
+    case State::kNone:
+    case State::kBackoff:
+    case State::kGone:
+      return;
+  }
+}
+
+void AmSupervision::OnDeath(AmDeath::Kind kind, const std::string& how) {
+  const AmDeath death{loop_.Now(), kind};
+  if (const Status recorded = RecordDeath(records_, death); !recorded.ok()) LogWarn(recorded.error().message);
+  const auto delay = budget_.Died(death);
+  if (delay) {
+    state_ = State::kBackoff;
+    timer_ = loop_.After(*delay, [this] { Start(); });
+    return;
+  }
+  const bool crashed = kind == AmDeath::Kind::kCrashed;
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(DeathBudget::kWindow).count();
+  BeGone(listener_.on_gave_up, StrCat("the application master ", crashed ? "crashed " : "was killed ",
+                                      crashed ? DeathBudget::kMostCrashes : DeathBudget::kMostKills, " times within ",
+                                      minutes, " min, at last: ", how));
+}
+
+void AmSupervision::BeGone(const std::function<void(const std::string&)>& tell, const std::string& why) {
+  state_ = State::kGone;
+  timer_ = loop_.After(Duration(0), [&tell, why] { tell(why); });
+}
+
+void AmSupervision::RetireWithin(Duration farewell) {
+  page_.LetGo();
+  if (state_ == State::kRetiring || state_ == State::kGone) return;
+  const auto alive = state_ == State::kNone ? Alive() : std::vector<pid_t>();  // started by an earlier keeper
+  if (!alive.empty()) WatchMarked(alive.back());
+  state_ = State::kRetiring;
+  timer_ = loop_.After(pid_ > 0 ? farewell : Duration(0), [this] { KillRetired(); });
+}
+
+void AmSupervision::KillRetired() {
+  Kill();
+  if (pid_ == 0) return BeRetired();
+  timer_ = loop_.After(kDying, [this] {
+    LogError(StrCat("AM, pid ", pid_, ", does not die: the job ends without it"));
+    BeRetired();
+  });
+}
+
+void AmSupervision::BeRetired() {
+  watch_.reset();
+  state_ = State::kGone;
+  listener_.on_retired();
+}
+
+void AmSupervision::Kill() {
+  if (process_.valid()) {
+    (void)process_.Signal(SIGKILL);
+  } else if (pid_ > 0) {
+    kill(pid_, SIGKILL);  // our child, not reaped yet: the pid is still its own
+  } else {
+    KillMarked();
+  }
+}
+
+void AmSupervision::KillMarked() const { SignalMarked(Mark(), SIGKILL); }
+
+std::vector<pid_t> AmSupervision::Alive() const { return WithEnvironment(Mark()); }
+
+std::string AmSupervision::Mark() const { return StrCat(kAmMark, "=", records_.job().value); }
+
+}  // namespace tony::keeper

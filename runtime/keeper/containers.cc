@@ -1,0 +1,279 @@
+#include "runtime/keeper/containers.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/shortage.h"
+#include "runtime/base/strings.h"
+#include "runtime/keeper/environment.h"
+#include "runtime/keeper/gpus.h"
+#include "runtime/keeper/open_files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
+
+namespace tony::keeper {
+namespace {
+
+// An executor that was forked, but whose pid was not written down: of the marked processes the topmost.
+Result<pid_t> FindExecutor(const std::string& mark) {
+  TRY_ASSIGN(const auto processes, TryListProcesses());
+  const auto is_marked = [&](const ProcessEntry& p) { return VariableIn(p.environment, kContainerMark) == mark; };
+  for (const auto& process : processes) {
+    if (!is_marked(process)) continue;
+    const auto parent = std::ranges::find(processes, process.parent, &ProcessEntry::pid);
+    if (parent == processes.end() || !is_marked(*parent)) return process.pid;
+  }
+  return 0;
+}
+
+// In a shortage of descriptors a live process looks like one that has ended. A look takes two, as this does.
+bool CanLookAtProcesses() {
+  const HeldProcess self(getpid());
+  return self.valid() && ReadStat(getpid());
+}
+
+int64_t SubmittersOpenFiles(const JobRecords& records) {
+  const auto submission = records.ReadSubmission();
+  return submission.ok() ? submission->open_files : 0;
+}
+
+}  // namespace
+
+Containers::Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRecords& records,
+                       std::vector<std::string> environment, Listener listener, Duration patience)
+    : loop_(loop),
+      runner_(runner),
+      job_(records.job()),
+      folder_(records.place()),
+      records_(records),
+      environment_(std::move(environment)),
+      open_files_(SubmittersOpenFiles(records)),
+      listener_(std::move(listener)),
+      patience_(patience) {}
+
+Status Containers::Adopt() {
+  TRY_ASSIGN(const auto records, records_.ReadAll());
+  for (const auto& record : records) TRY(AdoptOne(record));
+  if (!records.empty()) SweepSoon();
+  return Ok();
+}
+
+Status Containers::AdoptOne(const ContainerRecord& record) {
+  Container& container = containers_[record.id];
+  if (record.exited) {
+    container.state = State::kEnded;
+    container.exited = *record.exited;
+    return Ok();
+  }
+  if (!CanLookAtProcesses())
+    return Error{ErrorCode::kUnavailable,
+                 StrCat("adopt container ", record.id.value, ": ", ErrnoText(errno), LimitNote(errno))};
+  container.exited.container = record.id;
+  container.adopted = true;
+  container.gpus = record.gpus;
+  container.cgroup = record.cgroup;
+  const std::string mark = ContainerMark(job_, record.id);
+  container.pid = record.pid;
+  if (record.pid == 0) {
+    TRY_ASSIGN(container.pid, FindExecutor(mark));
+  }
+  if (container.pid > 0) container.process = HeldProcess(container.pid);
+  // Held first, then looked at: the pid cannot change hands in between.
+  const bool is_it = record.pid == 0 ? IsMarked(container.pid, StrCat(kContainerMark, "=", mark))
+                                     : StartTime(container.pid) == record.start_time;
+  if (!container.process.valid() || !is_it) {
+    LogInfo(StrCat("container ", record.id.value, " ended unseen"));
+    JudgeMemory(container, std::nullopt);
+    container.state = State::kSweeping;
+    return Ok();
+  }
+  LogInfo(StrCat("container ", record.id.value, " adopted: pid ", container.pid));
+  container.watch = container.process.WhenEnded(loop_, [this, id = record.id] { OnExecutorEnded(id, std::nullopt); });
+  return Ok();
+}
+
+void Containers::Launch(const LaunchContainer& launch) {
+  const auto known = containers_.find(launch.container);
+  if (known != containers_.end()) return SayState(known->first, known->second);
+  if (!IsContainerName(launch.container) || launch.what.argv.empty() || !launch.what.argv[0].starts_with('/'))
+    return listener_.on_exited({launch.container, std::nullopt, "launch: bad container name or program"});
+  std::erase_if(waiting_, [&](const auto& waiting) { return waiting.container == launch.container; });
+  waiting_.push_back(launch);
+  StartWaiting();
+}
+
+void Containers::Admit(Admission admission) {
+  admission_ = std::move(admission);
+  StartWaiting();
+}
+
+void Containers::StartWaiting() {
+  if (!admission_) return;
+  for (const auto& launch : std::exchange(waiting_, {}))
+    if (MayStart(launch)) StartExecutor(launch);
+}
+
+// GPUs are short while a container that is being killed still holds its own.
+bool Containers::MayStart(const LaunchContainer& launch) {
+  const int asked = launch.what.resources.gpus;
+  auto gpus = PickGpus(admission_->gpus, TakenGpus(), asked);
+  Container& container = containers_[launch.container];
+  container.exited.container = launch.container;
+  if (gpus) {
+    container.gpus = *std::move(gpus);
+    return true;
+  }
+  if (asked > std::ssize(admission_->gpus)) {
+    container.exited.error = StrCat("launch: ", asked, " GPUs are asked for, the job has ", admission_->gpus.size());
+    End(launch.container, container);
+  } else {
+    containers_.erase(launch.container);
+    waiting_.push_back(launch);
+  }
+  return false;
+}
+
+std::vector<int> Containers::TakenGpus() const {
+  std::vector<int> taken;
+  for (const auto& [id, container] : containers_)
+    if (container.state != State::kEnded) taken.insert(taken.end(), container.gpus.begin(), container.gpus.end());
+  return taken;
+}
+
+void Containers::StartExecutor(const LaunchContainer& launch) {
+  const ContainerId& id = launch.container;
+  Container& container = containers_[id];
+  const Status started = StartIn(launch, container);
+  if (container.pid == 0) {
+    container.exited.error = started.error().message;
+    return End(id, container);
+  }
+  WarnUnless(started);                                              // its mark finds it all the same
+  if (open_files_ > 0) LimitOpenFiles(container.pid, open_files_);  // long before it starts a task
+  LogInfo(StrCat("container ", id.value, " started: pid ", container.pid));
+  listener_.on_started(id);
+}
+
+Status Containers::StartIn(const LaunchContainer& launch, Container& container) {
+  const ContainerId& id = launch.container;
+  if (cgroups_) container.cgroup = CgroupFolder(*cgroups_, job_, id);
+  TRY(records_.Launching(id, container.gpus, container.cgroup));
+  if (!launch.what.log_file.empty()) TRY(MakeFolder(std::filesystem::path(launch.what.log_file).parent_path()));
+  const UniqueFd cgroup = MakeCgroupFor(launch, container);
+  ProcessSpec executor = ExecutorOf(launch, container);
+  executor.cgroup = cgroup.get();
+  TRY_ASSIGN(container.pid, runner_.Start(executor, [this, id](ExitStatus status) { OnExecutorEnded(id, status); }));
+  CheckThatItsCgroupHasIt(container);
+  return records_.Started(id, container.pid, StartTime(container.pid));
+}
+
+ProcessSpec Containers::ExecutorOf(const LaunchContainer& launch, const Container& container) const {
+  const ContainerId& id = launch.container;
+  ProcessSpec executor;
+  executor.argv = launch.what.argv;
+  executor.env =
+      OverEnvironment(OverEnvironment(OverEnvironment(environment_, launch.what.env),
+                                      GpuEnvironment(container.gpus, admission_->machine_has_gpus)),
+                      {StrCat(kJobMark, "=", job_.value), StrCat(kContainerMark, "=", ContainerMark(job_, id))});
+  executor.directory = folder_.string();
+  executor.stdout_file = executor.stderr_file = launch.what.log_file;
+  if (admission_->lock >= 0) executor.inherited = {admission_->lock};
+  return executor;
+}
+
+void Containers::Stop(const StopContainer& stop) {
+  std::erase_if(waiting_, [&](const auto& waiting) { return waiting.container == stop.container; });
+  const auto [place, is_new] = containers_.try_emplace(stop.container);
+  auto& [id, container] = *place;
+  if (is_new) {
+    container.exited = {id, std::nullopt, "stopped before it was launched"};
+    return End(id, container);
+  }
+  if (!IsToEnd(container)) return SayState(id, container);
+  if (stop.mode == StopMode::kKill) {
+    Kill(id, container);
+  } else {
+    Terminate(container);
+  }
+}
+
+void Containers::Terminate(const Container& container) {
+  if (container.state != State::kRunning) return;
+  if (container.process.valid()) {
+    (void)container.process.Signal(SIGTERM);
+  } else {
+    kill(container.pid, SIGTERM);  // our child, not reaped yet: the pid is still its own
+  }
+}
+
+void Containers::StopAll() {
+  waiting_.clear();
+  for (const auto& [id, container] : containers_) Terminate(container);
+}
+
+void Containers::StopIdle() {
+  const auto processes = TryListProcesses();
+  if (!processes.ok()) return;  // who cannot be looked at is not idle; the next call tells
+  for (const auto& [id, container] : containers_)
+    if (!idle_.contains(id) && DescendantsIn(*processes, container.pid).empty()) {
+      idle_.insert(id);  // asked again and again it would wait again and again for an answer to its last report
+      Terminate(container);
+    }
+}
+
+void Containers::Kill(const ContainerId& id, Container& container) {
+  if (container.state != State::kRunning) return;
+  LogInfo(StrCat("container ", id.value, " is killed"));
+  container.state = State::kKilling;
+  SweepSoon();
+}
+
+void Containers::KillAll() {
+  waiting_.clear();
+  for (auto& [id, container] : containers_) Kill(id, container);
+}
+
+bool Containers::AnyToEnd() const {
+  return std::ranges::any_of(containers_, [](const auto& entry) { return IsToEnd(entry.second); });
+}
+
+std::string Containers::Left() const {
+  std::vector<std::string> words;
+  for (const auto& [id, container] : containers_)
+    if (container.state == State::kLeft && !std::ranges::count(words, container.exited.error))
+      words.push_back(container.exited.error);
+  return Join(words, "; ");
+}
+
+size_t Containers::Running() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(containers_, [](const auto& entry) { return entry.second.state == State::kRunning; }));
+}
+
+KeeperInventory Containers::Inventory() const {
+  KeeperInventory inventory;
+  for (const auto& [id, container] : containers_) {
+    if (!IsToEnd(container)) {
+      inventory.exited.push_back(container.exited);
+    } else {
+      inventory.running.push_back(id);
+    }
+  }
+  return inventory;
+}
+
+void Containers::SayState(const ContainerId& id, const Container& container) const {
+  if (!IsToEnd(container)) {
+    listener_.on_exited(container.exited);
+  } else {
+    listener_.on_started(id);
+  }
+}
+
+}  // namespace tony::keeper

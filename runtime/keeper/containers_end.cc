@@ -1,0 +1,237 @@
+// The containers' part after their executors': what an executor leaves, and when a container has ended.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/keeper/containers.h"
+#include "runtime/keeper/log_writers.h"
+#include "runtime/keeper/staying_process.h"
+#include "runtime/os/own_tree.h"
+#include "runtime/os/process_tree.h"
+
+namespace tony::keeper {
+namespace {
+
+// Killed processes are gone within some milliseconds; one in the kernel's hands may take seconds.
+constexpr Duration kFirstSweepDelay{2};
+constexpr Duration kLongestSweepDelay{100};
+// Orphans of an adopted executor are init's, and no kernel's list says that none is left: one that turns into another
+// program just then shows no mark. So many looks in a row must find nothing.
+constexpr int kEmptyLooks = 3;
+// A process that can be ended, as one that forks without pause, gets so many times the patience.
+constexpr int kMorePatience = 3;
+constexpr Duration kBetweenLooksAtLeft{1000};
+
+std::set<pid_t> AsSet(const std::vector<pid_t>& pids) { return {pids.begin(), pids.end()}; }
+
+}  // namespace
+
+void Containers::OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus> status) {
+  Container& container = containers_[id];
+  container.watch.reset();
+  container.process = {};
+  if (container.state == State::kRunning) JudgeMemory(container, status);
+  if (container.state != State::kLeft) container.state = State::kSweeping;
+  container.exited.status = status;
+  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));
+  SweepSoon();
+}
+
+void Containers::End(const ContainerId& id, Container& container) {
+  container.state = State::kEnded;
+  if (std::exchange(container.exited.left, false)) container.exited.error.clear();
+  RemoveCgroupOf(container);  // first: a container whose end is recorded is not looked at again
+  if (IsContainerName(id)) WarnUnless(records_.Exited(container.exited));
+  if (!container.exited.error.empty()) LogWarn(StrCat("container ", id.value, ": ", container.exited.error));
+  listener_.on_exited(container.exited);
+  if (!container.gpus.empty()) StartWaiting();
+}
+
+void Containers::WarnUnless(const Status& status) {
+  if (!status.ok()) LogWarn(status.error().message);
+}
+
+// One look at all processes serves every container that ended in this turn of the loop.
+void Containers::SweepSoon() {
+  sweep_delay_ = Duration(0);
+  swept_at_ = loop_.Now();
+  sweep_timer_ = loop_.After(sweep_delay_, [this] { Sweep(); });
+}
+
+// What an executor leaves comes to its subreaper, which is us if it was our child.
+bool Containers::NothingCanBeLeft() const {
+  for (const auto& [id, container] : containers_)
+    if (container.state == State::kKilling || (container.state == State::kSweeping && container.adopted)) return false;
+  const auto children = OwnChildren();
+  const std::set<pid_t> left = LeftAlive();
+  return children &&
+         std::ranges::all_of(*children, [&](pid_t pid) { return runner_.Started(pid) || left.contains(pid); });
+}
+
+SweepScope Containers::Scope() const {
+  SweepScope scope{job_, getpid(), {}, [this](pid_t pid) { return runner_.Started(pid); }};
+  for (const auto& [id, container] : containers_) {
+    if (container.adopted) scope.writes_logs = [this](pid_t pid) { return WritesBelow(pid, folder_ / "logs"); };
+    if (container.state != State::kRunning) continue;
+    scope.live.insert(id);
+    scope.live_executors.insert(container.pid);
+  }
+  return scope;
+}
+
+// Which of our children live on, with all below them: the AM, executors but those that are being killed, and what has
+// the mark of one of these.
+bool Containers::IsSpared(pid_t child, const std::set<pid_t>& doomed) const {
+  if (runner_.Started(child)) return !doomed.contains(child);
+  const auto environment = TryEnvironmentOf(child);
+  if (!environment) return true;  // it may be a live container's
+  const auto id = ContainerOf(*environment, job_);
+  const auto container = id ? containers_.find(*id) : containers_.end();
+  return container != containers_.end() && container->second.state == State::kRunning;
+}
+
+std::set<pid_t> Containers::Doomed() const {
+  std::set<pid_t> doomed;
+  for (const auto& [id, container] : containers_)
+    if (container.state == State::kKilling) doomed.insert(container.pid);
+  return doomed;
+}
+
+// What no look at /proc has met may still be in the kernel's list of our children.
+void Containers::AddStrayChildren(Victims& victims) const {
+  const std::set<pid_t> left = LeftAlive();
+  for (const pid_t child : OwnChildren().value_or(std::vector<pid_t>())) {
+    if (runner_.Started(child) || IsSpared(child, {}) || left.contains(child)) continue;
+    victims.pids.push_back(child);
+    const auto id = ContainerOf(EnvironmentOf(child), job_);
+    if (id) victims.containers.insert(*id);
+    if (!id) victims.strays = true;
+  }
+}
+
+bool Containers::OrphansMayBeInits() const {
+  return std::ranges::any_of(containers_, [](const auto& entry) {
+    const Container& container = entry.second;
+    return container.adopted && container.cgroup.empty();
+  });
+}
+
+std::set<pid_t> Containers::LeftAlive() const {
+  std::set<pid_t> alive;
+  for (const auto& [id, container] : containers_)
+    for (const auto& process : container.left)
+      if (const auto stat = ReadStat(process.pid); stat && !stat->dead && stat->start_time == process.start_time)
+        alive.insert(process.pid);
+  return alive;
+}
+
+Victims Containers::KillLeftovers() {
+  const std::set<pid_t> doomed = Doomed();
+  const std::set<pid_t> left = LeftAlive();
+  const auto spared = [&](pid_t child) { return IsSpared(child, doomed); };
+  shared_memory_.Note([&] { return SignalOwnTree(0, spared).living; });
+  KillOwnTree(spared);
+  Victims victims;
+  for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && victims.Empty(); --looks) {
+    auto processes = TryListProcesses();
+    victims.strays = !processes.ok();  // it may be of any container
+    if (!processes.ok()) continue;
+    std::erase_if(*processes, [&](const ProcessEntry& process) { return left.contains(process.pid); });
+    victims = FindLeftovers(*processes, Scope());
+    shared_memory_.Note([&] { return AsSet(victims.pids); });
+    SignalSeen(*processes, victims.pids, SIGKILL);
+  }
+  AddStrayChildren(victims);
+  return victims;
+}
+
+// A process that is left keeps nobody waiting for ever, unless it cannot be seen. An executor that does not die is left
+// itself, and no longer watched.
+void Containers::JudgeLeft(const ContainerId& id, Container& container, const std::set<pid_t>& victims) {
+  container.killed_for += since_sweep_;
+  if (container.killed_for < patience_) return;
+  const std::set<pid_t> known = LeftAlive();  // another container's: the next sweep leaves them out
+  std::string first;
+  for (const pid_t pid : victims) {
+    if (known.contains(pid)) continue;
+    std::string why = WhyItStays(pid);
+    if (why.empty() && container.killed_for < kMorePatience * patience_) return;
+    if (why.empty()) why = StrCat(DescribeWithState(pid), ", is not ended by SIGKILL");
+    if (first.empty()) first = std::move(why);
+  }
+  if (first.empty()) return;
+  for (const pid_t pid : victims) container.left.push_back({pid, 0, "", StartTime(pid)});
+  LogError(StrCat("container ", id.value, ": ", first));
+  container.state = State::kLeft;
+  // The kernel's word about memory stays, because it says why the executor ended.
+  container.exited.error += StrCat(container.exited.error.empty() ? "" : "; ", first);
+  container.exited.left = true;
+  listener_.on_exited(container.exited);
+}
+
+void Containers::LookAtLeft(const ContainerId& id, Container& container) {
+  const std::set<pid_t> alive = LeftAlive();
+  if (std::ranges::none_of(container.left, [&](const auto& process) { return alive.contains(process.pid); }))
+    End(id, container);
+}
+
+void Containers::Sweep() {
+  // A keeper that was stopped has not tried meanwhile.
+  since_sweep_ = std::min(loop_.Now() - std::exchange(swept_at_, loop_.Now()), kBetweenLooksAtLeft);
+  (void)runner_.ReapStrangers();  // what has been reaped is no stray child
+  Victims victims = NothingCanBeLeft() ? Victims() : KillLeftovers();
+  std::set<pid_t> alive(victims.pids.begin(), victims.pids.end());
+  for (const auto& [id, container] : containers_) {
+    const bool ending = container.state == State::kKilling || container.state == State::kSweeping;
+    if (ending && !container.cgroup.empty())
+      shared_memory_.Note([&cgroup = container.cgroup] { return AsSet(ProcessesInCgroup(cgroup)); });
+    if (ending && !container.cgroup.empty() && KillCgroup(container.cgroup)) victims.containers.insert(id);
+    if (container.state == State::kKilling) alive.insert(container.pid);
+    if (!ending || container.cgroup.empty()) continue;
+    for (const pid_t pid : ProcessesInCgroup(container.cgroup)) alive.insert(pid);
+  }
+  if (victims.Empty())
+    for (const auto& line : shared_memory_.Free()) LogInfo(line);
+  bool again = !victims.Empty();
+  bool is_left = false;
+  for (auto& [id, container] : containers_) {
+    if (container.state == State::kLeft) LookAtLeft(id, container);
+    if (container.state == State::kSweeping && !victims.MayBeOf(id)) End(id, container);
+    if (container.state == State::kSweeping || container.state == State::kKilling) JudgeLeft(id, container, alive);
+    again |= container.state == State::kKilling || container.state == State::kSweeping;
+    is_left |= container.state == State::kLeft;
+  }
+  if (!again && !is_left) return;
+  sweep_delay_ = std::clamp(sweep_delay_ * 2, kFirstSweepDelay, kLongestSweepDelay);
+  sweep_timer_ = loop_.After(again ? sweep_delay_ : kBetweenLooksAtLeft, [this] { Sweep(); });
+}
+
+std::string Containers::KillAllOfJob() {
+  (void)runner_.ReapStrangers();
+  // AM and executors are gone: what the runner still has writes the history, and may wait for its file system alone.
+  const auto writes = [this, is_left = LeftAlive()](pid_t pid) {
+    return runner_.Started(pid) || is_left.contains(pid);
+  };
+  if (!NothingCanBeLeft()) KillOwnTree(writes);
+  std::vector<pid_t> left;
+  for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && left.empty(); --looks) {
+    const auto processes = TryListProcesses();
+    if (!processes.ok()) return processes.error().message;
+    left = FindAllOfJob(*processes, Scope());
+    std::erase_if(left, writes);
+    SignalSeen(*processes, left, SIGKILL);
+  }
+  for (const auto& [id, container] : containers_)
+    if (!container.cgroup.empty() && container.state != State::kLeft && KillCgroup(container.cgroup))
+      std::ranges::copy(ProcessesInCgroup(container.cgroup), std::back_inserter(left));
+  if (left.empty()) return NothingCanBeLeft() ? "" : "a child of the keeper";
+  return left.size() == 1 ? DescribeWithState(left[0])
+                          : StrCat(left.size(), " processes, ", DescribeWithState(left[0]), " for one");
+}
+
+}  // namespace tony::keeper

@@ -1,0 +1,29 @@
+// tony-keeper JOB_FOLDER
+#include <cstdio>
+#include <filesystem>
+
+#include "runtime/base/log.h"
+#include "runtime/base/shortage.h"
+#include "runtime/keeper/run_keeper.h"
+#include "runtime/os/sibling_program.h"
+
+int main(int argc, char** argv) {
+  tony::OpenLog("tony-keeper");
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: tony-keeper JOB_FOLDER\n");
+    return static_cast<int>(tony::ErrorCode::kUsage);
+  }
+  tony::keeper::AmOptions am;
+  am.program = tony::SiblingProgram("tony-am");
+  // The folder's last name is the job's, whatever stands behind it.
+  std::error_code error;
+  const auto folder = std::filesystem::canonical(argv[1], error);
+  if (error) {
+    tony::LogError(std::string("keep ") + argv[1] + ": " + error.message());
+    return static_cast<int>(tony::ErrorCode::kNotFound);
+  }
+  const auto ended = tony::WithoutThrowing([&] { return tony::keeper::RunKeeper(folder, am); });
+  if (ended.ok()) return 0;
+  tony::LogError(ended.error().message);
+  return static_cast<int>(ended.error().code);
+}

@@ -1,0 +1,45 @@
+#include "runtime/keeper/run_keeper.h"
+
+#include <linux/close_range.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/log.h"
+#include "runtime/keeper/environment.h"
+#include "runtime/keeper/keeper.h"
+#include "runtime/keeper/lost_job.h"
+#include "runtime/keeper/open_files.h"
+#include "runtime/os/machine_boot.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/records/job_folder.h"
+
+namespace tony::keeper {
+
+Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
+  std::signal(SIGPIPE, SIG_IGN);
+  // The lock that says that a keeper was started (local_am_launcher.cc) is not for what we start.
+  (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  const JobRecords records = LocalJobRecords(path);
+  const JobFolder folder(path);
+  auto lock = folder.Lock("keeper.lock");
+  if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) return Ok();
+  if (!lock.ok()) return lock.error();
+  // Left to the kernel, which lets go of it when the process is gone: who waits for the lock waits for that.
+  (void)lock->Release();
+  TRY_ASSIGN(const auto environment, records.ReadEnvironment());
+  if (HasEndedUnrecorded(records)) return EndLostJob(records);
+  if (const Status written = folder.WriteBoot(BootId()); !written.ok()) LogWarn(written.error().message);
+  // An older folder does not say what to give back to the tasks.
+  if (const auto submission = records.ReadSubmission(); submission.ok() && submission->open_files > 0) RaiseOpenFiles();
+  BecomeSubreaper();
+  EventLoop loop;
+  Keeper keeper(loop, records, WithoutMarks(environment), am, [&loop] { loop.Stop(); });
+  TRY(keeper.Begin());
+  LogInfo("keeping " + records.job().value);
+  loop.Run();
+  return keeper.end();
+}
+
+}  // namespace tony::keeper

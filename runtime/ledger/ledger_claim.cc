@@ -1,0 +1,311 @@
+// The life of a claim; every arrow is a look at the ledger, under its lock where that can be had.
+//
+//   nothing --entered--> aside or in line --its turn, and free--> admitted --Leave()--> left
+//      ^                  |    \--the entry is gone: somebody removed it--> nothing
+//      \--- the ledger cannot be used: tried again, with growing delays
+#include "runtime/ledger/ledger_claim.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <random>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/ledger/ledger_lock.h"
+#include "runtime/ledger/ledger_report.h"
+#include "runtime/ledger/ledger_turn.h"
+#include "runtime/ledger/ledger_watch.h"
+
+namespace tony {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+// Who holds the ledger's lock has it for about a millisecond; who is stopped while he has it, longer.
+constexpr Duration kBusyFirst{1}, kBusyMost{50};
+// Two that were admitted at once and withdrew try again at different times.
+constexpr Duration kMetFirst{4}, kMetMost{256};
+constexpr Duration kTroubleFirst{500}, kTroubleMost{10'000};
+// A lock goes just after the event of its close: looks at growing distances, until long after a busy machine's pause.
+constexpr Duration kRecheckFirst{1}, kRecheckLast{1024};
+constexpr int kRecheckGrowth = 4;
+// Of a job that is not the next one only the text changes, and a hundred of them need not all look at each change.
+constexpr Duration kTextAge{1000};
+// A look that changes is followed up at once, but not for ever: others may change what it saw.
+constexpr int kMostSteps = 4;
+// So much longer than a look takes nothing is looked at for the sake of an event: whoever makes thousands of files, or
+// of events, costs those who wait a fifth of a core at most.
+constexpr int kQuiet = 4;
+// Where no event comes: limits of the machine changed, or a filled queue of events.
+constexpr Duration kUnwatched{1000}, kWatched{15'000};
+
+class FolderClaim : public LedgerClaim {
+ public:
+  FolderClaim(EventLoop& loop, LedgerFolder folder, LedgerEntry entry, bool runs, Listener listener)
+      : loop_(loop), folder_(std::move(folder)), entry_(std::move(entry)), runs_(runs), listener_(std::move(listener)) {
+    LookAfter(Duration(0));
+  }
+
+  bool admitted() const override { return held_ && held_->entry.admitted() && !unproven_; }
+  const std::vector<int>& gpus() const override { return held_ ? held_->entry.gpus : entry_.gpus; }
+  Instant admitted_at() const override { return held_ ? held_->entry.admitted_at : Instant(); }
+  bool MachineHasGpus() const override { return machine_has_gpus_; }
+  int lock() const override { return held_ ? held_->lock.get() : -1; }
+
+  void Leave() override {
+    watch_.reset();
+    timer_.reset();
+    text_timer_.reset();
+    patience_timer_.reset();
+    if (held_) folder_.Remove(*std::move(held_));
+    held_.reset();
+  }
+
+ private:
+  void LookAfter(Duration delay) {
+    timer_ = loop_.After(delay, [this] { Look(); });
+  }
+
+  void Look() {
+    text_timer_.reset();
+    patience_timer_.reset();
+    const Steady::time_point begun = Steady::now();
+    auto why = Proceed();
+    quiet_until_ = Steady::now() + kQuiet * (Steady::now() - begun);
+    if (!why.ok()) return TryAgain(why.error());
+    busy_ = trouble_ = Duration(0);
+    if (admitted()) {
+      watch_.reset();
+      timer_.reset();
+      patience_timer_.reset();
+      const auto on_admitted = listener_.on_admitted;  // it may destroy this claim
+      return on_admitted();
+    }
+    WaitForChange();
+    Tell(*why, besides_);
+  }
+
+  // As far as it gets now. Why it waits, where it does.
+  Result<std::string> Proceed() {
+    TRY_ASSIGN(LedgerSession session, Open());
+    if (!held_) {
+      TRY_ASSIGN(held_, session.TakeOver(entry_.job));
+    }
+    std::string why;
+    for (int steps = 0; steps < kMostSteps; ++steps) {
+      if (held_) session.RemoveOtherNames(*held_);
+      TRY_ASSIGN(LedgerView view, session.Read());
+      Warn(view.warnings);
+      machine_has_gpus_ = !view.ledger.machine().gpus.empty();
+      FollowEntry(view.ledger);
+      if (!held_) TRY(Add(session, view));
+      if (unproven_) TRY(Prove(session));
+      if (!admitted() && runs_) TRY(AdmitAnyway(session, view.ledger));
+      if (admitted()) return std::string();
+      const TurnStep step = turn_.Next(view.ledger, held_->entry, loop_.Now());
+      WaitFor(step);
+      TRY_ASSIGN(const bool go_on, Take(session, step));
+      if (admitted()) return std::string();
+      why = step.why.empty() ? "waits for its turn" : step.why;
+      besides_ = TextBesides(view, turn_.Passed(), entry_.job);
+      if (without_lock_) besides_ += TextOfLock(LockHolders(folder_.path()));
+      if (!go_on) break;
+    }
+    return why;
+  }
+
+  // Its own user's keepers may have moved it; anybody who may has removed it.
+  void FollowEntry(const Ledger& ledger) {
+    if (!held_ || folder_.IsStill(held_->entry)) return;
+    const LedgerEntry* now = ledger.Find(entry_.job, held_->entry.user);
+    if (now && !now->admitted()) {
+      held_->entry.place = now->place;
+      held_->entry.number = now->number;
+    } else {
+      held_.reset();
+      turn_.Forget();
+      unproven_ = false;
+    }
+  }
+
+  Status Add(LedgerSession& session, LedgerView& view) {
+    LedgerEntry entry = entry_;
+    entry.number = view.ledger.NextNumber();
+    entry.user = geteuid();
+    entry.place = Place::kAside;
+    const TurnStep step = turn_.Next(view.ledger, entry, loop_.Now());
+    if (runs_ || (step.kind == TurnStep::Kind::kJoin && !step.displaced)) entry.place = Place::kInLine;
+    TRY_ASSIGN(held_, session.Add(entry));
+    std::vector<LedgerEntry> entries = view.ledger.entries();
+    entries.push_back(held_->entry);
+    view.ledger = Ledger(view.ledger.machine(), std::move(entries));
+    return Ok();
+  }
+
+  Status AdmitAnyway(LedgerSession& session, const Ledger& ledger) {
+    const LedgerEntry& mine = held_->entry;
+    return session.Admit(*held_, mine.gpus.empty() ? ledger.GpusFor(mine) : mine.gpus, loop_.Now());
+  }
+
+  // Whether there is more to do at once.
+  Result<bool> Take(LedgerSession& session, const TurnStep& step) {
+    switch (step.kind) {
+      case TurnStep::Kind::kWait:
+        return false;
+      case TurnStep::Kind::kJoin:
+        if (step.displaced && !session.MoveAside(*step.displaced).ok()) return true;
+        return GoOnAfter(session.Move(*held_, Place::kInLine, step.number));
+      case TurnStep::Kind::kStepAside:
+        return GoOnAfter(session.Move(*held_, Place::kAside, held_->entry.number));
+      case TurnStep::Kind::kAdmit:
+        break;
+    }
+    const Status admitted = session.Admit(*held_, step.gpus, loop_.Now());
+    if (!admitted.ok()) return GoOnAfter(admitted);
+    unproven_ = true;
+    TRY(Prove(session));
+    return false;
+  }
+
+  // Where another keeper of its user has moved it meanwhile, the next look sees it.
+  Result<bool> GoOnAfter(const Status& moved) const {
+    if (!moved.ok() && folder_.IsStill(held_->entry)) return moved.error();
+    return true;
+  }
+
+  Status Prove(LedgerSession& session) {
+    TRY_ASSIGN(const bool stands, session.StandsAdmitted(*held_));
+    unproven_ = false;
+    if (stands) return Ok();
+    met_ = std::clamp(met_ * 2, kMetFirst, kMetMost);
+    recheck_ = Duration(1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(met_.count())));
+    return Ok();
+  }
+
+  void WaitFor(const TurnStep& step) {
+    waits_for_ = step.waits_for;
+    patience_timer_.reset();
+    if (step.look_again) patience_timer_ = loop_.At(*step.look_again, [this] { Look(); });
+  }
+
+  Result<LedgerSession> Open() {
+    auto session = folder_.Lock();
+    if (!session.ok() && session.error().code == ErrorCode::kNotFound) {
+      TRY(folder_.Make());
+      session = folder_.Lock();
+    }
+    without_lock_ = false;
+    if (session.ok()) locked_out_since_.reset();
+    if (session.ok() || session.error().code != ErrorCode::kUnavailable) return session;
+    if (!locked_out_since_) locked_out_since_ = loop_.Now();
+    if (loop_.Now() - *locked_out_since_ < kLockPatience) return session;
+    without_lock_ = true;
+    return folder_.GoWithoutLock();
+  }
+
+  void WaitForChange() {
+    if (!watch_) {
+      auto watch = WatchLedger(loop_, folder_.path(), [this](LedgerChange change) { OnChange(change); });
+      if (watch.ok()) {
+        watch_ = *std::move(watch);
+        return LookAfter(Duration(0));  // what changed before it was watched
+      }
+      Warn({watch.error().message});
+    }
+    SetTimer();
+  }
+
+  void SetTimer() {
+    Duration delay = watch_ ? kWatched : kUnwatched;
+    if (recheck_ > Duration(0)) {
+      delay = recheck_;
+      recheck_ = recheck_ < kRecheckLast ? recheck_ * kRecheckGrowth : Duration(0);
+    }
+    timer_ = loop_.After(delay, [this] { Glance(); });
+  }
+
+  void OnChange(LedgerChange change) {
+    if (change == LedgerChange::kGone) {
+      watch_.reset();
+      return LookAfter(Duration(0));
+    }
+    if (change == LedgerChange::kClosed) recheck_ = kRecheckFirst;
+    Glance();
+  }
+
+  // Looks if it may be our turn, else later, for the text.
+  void Glance() {
+    const auto quiet = quiet_until_ - Steady::now();
+    if (quiet > Steady::duration(0)) {
+      timer_ = loop_.After(std::chrono::ceil<Duration>(quiet), [this] { Glance(); });
+      return;
+    }
+    if (MayHaveChanged()) return Look();
+    if (!text_timer_) text_timer_ = loop_.After(kTextAge, [this] { Look(); });
+    SetTimer();
+  }
+
+  bool MayHaveChanged() const {
+    if (!held_ || waits_for_.empty() || !folder_.IsStill(held_->entry)) return true;
+    return std::ranges::none_of(waits_for_, [&](const LedgerEntry& entry) { return folder_.IsStill(entry); });
+  }
+
+  void TryAgain(const Error& error) {
+    if (error.code == ErrorCode::kUnavailable) {
+      busy_ = std::clamp(busy_ * 2, kBusyFirst, kBusyMost);
+      return LookAfter(busy_);
+    }
+    watch_.reset();  // of a folder that may be another one by then
+    trouble_ = std::clamp(trouble_ * 2, kTroubleFirst, kTroubleMost);
+    LookAfter(trouble_);
+    Tell(StrCat("waits for the ledger, which cannot be used: ", error.message));
+  }
+
+  void Warn(const std::vector<std::string>& warnings) {
+    for (const std::string& warning : warnings) {
+      if (news_.IsNew(warning)) LogWarn(warning);
+    }
+  }
+
+  void Tell(const std::string& why, const std::string& besides = "") {
+    if (!news_.IsNew(why, besides, loop_.Now())) return;
+    const auto on_waiting = listener_.on_waiting;  // it may destroy this claim
+    on_waiting(why + besides);
+  }
+
+  EventLoop& loop_;
+  const LedgerFolder folder_;
+  LedgerEntry entry_;  // as it asks
+  const bool runs_;
+  const Listener listener_;
+  std::optional<HeldEntry> held_;  // as it is in the ledger; nothing: it is not
+  bool unproven_ = false;          // admitted there, but it has not been seen yet that there is room for all
+  LedgerTurn turn_;
+  std::vector<LedgerEntry> waits_for_;  // while one of them is where it is, there is nothing new
+  bool machine_has_gpus_ = false;
+  std::string besides_;  // what else people are told of why it waits
+  LedgerNews news_;
+  Duration busy_{0}, trouble_{0}, recheck_{0};  // the next distance; 0: none
+  std::optional<Instant> locked_out_since_;     // of the ledger's lock
+  bool without_lock_ = false;                   // at the last look
+  Duration met_{0};
+  std::minstd_rand random_{std::random_device{}()};
+  Steady::time_point quiet_until_{};
+  std::unique_ptr<EventLoop::Handle> watch_;
+  EventLoop::Timer timer_, text_timer_, patience_timer_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LedgerClaim>> LedgerClaim::Enter(EventLoop& loop, const LedgerFolder& folder, const JobId& job,
+                                                        const LedgerAsk& ask, bool runs, Listener listener,
+                                                        int64_t priority) {
+  LedgerEntry entry{.job = job, .ask = ask, .since = loop.Now(), .priority = priority};
+  return std::unique_ptr<LedgerClaim>(
+      std::make_unique<FolderClaim>(loop, folder, std::move(entry), runs, std::move(listener)));
+}
+
+}  // namespace tony

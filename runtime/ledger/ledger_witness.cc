@@ -1,0 +1,127 @@
+#include "runtime/ledger/ledger_witness.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include "runtime/base/strings.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/os/users.h"
+
+namespace tony {
+namespace {
+
+constexpr std::string_view kPrograms = "tony-";                   // tony-keeper, tony-executor
+constexpr std::string_view kFirstNamespace = "pid:[4026531836]";  // the kernel's PROC_PID_INIT_INO: all pids are in it
+
+std::string OwnNamespace() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+}
+
+std::string ProcPath(int64_t pid, std::string_view file) { return StrCat("/proc/", pid, "/", file); }
+
+// What stands behind the name, which may hold anything: "R 1 ...".
+std::string_view AfterName(const std::string& stat) {
+  const size_t end = stat.rfind(')');
+  return end == std::string::npos ? "" : std::string_view(stat).substr(std::min(end + 2, stat.size()));
+}
+
+std::optional<int64_t> EffectiveUser(const std::string& status) {
+  const size_t at = status.find("\nUid:\t");  // real, effective, saved, of files
+  if (at == std::string::npos) return std::nullopt;
+  const std::vector<std::string> ids = Split(status.substr(at + 6, status.find('\n', at + 6) - at - 6), '\t');
+  return ids.size() < 2 ? std::nullopt : ParseInt(ids[1]);
+}
+
+std::vector<SeenProcess> ProgramsOfTony() {
+  std::vector<SeenProcess> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
+  while (const dirent* entry = proc ? readdir(proc.get()) : nullptr) {
+    const auto pid = ParseInt(entry->d_name);
+    if (!pid) continue;
+    const auto name = ReadFile(ProcPath(*pid, "comm"));
+    if (!name.ok() || !name->starts_with(kPrograms)) continue;
+    if (auto process = LookAtProcess(*pid)) found.push_back(*std::move(process));
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<SeenProcess> LookAtProcess(int64_t pid) {
+  const auto stat = ReadFile(ProcPath(pid, "stat"));
+  const auto status = ReadFile(ProcPath(pid, "status"));
+  const auto command_line = ReadFile(ProcPath(pid, "cmdline"));
+  if (!stat.ok() || !status.ok() || !command_line.ok()) return std::nullopt;
+  const auto user = EffectiveUser(*status);
+  const std::vector<std::string> fields = Split(std::string(AfterName(*stat)), ' ');
+  const size_t name = stat->find('(');
+  constexpr size_t kState = 0, kStart = 19;  // counted from the state, which is field 3
+  if (!user || fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X") return std::nullopt;
+  return SeenProcess{.pid = pid,
+                     .user = *user,
+                     .start = fields[kStart],
+                     .name = stat->substr(name + 1, stat->rfind(')') - name - 1),
+                     .command_line = *command_line};
+}
+
+std::string Describe(const SeenProcess& process) {
+  std::string name = process.name;
+  std::ranges::replace_if(
+      name, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return StrCat("process ", process.pid, " (", name, ") of ", UserName(process.user));
+}
+
+LedgerKeeper ThisKeeper() { return {.pid = getpid(), .start = StartTime(getpid()), .namespace_ = OwnNamespace()}; }
+
+bool Runs(const SeenProcess& process, const LedgerEntry& entry) {
+  if (process.user != entry.user || !process.name.starts_with(kPrograms)) return false;
+  // An argument is the job's folder, <home>/jobs/<id>.
+  const std::string folder = StrCat("/", entry.job.value);
+  for (size_t at = process.command_line.find(folder); at != std::string::npos;
+       at = process.command_line.find(folder, at + 1)) {
+    const size_t end = at + folder.size();
+    if (end == process.command_line.size() || process.command_line[end] == '\0' || process.command_line[end] == '/')
+      return true;
+  }
+  return false;
+}
+
+std::optional<SeenProcess> FindKeeper(const JobId& job, int64_t user) {
+  std::string folder = StrCat("/", job.value);
+  // The whole end of an argument: "jobs" is part of every job's folder.
+  folder.push_back('\0');
+  for (SeenProcess& process : ProgramsOfTony()) {
+    const bool keeps = process.name == "tony-keeper" && process.command_line.find(folder) != std::string::npos;
+    if (keeps && process.user == user) return std::move(process);
+  }
+  return std::nullopt;
+}
+
+// Where /proc is mounted with hidepid, other users' processes are not to be seen; the first one is root's.
+Witnesses::Witnesses()
+    : namespace_(OwnNamespace()), sees_all_users_(geteuid() == 0 || access("/proc/1/stat", R_OK) == 0) {}
+
+Witness Witnesses::Of(const LedgerEntry& entry) {
+  if (entry.user == 0 || entry.user == geteuid()) return Witness::kRuns;
+  if (!sees_all_users_) return Witness::kCannotTell;
+  const bool here = entry.keeper.namespace_.empty() || entry.keeper.namespace_ == namespace_;
+  // Another container's processes are to be seen from the machine's own processes alone, under other numbers.
+  if (!here && namespace_ != kFirstNamespace) return Witness::kCannotTell;
+  if (here && entry.keeper.pid > 0) {
+    const auto keeper = LookAtProcess(entry.keeper.pid);
+    if (keeper && keeper->start == entry.keeper.start && Runs(*keeper, entry)) return Witness::kRuns;
+  }
+  // A keeper of another container or release, or one that died before its executors.
+  if (!programs_) programs_ = ProgramsOfTony();
+  const bool found = std::ranges::any_of(*programs_, [&](const SeenProcess& process) { return Runs(process, entry); });
+  return found ? Witness::kRuns : Witness::kNone;
+}
+
+}  // namespace tony

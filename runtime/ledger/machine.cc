@@ -1,0 +1,147 @@
+#include "runtime/ledger/machine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/json_fields.h"
+#include "runtime/os/files.h"
+#include "runtime/os/own_cgroup.h"
+#include "runtime/os/users.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMegabyte = 1 << 20;
+constexpr int64_t kMostGpus = 1024;
+constexpr int64_t kMostMinutes = 100LL * 365 * 24 * 60;
+
+// Of a name, or of a number as text.
+std::optional<int64_t> UserNumber(const std::string& name) {
+  if (const auto user = FindUser(name); user.ok() && *user) return (*user)->uid;
+  const auto number = ParseInt(name);
+  return number && *number >= 0 && *number < (int64_t{1} << 32) ? number : std::nullopt;
+}
+
+int64_t MemTotalMb(const fs::path& root) {
+  const auto text = ReadFile(root / "proc/meminfo");
+  if (!text.ok()) return 0;
+  for (const std::string& line : Split(*text, '\n')) {
+    if (!line.starts_with("MemTotal:")) continue;
+    const std::string_view number = Trim(std::string_view(line).substr(9));
+    return ParseInt(number.substr(0, number.find(' '))).value_or(0) / 1024;  // "MemTotal:  8123456 kB"
+  }
+  return 0;
+}
+
+// "max" (v2) and a number near 2^63 (v1) say that there is none.
+std::optional<int64_t> LimitIn(const fs::path& file) {
+  const auto text = ReadFile(file);
+  return text.ok() ? ParseInt(Trim(*text)) : std::nullopt;
+}
+
+// The least of our own cgroup's limits and those above it.
+std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
+  const auto own = OwnMemoryCgroup(root);
+  if (!own) return std::nullopt;
+  const char* const file = own->version == CgroupVersion::kOne ? "memory.limit_in_bytes" : "memory.max";
+  std::optional<int64_t> least;
+  for (fs::path folder = own->folder; folder.native().size() >= own->mount.native().size();
+       folder = folder.parent_path()) {
+    const auto limit = LimitIn(folder / file);
+    if (limit && (!least || *limit < *least)) least = limit;
+  }
+  if (!least) return std::nullopt;
+  return *least / kMegabyte;
+}
+
+int64_t UsableCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return std::max(1U, std::thread::hardware_concurrency());  // more cores than the set has bits
+}
+
+std::vector<int> NvidiaGpus(const fs::path& root) {
+  size_t count = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(root / "dev", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("nvidia") && ParseInt(name.substr(6)).value_or(-1) >= 0) ++count;
+  }
+  std::vector<int> gpus(count);
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return gpus;
+}
+
+std::vector<std::string> Unknown(const JsonFields& fields, const std::vector<std::string>& known) {
+  std::vector<std::string> unknown = fields.Names();
+  std::erase_if(unknown, [&](const std::string& name) { return std::ranges::count(known, name) > 0; });
+  return unknown;
+}
+
+Result<UserLimits> LimitsFrom(JsonFields fields) {
+  TRY(fields.status());
+  // A name that is misspelt would be a limit that nobody has.
+  for (const std::string& name : Unknown(fields, {"memory_mb", "gpus", "run_minutes"}))
+    fields.Fail(name, "one of memory_mb, gpus, run_minutes");
+  UserLimits limits;
+  if (fields.Has("memory_mb")) limits.memory_mb = fields.Int("memory_mb", 0, kMostAsked);
+  if (fields.Has("gpus")) limits.gpus = fields.Int("gpus", 0, kMostGpus);
+  if (fields.Has("run_minutes")) limits.run_minutes = fields.Int("run_minutes", 1, kMostMinutes);
+  TRY(fields.status());
+  return limits;
+}
+
+}  // namespace
+
+Machine DetectMachine(const fs::path& root) {
+  Machine machine{.memory_mb = MemTotalMb(root), .cores = UsableCores(), .gpus = NvidiaGpus(root)};
+  if (const auto limit = CgroupLimitMb(root)) machine.memory_mb = std::min(machine.memory_mb, *limit);
+  return machine;
+}
+
+Result<StatedMachine> MachineFromJson(std::string_view json, Machine detected) {
+  TRY_ASSIGN(const boost::json::value value, ParseJson(json, "machine"));
+  JsonFields fields(value);
+  if (fields.Has("memory_mb")) detected.memory_mb = fields.Int("memory_mb", 1, kMostAsked);
+  if (fields.Has("gpus")) {
+    std::set<int> gpus;
+    for (const int64_t gpu : fields.Ints("gpus", 0, kMostGpus - 1)) gpus.insert(static_cast<int>(gpu));
+    detected.gpus.assign(gpus.begin(), gpus.end());
+  }
+  TRY(fields.status());
+  StatedMachine stated{std::move(detected), {}};
+  // An earlier release read over fields that it did not know, so what such a file says still counts.
+  for (const std::string& name : Unknown(fields, {"schema", "memory_mb", "gpus", "user_limits", "users"}))
+    stated.warnings.push_back(StrCat("has no effect by its field ", name, ", which is not known"));
+  if (fields.Has("user_limits")) {
+    TRY_ASSIGN(stated.machine.user_limits, LimitsFrom(fields.Fields("user_limits")));
+  }
+  TRY(fields.status());
+  if (!fields.Has("users")) return stated;
+  JsonFields users = fields.Fields("users");
+  for (const std::string& name : users.Names()) {
+    JsonFields said = users.Fields(name);
+    TRY(users.status());
+    TRY_ASSIGN(UserLimits limits, LimitsFrom(std::move(said)));
+    if (const auto user = UserNumber(name)) {
+      stated.machine.users[*user] = limits;
+    } else {
+      stated.warnings.push_back(StrCat("has no effect for ", name, ", a user whom this machine does not know"));
+    }
+  }
+  TRY(fields.status());
+  return stated;
+}
+
+}  // namespace tony

@@ -1,0 +1,118 @@
+#include "runtime/local/local_am_launcher.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/keeper/environment.h"
+#include "runtime/keeper/staying_process.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sibling_program.h"
+#include "runtime/records/job_folder.h"
+
+namespace tony {
+namespace {
+
+// The kernel holds a process that SIGKILL has not ended for so long.
+constexpr Duration kDying{10'000};
+
+// Programs that somebody else may have put there are not run.
+bool HasAll(const std::filesystem::path& programs) {
+  return IsOursAlone(programs.parent_path()) && IsOursAlone(programs) &&
+         std::ranges::all_of(kJobPrograms, [&](std::string_view name) {
+           return IsOursAlone(programs / name) && access((programs / name).c_str(), X_OK) == 0;
+         });
+}
+
+// The job's own, whatever lies beside this program now. Without them it is better brought back than lost.
+std::string KeeperOf(const JobRecords& records) {
+  const std::string beside = SiblingProgram("tony-keeper");
+  const auto submission = records.ReadSubmission();
+  if (!submission.ok() || submission->programs.empty()) return beside;
+  const std::filesystem::path name = std::filesystem::path(submission->programs).filename();
+  // The job's own AM, which may know the job's folder by another path than its home's.
+  if (std::filesystem::path(beside).parent_path().filename() == name) return beside;
+  const std::filesystem::path own = JobFolder(records).home() / "programs" / name;
+  if (HasAll(own)) return (own / "tony-keeper").string();
+  LogWarn(
+      StrCat("job ", records.job().value, ": its own programs are not in ", own.string(), ": going on with ", beside));
+  return beside;
+}
+
+// Its AM may still wait for the word of a keeper that has died.
+bool IsOver(const JobFolder& folder) {
+  std::error_code error;
+  return std::filesystem::exists(folder.finished(), error) && !folder.IsLocked("am.lock");
+}
+
+}  // namespace
+
+// From before there is a keeper until that has ended the lock is held, by us or by the keeper, which inherits it and
+// need not know: that of an earlier release does not.
+Result<bool> LocalAmLauncher::Start(const JobRecords& records) {
+  const JobFolder folder(records);
+  const auto lock = folder.Lock("keeper.start");
+  if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) return false;
+  if (!lock.ok()) return lock.error();
+  if (folder.IsLocked("keeper.lock") || IsOver(folder)) return false;
+  TRY_ASSIGN(const auto environment, records.ReadEnvironment());
+  ProcessSpec keeper;
+  keeper.argv = {KeeperOf(records), records.place().string()};
+  keeper.env = WithoutMarks(environment);
+  keeper.directory = records.place().string();
+  keeper.stdout_file = keeper.stderr_file = (records.place() / "keeper.log").string();
+  keeper.inherited = {lock->get()};
+  TRY(runner_.Start(keeper, nullptr));
+  return true;
+}
+
+AmLauncher::Pulse LocalAmLauncher::LookAfter(const JobRecords& records) {
+  const Instant now = RealClock().Now();
+  if (!pulse_) pulse_.emplace(records);
+  const Duration silence = pulse_->Silence(now);
+  if (silence < KeeperPulse::kWorthSaying) {
+    ended_ = false;
+    silent_since_ = {};
+    return {};
+  }
+  const bool said = std::exchange(silent_since_, now - silence) != Instant();
+  const bool too_long = silence >= KeeperPulse::kLongestSilence;
+  const bool ends = too_long && !std::exchange(ended_, true);
+  Pulse pulse{.silent = true, .hopeless = silence >= KeeperPulse::kLongestSilence + kDying};
+  if (said && !ends) return pulse;
+  const auto keepers = KeepersOf(records);
+  const std::string who =
+      StrCat("the keeper of job ", records.job().value, keepers.empty() ? "" : ", " + DescribeWithState(keepers[0]));
+  const auto limit = std::chrono::duration_cast<std::chrono::seconds>(KeeperPulse::kLongestSilence).count();
+  if (ends) {
+    EndKeeper(records);
+    pulse.note = StrCat(who, ", has not answered for ", limit, " s: it is killed, and another takes its place");
+  } else {
+    pulse.note = StrCat("waits for ", who, ", which has not answered since ", ToIso8601(silent_since_),
+                        "; it is replaced after ", limit, " s",
+                        keepers.empty() ? "" : StrCat("; \"kill -CONT ", keepers[0], "\" wakes one that is stopped"));
+  }
+  return pulse;
+}
+
+std::string LocalAmLauncher::WhoKeepsWaiting(const JobRecords& records) const { return tony::WhoKeepsWaiting(records); }
+
+ArbiterView LocalAmLauncher::Look(const JobRecords& records) const { return arbiter_.Look(records); }
+
+Result<std::optional<JobStatus>> LocalAmLauncher::UnwrittenEnd(const JobRecords& records) const {
+  return arbiter_.UnwrittenEnd(records);
+}
+
+Status LocalAmLauncher::Settle(const JobRecords& records) const { return arbiter_.Settle(records); }
+
+Result<bool> LocalAmLauncher::LeaveLook(const JobRecords& records, const WatcherToken& watcher) const {
+  return arbiter_.LeaveLook(records, watcher);
+}
+
+std::string LocalAmLauncher::WhyItEnds(const JobRecords& records) const { return arbiter_.WhyItEnds(records); }
+
+}  // namespace tony

@@ -1,0 +1,102 @@
+#include "runtime/local/local_arbiter.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <string_view>
+
+#include "runtime/backend/last_status.h"
+#include "runtime/base/event_loop.h"
+#include "runtime/base/strings.h"
+#include "runtime/keeper/lost_job.h"
+#include "runtime/keeper/unwritten_end.h"
+#include "runtime/ledger/ledger_folder.h"
+#include "runtime/ledger/ledger_witness.h"
+#include "runtime/os/files.h"
+#include "runtime/os/held_process.h"
+#include "runtime/os/users.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/looks.h"
+
+namespace tony {
+namespace {
+
+ArbiterView::Kind KindOf(const JobRecords& records) {
+  const JobFolder folder(records);
+  if (folder.IsLocked("keeper.lock")) return ArbiterView::Kind::kKept;
+  if (folder.IsLocked("keeper.start")) return ArbiterView::Kind::kStarting;
+  if (folder.IsLocked("am.lock")) return ArbiterView::Kind::kAmAlone;
+  return HasEndedUnrecorded(records) ? ArbiterView::Kind::kLost : ArbiterView::Kind::kNobody;
+}
+
+bool EndsWithin(const HeldProcess& process, Duration limit) {
+  EventLoop loop;
+  bool ended = false;
+  const auto watch = process.WhenEnded(loop, [&] {
+    ended = true;
+    loop.Stop();
+  });
+  const auto timer = loop.After(limit, [&] { loop.Stop(); });
+  loop.Run();
+  return ended;
+}
+
+}  // namespace
+
+// What has been swept is said after the locks are let go.
+ArbiterView LocalArbiter::Look(const JobRecords& records) const {
+  const ArbiterView::Kind kind = KindOf(records);
+  std::error_code error;
+  return {.kind = kind, .swept = std::filesystem::exists(JobFolder(records).finished(), error)};
+}
+
+Result<std::optional<JobStatus>> LocalArbiter::UnwrittenEnd(const JobRecords& records) const {
+  if (!IsLost(records)) return std::optional<JobStatus>();
+  TRY_ASSIGN(JobStatus status, LostStatus(records));
+  return std::optional(std::move(status));
+}
+
+Status LocalArbiter::Settle(const JobRecords& records) const { return SettleIfLost(records); }
+
+Result<bool> LocalArbiter::LeaveLook(const JobRecords& records, const WatcherToken& watcher) const {
+  return tony::LeaveLook(records, watcher);
+}
+
+// The status that its keeper leaves beside the ledger, where it could not write it into the job's folder.
+Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& job, Duration limit) const {
+  const auto keeper = FindKeeper(job, geteuid());
+  const std::string who = keeper ? StrCat("its keeper, ", Describe(*keeper)) : "";
+  const HeldProcess held = keeper ? HeldProcess(static_cast<pid_t>(keeper->pid)) : HeldProcess();
+  // Held first, then looked at again: the number may have changed hands in between.
+  const auto now = held.valid() ? LookAtProcess(keeper->pid) : std::nullopt;
+  if (now && now->start == keeper->start) {
+    if (!held.Signal(SIGTERM) && errno != ESRCH)
+      return Error{ErrorCode::kUnavailable, StrCat("signal ", who, ": ", ErrnoText(errno))};
+    if (!EndsWithin(held, limit))
+      return std::optional(JobStatus{.job = job, .user = UserName(geteuid()), .state = "STOPPING"});
+  }
+  const auto ledger = LedgerFolder::FindHere();
+  if (auto end = ledger.ok() ? FindUnwrittenEnd(ledger->path(), job) : std::nullopt) return end;
+  if (!keeper) return Error{ErrorCode::kUnavailable, StrCat("no keeper of it runs here for ", UserName(geteuid()))};
+  JobStatus killed{.job = job, .user = UserName(geteuid())};
+  EndStatus(killed,
+            {.state = FinalState::kKilled,
+             .cls = OutcomeClass::kKilled,
+             .message = StrCat(who, ", ended it after SIGTERM; no record of that was found")},
+            RealClock().Now());
+  return std::optional(std::move(killed));
+}
+
+std::string LocalArbiter::WhyItEnds(const JobRecords& records) const {
+  const auto log = ReadFile(records.place() / "keeper.log");
+  std::string_view last;
+  if (log.ok()) {
+    last = std::string_view(*log).substr(0, log->find_last_not_of('\n') + 1);
+    last.remove_prefix(last.rfind('\n') + 1);
+  }
+  return StrCat("see ", records.place().string(), "; the last line of its keeper.log: ", last);
+}
+
+}  // namespace tony

@@ -1,0 +1,112 @@
+#include "runtime/local/local_backend.h"
+
+#include "runtime/base/strings.h"
+#include "runtime/local/local_am_launcher.h"
+#include "runtime/local/local_arbiter.h"
+#include "runtime/local/local_scheduler.h"
+#include "runtime/local/machine_check.h"
+#include "runtime/local/machine_health.h"
+#include "runtime/local/master_side.h"
+#include "runtime/local/queue_report.h"
+#include "runtime/logs/local_log_source.h"
+#include "runtime/os/boost_process_runner.h"
+#include "runtime/os/machine_boot.h"
+#include "runtime/os/sibling_program.h"
+#include "runtime/records/local_job_store.h"
+#include "runtime/records/local_request_index.h"
+#include "runtime/records/user_home.h"
+
+namespace tony {
+namespace {
+
+struct OwnRunner {
+  BoostProcessRunner runner;
+};
+
+// Its runner is made first, and ends last.
+class OwningLauncher : private OwnRunner, public LocalAmLauncher {
+ public:
+  explicit OwningLauncher(EventLoop& loop) : OwnRunner{BoostProcessRunner(loop)}, LocalAmLauncher(runner) {}
+};
+
+struct OwnLauncher {
+  OwningLauncher launcher;
+};
+
+// The same, with its launcher.
+class OwningScheduler : private OwnLauncher, public LocalScheduler {
+ public:
+  explicit OwningScheduler(MasterSide& side)
+      : OwnLauncher{OwningLauncher(side.loop)},
+        LocalScheduler(
+            side.loop, side.records, side.epoch, side.am_lease, launcher,
+            [records = side.records, program = SiblingProgram("tony-executor")](
+                const auto& container, const auto& launch) { return LaunchOf(records, program, container, launch); },
+            [records = side.records,
+             unended_in = side.unended_in](const auto& container) -> std::optional<KeptOutcome> {
+              const auto attempt = unended_in(container);
+              return attempt ? OutcomeKeptOf(records, *attempt) : std::nullopt;
+            },
+            side.sink) {
+    if (side.page_socket.valid()) HandToKeeper(std::move(side.page_socket));
+  }
+};
+
+// Of one home on several machines: a job that has not ended is known to the machine that runs it.
+class JobsOfThisMachine : public LocalJobStore {
+ public:
+  using LocalJobStore::LocalJobStore;
+  Result<JobRecords> Find(const JobId& job) const override {
+    TRY_ASSIGN(JobRecords records, LocalJobStore::Find(job));
+    const auto submission = records.ReadSubmission();
+    if (!submission.ok()) {
+      // Where the disk fails, the end may have been kept elsewhere.
+      const auto end = LocalArbiter().UnwrittenEnd(records);
+      return end.ok() && *end ? Result<JobRecords>(std::move(records)) : submission.error();
+    }
+    if (submission->host == HostName()) return records;
+    TRY_ASSIGN(const auto status, records.ReadStatus());
+    if (status && status->verdict) return records;
+    return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " belongs to the local scheduler of ",
+                                                 submission->host, " and this is ", HostName(), "; ask there")};
+  }
+};
+
+class LocalBackendImage : public Backend {
+ public:
+  Result<std::unique_ptr<JobStore>> Jobs() const override {
+    TRY_ASSIGN(auto home, TonyHome());
+    return std::unique_ptr<JobStore>(std::make_unique<JobsOfThisMachine>(std::move(home)));
+  }
+  Result<std::unique_ptr<RequestIndex>> Requests() const override {
+    TRY_ASSIGN(auto home, TonyHome());
+    return std::unique_ptr<RequestIndex>(std::make_unique<LocalRequestIndex>(std::move(home)));
+  }
+  const Arbiter& arbiter() const override { return arbiter_; }
+  Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
+    return std::unique_ptr<LogSource>(std::make_unique<LocalLogSource>(records));
+  }
+  std::string PlaceOfLogs(const JobRecords& records) const override { return (records.place() / "logs").string(); }
+  Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const override { return CheckMachine(job.spec); }
+  std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const override { return MachineWarning(job.spec); }
+  Result<QueueView> Queue() const override { return LookAtQueue(); }
+  bool KeepsPrograms() const override { return true; }
+  Checks Doctor() const override { return CheckMachineHealth(); }
+  std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const override {
+    return std::make_unique<OwningLauncher>(loop);
+  }
+
+ private:
+  const LocalArbiter arbiter_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Scheduler> MakeLocalScheduler(MasterSide side) { return std::make_unique<OwningScheduler>(side); }
+
+const Backend& LocalBackend() {
+  static const LocalBackendImage backend;
+  return backend;
+}
+
+}  // namespace tony

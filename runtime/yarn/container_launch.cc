@@ -1,0 +1,123 @@
+#include "runtime/yarn/container_launch.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/records/job_records_json.h"
+
+namespace tony {
+namespace {
+
+using Secrets = std::map<std::string, std::string>;
+
+constexpr const char* kOwnTls = "tony.tls";
+constexpr const char* kExecutorsTls = "tony.executor-tls";
+
+Error NotUsable(std::string_view alias, std::string_view why) {
+  return {ErrorCode::kInvalid, StrCat("the container's credentials: ", alias, ": ", why)};
+}
+
+Result<std::string> Needed(const Secrets& secrets, const std::string& alias) {
+  const auto found = secrets.find(alias);
+  if (found == secrets.end()) return NotUsable(alias, "it is missing");
+  return found->second;
+}
+
+std::string Optional(const Secrets& secrets, const std::string& alias) {
+  const auto found = secrets.find(alias);
+  return found == secrets.end() ? "" : found->second;
+}
+
+// What cannot be parsed is not shown: an error of a parser may quote it.
+template <class T>
+Result<T> Parsed(const Secrets& secrets, const std::string& alias, Result<T> (*parse)(std::string_view)) {
+  TRY_ASSIGN(const std::string text, Needed(secrets, alias));
+  auto value = parse(text);
+  if (!value.ok()) return NotUsable(alias, "not what it should be");
+  return value;
+}
+
+Result<AttemptId> ParseAttemptId(std::string_view text) {
+  const Error wrong{ErrorCode::kInvalid, "expected an attempt as worker:3#1"};
+  const size_t hash = text.rfind('#');
+  if (hash == std::string_view::npos) return wrong;
+  const auto task = ParseTaskId(text.substr(0, hash));
+  const auto number = ParseInt(text.substr(hash + 1));
+  if (!task.ok() || !number || *number < 1 || *number > 1'000'000) return wrong;
+  return AttemptId{*task, static_cast<int>(*number)};
+}
+
+void AddTls(Secrets& to, const std::string& alias, const TlsIdentity& tls) {
+  if (tls == TlsIdentity{}) return;
+  to[alias + ".ca"] = tls.ca;
+  to[alias + ".certificate"] = tls.certificate;
+  to[alias + ".key"] = tls.key;
+}
+
+TlsIdentity TlsIn(const Secrets& secrets, const std::string& alias) {
+  return {Optional(secrets, alias + ".ca"), Optional(secrets, alias + ".certificate"),
+          Optional(secrets, alias + ".key")};
+}
+
+void Add(Secrets& to, const JobId& job, const JobSecrets& secrets) {
+  to["tony.job"] = job.value;
+  to["tony.token"] = secrets.token;
+  if (!secrets.of_tasks.empty()) to["tony.secrets"] = JoinVariables(secrets.of_tasks);
+  AddTls(to, kOwnTls, secrets.tls);
+}
+
+Result<JobSecrets> SecretsIn(const Secrets& secrets) {
+  JobSecrets found;
+  TRY_ASSIGN(found.token, Needed(secrets, "tony.token"));
+  found.of_tasks = Split(Optional(secrets, "tony.secrets"), '\0');
+  if (!found.of_tasks.empty()) found.of_tasks.pop_back();  // each is followed by a NUL
+  found.tls = TlsIn(secrets, kOwnTls);
+  return found;
+}
+
+}  // namespace
+
+Result<std::string> VariableOfContainer(const char* name) {
+  const char* value = std::getenv(name);
+  if (value != nullptr && *value != '\0') return std::string(value);
+  return Error{ErrorCode::kUsage,
+               StrCat("$", name, " is not set: a NodeManager starts this, with what it has to know")};
+}
+
+void AddTo(hadoop::Credentials& credentials, const ContainerLaunch& launch) {
+  Secrets& to = credentials.secrets;
+  Add(to, launch.job, launch.secrets);
+  to["tony.attempt"] = ToString(launch.attempt);
+  if (!launch.spec.empty()) to["tony.spec"] = launch.spec;
+  to["tony.lease"] = ToJson(launch.lease);
+  to["tony.staged"] = ToJson(launch.staged);
+}
+
+Result<ContainerLaunch> LaunchIn(std::string_view credentials_file) {
+  TRY_ASSIGN(const hadoop::Credentials credentials, hadoop::DecodeCredentials(credentials_file));
+  const Secrets& from = credentials.secrets;
+  ContainerLaunch launch;
+  TRY_ASSIGN(launch.job.value, Needed(from, "tony.job"));
+  TRY_ASSIGN(launch.attempt, Parsed(from, "tony.attempt", ParseAttemptId));
+  TRY_ASSIGN(launch.secrets, SecretsIn(from));
+  launch.spec = Optional(from, "tony.spec");
+  TRY_ASSIGN(launch.lease, Parsed(from, "tony.lease", LeaseRecordFromJson));
+  TRY_ASSIGN(launch.staged, Parsed(from, "tony.staged", StagedFilesFromJson));
+  return launch;
+}
+
+void AddTo(hadoop::Credentials& credentials, const MasterLaunch& launch) {
+  Add(credentials.secrets, launch.job, launch.secrets);
+  AddTls(credentials.secrets, kExecutorsTls, launch.executors_tls);
+}
+
+Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials) {
+  MasterLaunch launch;
+  TRY_ASSIGN(launch.job.value, Needed(credentials.secrets, "tony.job"));
+  TRY_ASSIGN(launch.secrets, SecretsIn(credentials.secrets));
+  launch.executors_tls = TlsIn(credentials.secrets, kExecutorsTls);
+  return launch;
+}
+
+}  // namespace tony

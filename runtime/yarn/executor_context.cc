@@ -1,0 +1,79 @@
+#include "runtime/yarn/executor_context.h"
+
+#include "runtime/base/strings.h"
+#include "runtime/yarn/launch_text.h"
+
+namespace tony {
+namespace {
+
+using hadoop::LaunchContext;
+
+Status Ship(const HdfsFiles& files, const std::string& key, const std::string& name, LaunchContext& context) {
+  const auto file = files.find(key);
+  if (file == files.end()) return Error{ErrorCode::kInternal, StrCat(key, " was not sent to HDFS")};
+  context.files[name] = file->second;
+  return Ok();
+}
+
+// What a task of this role may use, by its name in the container's folder.
+Status ShipStaged(const HdfsFiles& files, std::vector<StagedEntry>& entries, LaunchContext& context) {
+  for (StagedEntry& entry : entries) {
+    entry.path = entry.path.filename();
+    TRY(Ship(files, entry.path.string(), entry.path.string(), context));
+  }
+  return Ok();
+}
+
+void AddEnvironment(const std::map<std::string, std::string>& variables, LaunchContext& context) {
+  for (const auto& [name, value] : variables) context.environment[name] = QuoteValue(value);
+}
+
+}  // namespace
+
+Result<LaunchContext> MakeExecutorContext(const JobShipment& job, const ExecutorLaunch& launch) {
+  const std::string& role = launch.attempt.task.role;
+  LaunchContext context{.credentials = job.credentials};
+  ContainerLaunch told{.job = job.job, .attempt = launch.attempt, .secrets = job.secrets, .lease = job.lease};
+  told.staged.job = job.staged.job;
+  if (const auto own = job.staged.roles.find(role); own != job.staged.roles.end())
+    told.staged.roles[role] = own->second;
+  TRY(Ship(job.files, kExecutorFile, kExecutorFile, context));
+  TRY(ShipStaged(job.files, told.staged.job, context));
+  for (auto& [name, entries] : told.staged.roles) TRY(ShipStaged(job.files, entries, context));
+  if (job.files.contains(kSpecFile)) {
+    TRY(Ship(job.files, kSpecFile, kSpecFile, context));
+  } else {
+    told.spec = ToJson(job.spec);
+    if (told.spec.size() > kLargestSpecInLaunch)
+      return Error{ErrorCode::kInvalid, StrCat("the job's spec has ", told.spec.size(), " bytes and is no file")};
+  }
+  AddTo(context.credentials, told);
+  for (const auto& [name, value] : job.spec.container_env)
+    if (name.starts_with("YARN_CONTAINER_RUNTIME_")) context.environment[name] = QuoteValue(value);
+  AddEnvironment(job.environment, context);
+  SetAcls(job.spec.yarn, context);
+  context.environment["TONY_JOB_ID"] = job.job.value;
+  context.command = StrCat("exec ./", kExecutorFile, " --container '<LOG_DIR>' 1>'<LOG_DIR>/executor.log' 2>&1");
+  return context;
+}
+
+Result<LaunchContext> MakeMasterContext(const MasterShipment& job) {
+  LaunchContext context{.credentials = job.credentials};
+  TRY(Ship(job.files, kMasterFolder, kMasterFolder, context));
+  for (const StagedEntry& entry : job.staged) TRY(Ship(job.files, entry.path.filename().string(), entry.name, context));
+  AddTo(context.credentials, MasterLaunch{job.job, job.secrets, job.executors_tls});
+  AddEnvironment(job.environment, context);
+  context.environment["TONY_JOB_ID"] = job.job.value;
+  const std::string place = StrCat("./", kMasterFolder);
+  context.command = StrCat("exec ", place, "/loader --library-path ", place, "/lib ", place, "/bin/", job.program);
+  for (const std::string& argument : job.arguments) context.command += " " + QuoteArgument(argument);
+  context.command += " 1>'<LOG_DIR>/am.log' 2>&1";
+  return context;
+}
+
+void SetAcls(const YarnSpec& spec, LaunchContext& context) {
+  if (!spec.view_acl.empty()) context.view_acl = spec.view_acl;
+  if (!spec.modify_acl.empty()) context.modify_acl = spec.modify_acl;
+}
+
+}  // namespace tony

@@ -1,0 +1,143 @@
+#include "runtime/yarn/hdfs_sources.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/hdfs_place.h"
+#include "runtime/records/hdfs/hdfs_calls.h"
+#include "runtime/yarn/yarn_job_place.h"
+
+namespace tony {
+namespace {
+
+using hadoop::HdfsEntry;
+
+// Each is told to each container, in a message of at most 64 MB that the master sends for it.
+constexpr size_t kMostInFolder = 1000;
+
+constexpr int64_t kMostRead = 16 << 20;  // a thousand times what people write
+
+Error Refused(std::string why) { return {ErrorCode::kInvalid, std::move(why)}; }
+
+// Either may be "".
+std::string In(const std::string& folder, const std::string& name) {
+  return folder.empty() || name.empty() ? folder + name : StrCat(folder == "/" ? "" : folder, "/", name);
+}
+
+class Look {
+ public:
+  explicit Look(const YarnCluster& cluster) : cluster_(cluster), hdfs_(HdfsOptions(cluster)) {}
+
+  Result<std::vector<RemoteFile>> At(const FileSpec& file) {
+    TRY_ASSIGN(const std::string path, PathInHdfs(cluster_, file.source));
+    TRY_ASSIGN(const HdfsEntry entry, EntryAt(path));
+    if (entry.is_folder && file.name.empty()) return InTree(path);
+    if (entry.is_folder) return InFolder(path, file);
+    if (file.name.empty() && !IsArchiveOfNodes(path))
+      return Refused(StrCat("it is a file in HDFS; expected a folder, or an archive in ", kArchivesOfNodes));
+    TRY(hdfs_.CheckAccess(path, "r--"));
+    return std::vector<RemoteFile>{{file.name, path, entry.length, entry.modified, file.archive}};
+  }
+
+  Result<std::string> Content(const std::string& source) {
+    TRY_ASSIGN(const std::string path, PathInHdfs(cluster_, source));
+    TRY_ASSIGN(const HdfsEntry entry, EntryAt(path));
+    if (entry.is_folder) return Refused("a folder, not a file");
+    if (entry.length > kMostRead) return Refused(StrCat("larger than ", kMostRead >> 20, " MiB"));
+    return hdfs_.Read(path);
+  }
+
+ private:
+  Result<HdfsEntry> EntryAt(const std::string& path) {
+    auto entry = hdfs_.GetEntry(path);
+    if (entry.ok() || entry.error().code != ErrorCode::kNotFound) return entry;
+    return Refused(StrCat("no such file or folder in ", OwnHdfs(cluster_)));
+  }
+
+  Result<std::vector<RemoteFile>> InFolder(const std::string& path, const FileSpec& file) {
+    if (file.archive || file.name != std::filesystem::path(path).filename()) {
+      return Refused(StrCat("it is a folder in HDFS, whose files a task finds under their own names; expected ",
+                            file.archive ? "an archive" : "a file, or no ::NAME"));
+    }
+    std::vector<RemoteFile> files;
+    TRY(AddFilesOf(path, "", files));
+    for (const RemoteFile& one : files)
+      if (IsTonysOwnFile(one.name)) return Refused(StrCat("TonY itself keeps the file ", one.name, " there"));
+    if (files.empty()) return Refused("it is a folder in HDFS without a file; those in folders below it do not count");
+    return files;
+  }
+
+  // As of a folder of this machine, but without what is empty, and as many files as each container can be told of.
+  Result<std::vector<RemoteFile>> InTree(const std::string& path) {
+    std::vector<RemoteFile> files;
+    std::vector<std::string> folders = {""};
+    for (size_t next = 0; next < folders.size(); ++next) {
+      const std::string inside = folders[next];
+      TRY_ASSIGN(const auto below, AddFilesOf(In(path, inside), inside, files));
+      for (const std::string& name : below) folders.push_back(In(inside, name));
+      if (folders.size() > kMostInFolder) return TooMany();
+    }
+    if (files.empty()) return Refused("it is a folder in HDFS without a file");
+    return files;
+  }
+
+  // The names of the folders that are in it. `inside`: what it is called below the source, "" for that itself.
+  Result<std::vector<std::string>> AddFilesOf(const std::string& folder, const std::string& inside,
+                                              std::vector<RemoteFile>& files) {
+    TRY_ASSIGN(const std::vector<HdfsEntry> entries, hdfs_.List(folder));
+    std::vector<std::string> folders;
+    for (const HdfsEntry& entry : entries) {
+      if (entry.is_folder) {
+        folders.push_back(entry.name);
+        continue;
+      }
+      if (files.size() == kMostInFolder) return TooMany();
+      const std::string path = In(folder, entry.name);
+      TRY(hdfs_.CheckAccess(path, "r--"));
+      files.push_back({In(inside, entry.name), path, entry.length, entry.modified, /*is_packed=*/false});
+    }
+    return folders;
+  }
+
+  static Error TooMany() {
+    return Refused(StrCat("the folder has more than ", kMostInFolder, " files; an archive may have more"));
+  }
+
+  const YarnCluster& cluster_;
+  WebHdfsCalls hdfs_;
+};
+
+}  // namespace
+
+Result<std::vector<RemoteFile>> LookAtHdfs(const YarnCluster& cluster, const FileSpec& file) {
+  return Look(cluster).At(file);
+}
+
+std::string OwnHdfs(const YarnCluster& cluster) { return StrCat("hdfs://", ToString(cluster.name_node)); }
+
+Result<std::string> PathInHdfs(const YarnCluster& cluster, const std::string& source) {
+  TRY_ASSIGN(HdfsPlace place, ParseHdfsPlace(source));
+  const Endpoint own{ToLower(cluster.name_node.host), cluster.name_node.port};
+  if (!place.name_node || *place.name_node == own) return std::move(place.path);
+  return Refused(StrCat("the cluster's HDFS is ", OwnHdfs(cluster), "; others cannot be used yet"));
+}
+
+Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source) {
+  return Look(cluster).Content(source);
+}
+
+hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& file) {
+  using hadoop::LocalResource;
+  return {.scheme = "hdfs",
+          .host = cluster.name_node.host,
+          .port = cluster.name_node.port,
+          .path = file.path,
+          .size = file.size,
+          .modified = file.modified,
+          .kind = file.is_packed ? LocalResource::Kind::kArchive : LocalResource::Kind::kFile,
+          .visibility = LocalResource::Visibility::kPrivate};  // as TonY: nodes keep it for the user's next job
+}
+
+}  // namespace tony

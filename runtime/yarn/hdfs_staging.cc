@@ -1,0 +1,286 @@
+#include "runtime/yarn/hdfs_staging.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/hadoop/webhdfs_put.h"
+#include "runtime/job/json_fields.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sha256.h"
+#include "runtime/records/manifest.h"
+#include "runtime/staging/pack_folder.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+using hadoop::HdfsEntry;
+using hadoop::HdfsRename;
+using hadoop::LocalResource;
+
+constexpr std::string_view kPacked = ".tar.gz";
+constexpr int kOwnersAlone = 0700;
+// A connection that broke. A DataNode that refuses what comes closes it too, and now and then before its reason is
+// read.
+constexpr int kMostTries = 3;
+
+// An upload takes as long as it takes, while bytes move. Between the last of them and the answer a DataNode may be
+// busy.
+hadoop::WebHdfs::Options ForLargeFiles(hadoop::WebHdfs::Options options) {
+  options.limits.whole = std::chrono::hours(24);
+  options.limits.stalled = std::chrono::seconds(60);
+  return options;
+}
+
+// A file that has no name and is gone with its descriptor.
+Result<UniqueFd> Scratch(const fs::path& folder) {
+  std::string path = (folder / "tony-pack-XXXXXX").string();
+  UniqueFd fd(mkostemp(path.data(), O_CLOEXEC));
+  if (!fd.valid() || unlink(path.c_str()) != 0) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
+  return fd;
+}
+
+Result<int64_t> SizeOf(const UniqueFd& fd, const fs::path& path) {
+  struct stat info {};
+  if (fstat(fd.get(), &info) != 0) return FileError(ErrorCode::kInvalid, "read", path, errno);
+  return int64_t{info.st_size};
+}
+
+struct Body {
+  UniqueFd fd;
+  int64_t size = 0;
+};
+
+class Sending {
+ public:
+  Sending(const HdfsStore& store, const StageWatch& watch)
+      : store_(store), watch_(watch), meter_(watch), hdfs_(loop_, ForLargeFiles(store.hdfs)) {}
+
+  Status PrepareFolder();
+  Result<LocalResource> Send(const HdfsSource& source);
+
+ private:
+  // Runs the loop until the call is done, or a stop is asked for, which ends it.
+  template <class T, class Start>
+  T Await(Start start) {
+    std::optional<T> result;
+    const hadoop::WebHdfs::Handle handle = start([&](T value) {
+      result = std::move(value);
+      loop_.Stop();
+    });
+    while (!result && meter_.CheckStop().ok()) loop_.Run();
+    return result ? *std::move(result) : T(meter_.CheckStop().error());
+  }
+  Result<HdfsEntry> Look(const std::string& path) {
+    return Await<Result<HdfsEntry>>([&](auto done) { return hdfs_.GetEntry(path, done); });
+  }
+  Result<Body> Open(const HdfsSource& source, bool is_folder);
+  Error ReasonOf(const Error& broken, int fd);
+  Status Upload(const HdfsSource& source, const std::string& path, bool is_folder, HdfsRename how);
+
+  const HdfsStore& store_;
+  const StageWatch& watch_;
+  StageMeter meter_;
+  EventLoop loop_;
+  hadoop::WebHdfs hdfs_;
+  const std::stop_callback<std::function<void()>> stopped_{watch_.stop,
+                                                           [this] { loop_.Post([this] { loop_.Stop(); }); }};
+};
+
+Status Sending::PrepareFolder() {
+  TRY(Await<Status>([&](auto done) { return hdfs_.MakeFolders(store_.folder, kOwnersAlone, done); }));
+  TRY_ASSIGN(const HdfsEntry folder, Look(store_.folder));
+  if (folder.permission == kOwnersAlone) return Ok();
+  return Await<Status>([&](auto done) { return hdfs_.SetPermission(store_.folder, kOwnersAlone, done); });
+}
+
+// What is sent of it: the file itself, or the folder's archive.
+Result<Body> Sending::Open(const HdfsSource& source, bool is_folder) {
+  Body body;
+  if (is_folder) {
+    TRY_ASSIGN(body.fd, Scratch(store_.scratch));
+    TRY(PackFolder(source.path, body.fd.get(), [this](int64_t) { return meter_.CheckStop(); }));
+  } else {
+    body.fd = UniqueFd(open(source.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!body.fd.valid()) return FileError(ErrorCode::kInvalid, "read", source.path, errno);
+  }
+  TRY_ASSIGN(body.size, SizeOf(body.fd, source.path));
+  return body;
+}
+
+// Why a connection broke in each try. Of a single byte nothing is on its way when HDFS refuses it, so the answer can be
+// read.
+Error Sending::ReasonOf(const Error& broken, int fd) {
+  const std::string path = StrCat(store_.folder, "/", hadoop::kUnfinishedPut, "reason-", RandomHex(8));
+  const FilePart byte{.fd = fd, .length = 1};
+  const auto put = Await<Result<bool>>(
+      [&](auto done) { return PutWhole(hdfs_, path, {.file = byte}, HdfsRename::kIfNew, 0600, done); });
+  if (!put.ok()) return put.error().code == ErrorCode::kUnavailable ? broken : put.error();
+  (void)Await<Result<bool>>([&](auto done) { return hdfs_.Remove(path, done); });
+  return broken;
+}
+
+Status Sending::Upload(const HdfsSource& source, const std::string& path, bool is_folder, HdfsRename how) {
+  meter_.Begin(source.path.string());
+  std::string before = source.manifest;
+  if (before.empty()) {
+    TRY_ASSIGN(before, ManifestOf(source.path));
+  }
+  TRY_ASSIGN(const Body body, Open(source, is_folder));
+  meter_.Expect(body.size);
+  const auto check_unchanged = [&]() -> Status {
+    const auto after = ManifestOf(source.path);
+    if (after.ok() && *after == before) return Ok();
+    return Error{ErrorCode::kUnavailable, StrCat("send ", source.path.string(), ": it changed meanwhile")};
+  };
+  int64_t told = 0;
+  const auto on_moved = [&](int64_t moved) {
+    if (moved <= told) return;        // as in an earlier try
+    (void)meter_.Done(moved - told);  // a stop is seen between callbacks
+    (void)meter_.Copied(moved - told);
+    told = moved;
+  };
+  const FilePart part{.fd = body.fd.get(), .length = body.size};
+  Result<bool> put = false;
+  for (int tries = 1; tries <= kMostTries; ++tries) {
+    put = Await<Result<bool>>([&](auto done) {
+      return PutWhole(hdfs_, path, {.file = part, .on_moved = on_moved}, how, 0600, done, check_unchanged);
+    });
+    if (put.ok() || put.error().code != ErrorCode::kUnavailable) break;
+    TRY(meter_.CheckStop());
+  }
+  if (put.ok()) on_moved(body.size);  // of little nothing has been told
+  if (put.ok()) return Ok();
+  TRY(meter_.CheckStop());
+  TRY(check_unchanged());  // it may have become shorter
+  const bool broke = put.error().code == ErrorCode::kUnavailable && body.size > 1;
+  return Annotate(broke ? ReasonOf(put.error(), body.fd.get()) : put.error(), "send " + source.path.string());
+}
+
+Result<LocalResource> Sending::Send(const HdfsSource& source) {
+  struct stat info {};
+  if (stat(source.path.c_str(), &info) != 0) return FileError(ErrorCode::kInvalid, "read", source.path, errno);
+  const bool is_folder = S_ISDIR(info.st_mode);
+  const std::string path = StrCat(store_.folder, "/", source.name, is_folder ? kPacked : "");
+  auto entry = Look(path);
+  if (!entry.ok() && entry.error().code != ErrorCode::kNotFound) return entry.error();
+  // How long a folder's archive is only its making would tell, and zlib's next release might say otherwise.
+  const bool is_right = entry.ok() && !entry->is_folder && (is_folder || entry->length == info.st_size);
+  if (!is_right) {
+    TRY(Upload(source, path, is_folder, entry.ok() ? HdfsRename::kOverwrite : HdfsRename::kIfNew));
+    entry = Look(path);
+    if (!entry.ok()) return entry.error();
+  }
+  return LocalResource{.scheme = store_.file_system.scheme,
+                       .host = store_.file_system.host,
+                       .port = store_.file_system.port,
+                       .path = path,
+                       .size = entry->length,
+                       .modified = entry->modified,
+                       .kind = path.ends_with(kPacked) ? LocalResource::Kind::kArchive : LocalResource::Kind::kFile,
+                       .visibility = LocalResource::Visibility::kPrivate};
+}
+
+}  // namespace
+
+Result<ClusterFileSystem> ParseFileSystem(std::string_view text) {
+  constexpr std::string_view kScheme = "hdfs://";
+  const Error wrong{ErrorCode::kInvalid, StrCat("fs.defaultFS: \"", text, "\": expected hdfs://HOST:PORT")};
+  if (!text.starts_with(kScheme)) return wrong;
+  const std::string_view authority = text.substr(0, text.find('/', kScheme.size())).substr(kScheme.size());
+  const size_t colon = authority.find(':');
+  ClusterFileSystem found{"hdfs", std::string(authority.substr(0, colon))};
+  if (found.host.empty()) return wrong;
+  if (colon == std::string_view::npos) return found;
+  const auto port = ParseInt(authority.substr(colon + 1));
+  if (!port || *port < 1 || *port > UINT16_MAX) return wrong;
+  found.port = static_cast<int>(*port);
+  return found;
+}
+
+std::vector<HdfsSource> SourcesOf(const StagedFiles& files) {
+  std::vector<HdfsSource> sources;
+  std::set<fs::path> seen;
+  const auto add = [&](const std::vector<StagedEntry>& entries) {
+    for (const StagedEntry& entry : entries) {
+      const std::string name = entry.path.filename().string();
+      if (files.remote.contains(name)) continue;
+      if (seen.insert(entry.path).second) sources.push_back({name, name, entry.path});
+    }
+  };
+  add(files.job);
+  for (const auto& [role, entries] : files.roles) add(entries);
+  add(files.am);
+  return sources;
+}
+
+Result<HdfsSource> FileSource(std::string key, const fs::path& file) {
+  TRY_ASSIGN(std::string manifest, ManifestOf(file));  // first: whatever changes later is seen
+  const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return FileError(ErrorCode::kInvalid, "read", file, errno);
+  TRY_ASSIGN(const std::string hash, Sha256OfFile(fd.get(), file, [](int64_t) { return Ok(); }));
+  const std::string_view end = file.string().ends_with(kPacked) ? kPacked : "";
+  return HdfsSource{std::move(key), StrCat(hash, end), file, std::move(manifest)};
+}
+
+Result<HdfsFiles> SendToHdfs(const HdfsStore& store, const std::vector<HdfsSource>& sources, const StageWatch& watch) {
+  Sending sending(store, watch);
+  TRY(sending.PrepareFolder());
+  HdfsFiles files;
+  for (const HdfsSource& source : sources) {
+    TRY_ASSIGN(files[source.key], sending.Send(source));
+  }
+  return files;
+}
+
+std::string ToJson(const HdfsFiles& files) {
+  json::array array;
+  for (const auto& [key, file] : files)
+    array.push_back(json::object{{"key", key},
+                                 {"scheme", file.scheme},
+                                 {"host", file.host},
+                                 {"port", file.port},
+                                 {"path", file.path},
+                                 {"size", file.size},
+                                 {"modified", ToMillis(file.modified)},
+                                 {"archive", file.kind == LocalResource::Kind::kArchive}});
+  return SerializeJson(json::object{{"schema", 1}, {"files", array}});
+}
+
+Result<HdfsFiles> HdfsFilesFromJson(std::string_view text) {
+  TRY_ASSIGN(const json::value document, ParseJson(text, "list of files in HDFS"));
+  JsonFields fields(document);
+  fields.Int("schema", 1, 1);
+  HdfsFiles files;
+  for (JsonFields& item : fields.List("files")) {
+    LocalResource file{.scheme = item.String("scheme"),
+                       .host = item.String("host"),
+                       .port = static_cast<int>(item.Int("port", -1, 65535)),
+                       .path = item.String("path"),
+                       .size = item.Int("size"),
+                       .modified = FromMillis(item.Int("modified")),
+                       .kind = item.Bool("archive") ? LocalResource::Kind::kArchive : LocalResource::Kind::kFile,
+                       .visibility = LocalResource::Visibility::kPrivate};
+    const std::string key = item.String("key");
+    TRY(item.status());
+    files[key] = std::move(file);
+  }
+  TRY(fields.status());
+  return files;
+}
+
+}  // namespace tony

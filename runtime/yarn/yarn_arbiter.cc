@@ -1,0 +1,241 @@
+#include "runtime/yarn/yarn_arbiter.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "runtime/backend/last_status.h"
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/job/startup_limit.h"
+#include "runtime/net/tls.h"
+#include "runtime/records/history.h"
+#include "runtime/records/job_records_json.h"
+#include "runtime/records/journal_format.h"
+#include "runtime/records/parsed_records.h"
+#include "runtime/yarn/master_wait.h"
+#include "runtime/yarn/rm_calls.h"
+#include "runtime/yarn/yarn_ends.h"
+#include "runtime/yarn/yarn_history.h"
+#include "runtime/yarn/yarn_job_place.h"
+
+namespace tony {
+namespace {
+
+using hadoop::ApplicationState;
+
+constexpr Duration kLookLimit{5000};
+constexpr Duration kSubmitLimit{30'000};
+
+bool Has(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
+
+bool HasEnded(ApplicationState state) { return state >= ApplicationState::kFinished; }
+
+RmCalls CallsOf(const YarnCluster& cluster, Duration limit) { return {cluster.rm, cluster.user, limit}; }
+
+Result<hadoop::ApplicationId> IdOf(const JobId& job) {
+  const auto id = hadoop::ParseApplicationId(job.value);
+  if (!id) return Error{ErrorCode::kNotFound, StrCat("\"", job.value, "\" is no application id")};
+  return *id;
+}
+
+Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
+  TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(records.job()));
+  return CallsOf(cluster, kLookLimit).Report(id);
+}
+
+bool WaitsForMaster(ApplicationState state) { return state < ApplicationState::kRunning; }
+
+// Whether only a master can judge it.
+Result<bool> MayBeVoid(const JobRecords& records, const KillRequest& kill) {
+  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
+  const bool is_fenced = !kill.if_owner.value.empty() && kill.if_owner != submission.claim.owner;
+  return is_fenced || !kill.if_watcher.value.empty() || kill.due > RealClock().Now() || kill.delay > Duration(0);
+}
+
+bool WasRuled(const JobRecords& records) {
+  const auto lease = records.ReadLease();
+  return !lease.ok() || lease->has_value();  // not known: nothing is started
+}
+
+// The ResourceManager's last word on it; nothing: it has not ended, or nobody knows.
+Result<std::optional<hadoop::ApplicationReport>> LastReport(const JobRecords& records) {
+  auto report = ReportOf(records);
+  if (report.ok()) {
+    if (report->finished == Instant{}) report->finished = RealClock().Now();
+    return HasEnded(report->state) ? std::optional(*std::move(report)) : std::nullopt;
+  }
+  if (report.error().code != ErrorCode::kNotFound || !WasRuled(records))
+    return std::optional<hadoop::ApplicationReport>();
+  hadoop::ApplicationReport forgotten;
+  forgotten.state = ApplicationState::kFailed;
+  forgotten.diagnostics = "the ResourceManager knows the application no longer";
+  forgotten.finished = RealClock().Now();
+  return std::optional(std::move(forgotten));
+}
+
+// A journal that is damaged tells nothing; one that cannot be reached does later.
+Result<std::optional<std::string>> Readable(Result<std::optional<std::string>> journal) {
+  if (journal.ok() || journal.error().code != ErrorCode::kInvalid) return journal;
+  LogWarn(journal.error().message);
+  return std::optional<std::string>();
+}
+
+void CatchUpWithAttempt(TaskStatus& task, const AttemptHistory& attempt, Instant now) {
+  if (attempt.id.number < task.attempt || task.id != attempt.id.task) return;
+  task.attempt = attempt.id.number;
+  task.host = attempt.host;
+  task.started = attempt.started;
+  if (attempt.outcome) return EndTask(task, *attempt.outcome, attempt.ended.value_or(now));
+  if (attempt.started) task.state = "active";
+}
+
+// Where its journal is a record it has no master to be sealed off.
+Result<std::optional<std::string>> Seal(const JobRecords& records) {
+  return records.journal_store() ? SealJournal(*records.journal_store()) : records.ReadJournal();
+}
+
+// Of several who settle it, what the first has put down.
+Result<std::string> SettledAs(const RecordStore& store, const JobStatus& end) {
+  std::string document = ToJson(end);
+  TRY_ASSIGN(const bool is_first, store.PutNew(kSettledRecord, document, Durability::kSurvivesPowerCut));
+  if (is_first) return document;
+  return ReadWhole(store, kSettledRecord);
+}
+
+}  // namespace
+
+Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
+  Verdict verdict;
+  const std::string why = hadoop::OneLine(report.diagnostics);
+  if (Has(report.diagnostics, "exceeded the lifetime")) {  // RMAppLifetimeMonitor's words
+    verdict.state = FinalState::kFailed;
+    verdict.cls = OutcomeClass::kTimeout;
+    verdict.message = "YARN ended the job, whose master had not done so after tony.application.timeout";
+    return verdict;
+  }
+  if (const size_t late = why.find(kStartedTooLate); late != std::string::npos) {  // whoever waited for it ended it
+    verdict.state = FinalState::kFailed;
+    verdict.cls = OutcomeClass::kTimeout;
+    verdict.message = why.substr(late);
+    return verdict;
+  }
+  if (report.state == ApplicationState::kKilled) {
+    verdict.state = FinalState::kKilled;
+    verdict.cls = OutcomeClass::kKilled;
+    verdict.message = why.empty() ? "killed in YARN" : StrCat("killed in YARN: ", why);
+    return verdict;
+  }
+  verdict.state = FinalState::kFailed;
+  const bool never_ran = Has(report.diagnostics, "exitCode: -1000");
+  if (const auto lasting = never_ran ? LastingCauseIn(report.diagnostics) : std::nullopt) {
+    verdict.cls = lasting->cls;
+    verdict.message = StrCat("the application master was not started: ", lasting->why);
+    return verdict;
+  }
+  verdict.cls = OutcomeClass::kInfra;
+  verdict.message = StrCat("the application master ended without a verdict", why.empty() ? "" : ": ", why);
+  return verdict;
+}
+
+JobStatus EndWithoutMaster(JobStatus last, const std::optional<std::string>& journal,
+                           const hadoop::ApplicationReport& report) {
+  const Instant now = report.finished;
+  Verdict verdict = VerdictWithoutMaster(report);
+  const auto decoded = journal ? DecodeJournal(*journal) : Result<DecodedJournal>(DecodedJournal());
+  if (!decoded.ok()) LogWarn(StrCat("journal of ", last.job.value, ": ", decoded.error().message));
+  if (!decoded.ok() || decoded->decisions.empty()) {
+    EndStatus(last, verdict, now);
+    return last;
+  }
+  const JobHistory history = HistoryOf(decoded->decisions, last.submitted, now);
+  for (const AttemptHistory& attempt : history.attempts)
+    for (TaskStatus& task : last.tasks) CatchUpWithAttempt(task, attempt, now);
+  last.epoch = std::max(last.epoch, history.epoch);
+  EndStatus(last, history.verdict.value_or(std::move(verdict)), history.ended.value_or(now));
+  return last;
+}
+
+ArbiterView YarnArbiter::Look(const JobRecords& records) const {
+  const auto report = ReportOf(records);
+  if (report.ok()) {
+    const bool ended = HasEnded(report->state);
+    return {.kind = ended ? ArbiterView::Kind::kLost : ArbiterView::Kind::kKept,
+            .swept = ended,
+            .waits = WhyMasterWaits(*report)};
+  }
+  if (report.error().code != ErrorCode::kNotFound) return {.kind = ArbiterView::Kind::kKept};
+  const bool lost = WasRuled(records);
+  return {.kind = lost ? ArbiterView::Kind::kLost : ArbiterView::Kind::kNobody, .swept = lost};
+}
+
+Result<std::optional<JobStatus>> YarnArbiter::UnwrittenEnd(const JobRecords& records) const {
+  TRY_ASSIGN(const auto report, LastReport(records));
+  if (!report) return std::optional<JobStatus>();
+  // Asked for after RM's word: a master writes before it leaves.
+  TRY_ASSIGN(JobStatus last, LastStatus(records));
+  if (last.verdict) return std::optional<JobStatus>();
+  TRY_ASSIGN(const auto journal, Readable(records.ReadJournal()));
+  return std::optional(EndWithoutMaster(std::move(last), journal, *report));
+}
+
+Status YarnArbiter::Settle(const JobRecords& records) const {
+  TRY_ASSIGN(const auto report, LastReport(records));
+  if (!report) return Ok();
+  TRY_ASSIGN(JobStatus last, LastStatus(records));
+  if (last.verdict) return Ok();
+  TRY_ASSIGN(const auto journal, Readable(Seal(records)));
+  TRY_ASSIGN(last, LastStatus(records));  // what its master wrote before that
+  if (last.verdict) return Ok();
+  const JobStatus end = EndWithoutMaster(std::move(last), journal, *report);
+  TRY_ASSIGN(const std::string document, SettledAs(records.store(), end));
+  TRY_ASSIGN(const JobStatus status, JobStatusFromJson(document));
+  TRY(records.WriteStatus(status, Durability::kSurvivesPowerCut));
+  if (const auto cluster = FindYarnCluster(records.job()); cluster.ok()) FinishHistoryInHdfs(*cluster, records);
+  return Ok();
+}
+
+Result<MakeChannel> YarnArbiter::WayToAm(const JobRecords& records) const {
+  TRY_ASSIGN(const JobCertificates certificates, ReadCertificates(records));
+  return MakeTlsClient(certificates.client);
+}
+
+// A master that is about to register finds the request in the records. A client that submits the application at this
+// moment gets the one without a master, or we get its: the ResourceManager takes the first of one id.
+Result<bool> YarnArbiter::EndUnruled(const JobRecords& records, const KillRequest& kill) const {
+  const auto report = ReportOf(records);
+  const bool is_unknown = !report.ok() && report.error().code == ErrorCode::kNotFound;
+  if (!is_unknown) TRY(report);
+  if (is_unknown ? WasRuled(records) : !WaitsForMaster(report->state)) return false;
+  TRY_ASSIGN(const bool is_void, MayBeVoid(records, kill));
+  if (is_void) return false;
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
+  TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(records.job()));
+  const RmCalls rm = CallsOf(cluster, kLookLimit);
+  if (is_unknown) {
+    TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
+    TRY(rm.Submit({.id = id, .name = spec.name, .queue = spec.yarn.queue, .without_master = true}));
+  }
+  TRY(rm.Kill(id, kill.reason));
+  return true;
+}
+
+std::string YarnArbiter::WhyItEnds(const JobRecords& records) const {
+  return StrCat("see \"yarn application -status ", records.job().value, "\"");
+}
+
+Result<bool> YarnArbiter::Start(const JobRecords& records) {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
+  TRY_ASSIGN(const hadoop::Submission submission, make_(cluster, records));
+  const RmCalls rm = CallsOf(cluster, kSubmitLimit);
+  const Status submitted = rm.Submit(submission);
+  if (submitted.ok()) return true;
+  if (submitted.error().code != ErrorCode::kNotPermitted) return submitted.error();
+  const auto open = rm.QueuesOfUser();
+  if (!open.ok()) return submitted.error();
+  const std::string queues = open->empty() ? "no queue" : Join(*open, ", ");
+  return Error{ErrorCode::kNotPermitted, StrCat(submitted.error().message, "; the user may submit to ", queues)};
+}
+
+}  // namespace tony

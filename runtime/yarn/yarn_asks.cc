@@ -1,0 +1,295 @@
+#include "runtime/yarn/yarn_asks.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "runtime/yarn/never_granted.h"
+
+namespace tony {
+namespace {
+
+// Each is a row of each line, which the ResourceManager keeps. Some hundreds of containers find room on as many hosts.
+constexpr size_t kMostHosts = 200;
+// A ResourceManager that lives confirms a release within an exchange or two. One that began anew may never do.
+constexpr int kAnswersToRelease = 10;
+
+// Vcores do not count: a ResourceManager that goes by memory alone, as it comes, grants one whatever was asked for
+// (DefaultResourceCalculator). More is well: sizes are rounded up.
+bool Holds(const hadoop::Resource& there, const hadoop::Resource& wanted) {
+  return there.memory_mib >= wanted.memory_mib && std::ranges::all_of(wanted.others, [&](const auto& other) {
+           const auto found = there.others.find(other.first);
+           return found != there.others.end() && found->second >= other.second;
+         });
+}
+
+// How many containers of the size find room there now.
+int64_t RoomFor(const hadoop::Resource& size, const hadoop::NodeReport& node) {
+  int64_t room = (node.capability.memory_mib - node.used.memory_mib) / std::max<int64_t>(1, size.memory_mib);
+  for (const auto& [name, amount] : size.others) {
+    const auto used = node.used.others.find(name);
+    const int64_t left = node.capability.others.at(name) - (used == node.used.others.end() ? 0 : used->second);
+    room = std::min(room, left / std::max<int64_t>(1, amount));
+  }
+  return room;
+}
+
+bool IsOf(const hadoop::NodeReport& node, const std::string& label) {
+  return label.empty() ? node.labels.empty() : std::ranges::count(node.labels, label) > 0;
+}
+
+}  // namespace
+
+YarnAsks::Line& YarnAsks::LineOf(const ContainerAsk& ask) {
+  const std::string& role = ask.attempt.task.role;
+  const hadoop::Resource size = ToYarn(ask.resources);
+  for (auto& [number, line] : lines_) {
+    if (line.role == role && line.size == size && line.label == ask.node_label && line.placement == ask.placement)
+      return line;
+  }
+  if (std::ranges::count(roles_, role) == 0) roles_.push_back(role);
+  Line& line = lines_[++last_line_];
+  line.role = role;
+  line.size = size;
+  line.label = ask.node_label;
+  line.placement = ask.placement;
+  return line;
+}
+
+void YarnAsks::Want(const ContainerAsk& ask) {
+  Line& line = LineOf(ask);
+  line.must_tell |= line.waiting.insert(ask.attempt).second;
+}
+
+void YarnAsks::Withdraw(const AttemptId& attempt) {
+  for (auto& [number, line] : lines_) {
+    line.must_tell |= line.waiting.erase(attempt) > 0;
+  }
+}
+
+void YarnAsks::Release(const hadoop::ContainerId& container) {
+  Uncount(container);
+  released_.emplace(container, Released{});
+}
+
+void YarnAsks::Avoid(std::set<std::string> hosts) {
+  if (hosts == avoided_) return;
+  avoided_ = std::move(hosts);
+  SetNodes(std::move(nodes_));
+}
+
+void YarnAsks::SetNodes(std::vector<hadoop::NodeReport> nodes) {
+  nodes_ = std::move(nodes);
+  for (auto& [number, line] : lines_) {
+    line.must_tell |= !line.waiting.empty() && !IsTold(line);
+  }
+}
+
+void YarnAsks::BeginAnew() {
+  for (auto& [number, line] : lines_) {
+    line.told.clear();
+    line.in_exchange = false;
+    line.must_tell = !line.waiting.empty();
+  }
+  for (auto& [id, released] : released_) released = Released{};
+  avoided_told_.clear();
+  is_avoiding_doubtful_ = false;
+}
+
+int32_t YarnAsks::PriorityOf(const std::string& role) const {
+  // 0 is the master's own.
+  return static_cast<int32_t>(std::ranges::find(roles_, role) - roles_.begin()) + 1;
+}
+
+// Those with the most room come first. Those that have none now may have some before they are looked at again.
+std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnAsks::HostsFor(const Line& line) const {
+  std::vector<std::pair<const hadoop::NodeReport*, int64_t>> hosts;
+  for (const hadoop::NodeReport& node : nodes_) {
+    if (node.state == hadoop::NodeReport::State::kRunning && IsOf(node, line.label) &&
+        Holds(node.capability, line.size) && !avoided_.contains(node.id.host))
+      hosts.push_back({&node, RoomFor(line.size, node)});
+  }
+  std::ranges::stable_sort(hosts, std::ranges::greater(), &decltype(hosts)::value_type::second);
+  hosts.resize(std::min(hosts.size(), kMostHosts));
+  return hosts;
+}
+
+// Packed, each place gets the full count: what is granted is counted at its host, its rack and "*". To spread them,
+// each host gets a share: one container after the other goes where the fewest of this line are, of the hosts that have
+// room.
+YarnAsks::Counts YarnAsks::PlacesOf(const Line& line) const {
+  Counts places;
+  const auto hosts = HostsFor(line);
+  const auto all = static_cast<int32_t>(line.waiting.size());
+  if (line.placement == Placement::kPack) {
+    for (const auto& [node, room] : hosts) places[node->id.host] = places[node->rack] = all;
+  }
+  const auto load = [&](const auto& host) {
+    const std::string& name = host.first->id.host;
+    const auto given = line.given.find(name);
+    const auto share = places.find(name);
+    const int32_t more = share == places.end() ? 0 : share->second;
+    return std::pair(host.second <= more, more + (given == line.given.end() ? 0 : given->second));
+  };
+  for (int32_t i = 0; line.placement == Placement::kSpread && !hosts.empty() && i < all; ++i) {
+    const hadoop::NodeReport* node = std::ranges::min_element(hosts, {}, load)->first;
+    ++places[node->id.host];
+    ++places[node->rack];
+  }
+  places.erase("");
+  return places;
+}
+
+// Packed, only where is compared: the ResourceManager counts what it grants, at other places than we do.
+bool YarnAsks::IsTold(const Line& line) const {
+  const Counts places = PlacesOf(line);
+  Counts told = line.in_exchange ? line.telling : line.told;
+  if (line.placement == Placement::kPack)
+    return std::ranges::equal(places, told, {}, &Counts::value_type::first, &Counts::value_type::first);
+  std::erase_if(told, [](const auto& row) { return row.second == 0; });
+  return places == told;
+}
+
+// A row that was not 0 and is not needed is taken back. Of containers that are spread none may go elsewhere.
+std::vector<hadoop::ContainerAsk> YarnAsks::RowsOf(int64_t number, Line& line) const {
+  line.telling = line.waiting.empty() ? Counts() : PlacesOf(line);
+  hadoop::ContainerAsk row{.priority = PriorityOf(line.role), .request_id = number, .resource = line.size};
+  row.relax = line.placement == Placement::kPack || line.telling.empty();
+  std::vector<hadoop::ContainerAsk> rows;
+  Counts places = line.telling;
+  for (const auto& [place, count] : line.told) places.try_emplace(place, 0);
+  for (const auto& [place, count] : places) {
+    row.place = place;
+    row.count = count;
+    rows.push_back(row);
+  }
+  row.place = "*";
+  row.count = static_cast<int32_t>(line.waiting.size());
+  row.label = line.label;
+  rows.push_back(row);
+  line.told = std::move(places);  // until it is known to have been read
+  return rows;
+}
+
+hadoop::Asked YarnAsks::Next() {
+  hadoop::Asked asked;
+  for (auto& [number, line] : lines_) {
+    if (!std::exchange(line.must_tell, false)) continue;
+    line.in_exchange = true;
+    const auto rows = RowsOf(number, line);
+    asked.asks.insert(asked.asks.end(), rows.begin(), rows.end());
+  }
+  for (auto& [id, released] : released_) {
+    released.in_exchange = true;
+    asked.release.push_back(id);
+  }
+  avoided_telling_ = avoided_;
+  std::ranges::set_difference(avoided_, is_avoiding_doubtful_ ? std::set<std::string>() : avoided_told_,
+                              std::back_inserter(asked.avoid));
+  std::ranges::set_difference(avoided_told_, avoided_, std::back_inserter(asked.no_longer_avoid));
+  return asked;
+}
+
+void YarnAsks::EndExchange(bool is_known_read) {
+  for (auto& [number, line] : lines_) {
+    if (!std::exchange(line.in_exchange, false)) continue;
+    if (is_known_read) line.told = line.telling;
+    line.must_tell |= !is_known_read;
+  }
+  for (auto& [id, released] : released_) {
+    if (std::exchange(released.in_exchange, false) && is_known_read) ++released.answers;
+  }
+  is_avoiding_doubtful_ = !is_known_read && !avoided_telling_.empty();
+  if (is_known_read) avoided_told_.clear();
+  avoided_told_.insert(avoided_telling_.begin(), avoided_telling_.end());
+}
+
+std::optional<YarnGrant> YarnAsks::Give(const hadoop::Container& container) {
+  const auto found = lines_.find(container.request_id);
+  if (found == lines_.end()) return std::nullopt;
+  Line& line = found->second;
+  // What is not taken was counted all the same. What comes with the answer to a row was granted before it was read, and
+  // not counted; and where nobody waits any more, rows of hosts and racks are left over.
+  const bool is_taken = !line.waiting.empty() && Holds(container.resource, line.size);
+  line.must_tell |= !is_taken || line.in_exchange || line.waiting.size() == 1;
+  if (!is_taken) return std::nullopt;
+  Count(container, line);
+  return YarnGrant{line.waiting.extract(line.waiting.begin()).value(), container};
+}
+
+void YarnAsks::Count(const hadoop::Container& container, Line& line) {
+  const std::string& host = container.node.host;
+  const auto node =
+      std::ranges::find(nodes_, host, [](const auto& each) -> const std::string& { return each.id.host; });
+  for (const std::string& place : {host, node == nodes_.end() ? std::string() : node->rack}) {
+    for (Counts* counts : {&line.told, &line.telling}) {
+      const auto count = counts->find(place);
+      if (count != counts->end()) count->second = std::max(0, count->second - 1);
+    }
+  }
+  ++line.given[host];
+  given_[container.id] = {container.request_id, host};
+}
+
+void YarnAsks::Uncount(const hadoop::ContainerId& container) {
+  const auto given = given_.extract(container);
+  if (given.empty()) return;
+  const auto& [number, host] = given.mapped();
+  if (const auto line = lines_.find(number); line != lines_.end()) --line->second.given[host];
+}
+
+YarnAsks::News YarnAsks::Answered(const hadoop::Allocation& allocation) {
+  News news;
+  std::vector<hadoop::ContainerId> surplus;
+  for (const hadoop::Container& container : allocation.granted) {
+    if (!seen_.insert(container.id).second) continue;
+    if (auto grant = Give(container)) {
+      news.grants.push_back(*std::move(grant));
+    } else {
+      surplus.push_back(container.id);
+    }
+  }
+  EndExchange(!allocation.may_be_repeated);
+  for (const hadoop::ContainerId& id : surplus) Release(id);
+  for (const hadoop::ContainerStatus& status : allocation.ended) {
+    Uncount(status.id);
+    released_.erase(status.id);
+  }
+  for (const auto& [id, released] : released_) {
+    if (released.answers >= kAnswersToRelease) news.forgotten.push_back(id);
+  }
+  for (const hadoop::ContainerId& id : news.forgotten) released_.erase(id);
+  return news;
+}
+
+void YarnAsks::Unanswered() { EndExchange(false); }
+
+// A line that was refused would be so with a count of 0 as well, so it is given up. What older rows of it still bring
+// is of no line, and released.
+std::vector<AttemptId> YarnAsks::Refused() {
+  std::vector<AttemptId> refused;
+  for (auto line = lines_.begin(); line != lines_.end();) {
+    if (!line->second.in_exchange) {
+      ++line;
+      continue;
+    }
+    refused.insert(refused.end(), line->second.waiting.begin(), line->second.waiting.end());
+    line = lines_.erase(line);
+  }
+  EndExchange(false);
+  return refused;
+}
+
+bool YarnAsks::HasNews() const {
+  return std::ranges::any_of(lines_, [](const auto& line) { return line.second.must_tell; }) ||
+         std::ranges::any_of(released_, [](const auto& released) { return released.second.answers == 0; }) ||
+         avoided_ != avoided_told_ || is_avoiding_doubtful_;
+}
+
+int YarnAsks::Waiting() const {
+  size_t waiting = 0;
+  for (const auto& [number, line] : lines_) waiting += line.waiting.size();
+  return static_cast<int>(waiting);
+}
+
+}  // namespace tony

@@ -1,0 +1,100 @@
+// What an application master wants of YARN, and what it has told the ResourceManager of that. Pure.
+//
+//   Want() --> line of its role and size --> rows for hosts, racks and "*" --> container
+//                                               given to the first attempt that waits <------+--> or released:
+//                                                                nobody waits for it, or it is too small
+//
+// A row says the whole number that is still wanted, so it can be sent again at any time. It is sent when the
+// ResourceManager cannot know that number by itself: it counts what it grants. Exchanges come one after the other:
+// Next() is what to ask, then comes one of Answered(), Unanswered() and Refused(), or BeginAnew().
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/backend/scheduler.h"
+#include "runtime/hadoop/am_rm_session.h"
+
+namespace tony {
+
+struct YarnGrant {
+  AttemptId attempt;
+  hadoop::Container container;
+};
+
+class YarnAsks {
+ public:
+  // Again for the same attempt: changes nothing.
+  void Want(const ContainerAsk& ask);
+  void Withdraw(const AttemptId& attempt);
+  // Of one that was given, and is not needed. Said in each exchange until its end is heard.
+  void Release(const hadoop::ContainerId& container);
+  // Of nodes that fail containers: nothing is asked of them, nor taken. All that are to be avoided.
+  void Avoid(std::set<std::string> hosts);
+  // All that the cluster has. Rows for hosts and racks let a node give many containers at once: without them a
+  // CapacityScheduler as it comes gives one for each heartbeat of a node. While there are none, "*" alone is asked for.
+  void SetNodes(std::vector<hadoop::NodeReport> nodes);
+  // The ResourceManager did: it knows nothing of what was asked.
+  void BeginAnew();
+
+  hadoop::Asked Next();
+  struct News {
+    std::vector<YarnGrant> grants;
+    std::vector<hadoop::ContainerId> forgotten;  // released, and the ResourceManager does not know them
+  };
+  News Answered(const hadoop::Allocation& allocation);
+  void Unanswered();  // it may have been read
+  // It will never be granted. Whose rows were in it; nobody wants a container for these any more.
+  std::vector<AttemptId> Refused();
+
+  bool HasNews() const;  // Next() says what was not said before
+  int Waiting() const;   // attempts
+
+ private:
+  using Counts = std::map<std::string, int32_t>;  // by host or rack
+  // What attempts of one role, size, label and placement want, who are all the same to the ResourceManager. Its number
+  // is the request id, which a grant names.
+  struct Line {
+    std::string role;
+    hadoop::Resource size;
+    std::string label;
+    Placement placement = Placement::kPack;
+    std::set<AttemptId> waiting;
+    Counts told, telling;  // rows that may not be 0; and after this exchange
+    Counts given;          // containers that have not ended, by host
+    bool must_tell = false;
+    bool in_exchange = false;
+  };
+  struct Released {
+    int answers = 0;  // to exchanges that said so
+    bool in_exchange = false;
+  };
+
+  Line& LineOf(const ContainerAsk& ask);
+  int32_t PriorityOf(const std::string& role) const;
+  std::vector<std::pair<const hadoop::NodeReport*, int64_t>> HostsFor(const Line& line) const;
+  Counts PlacesOf(const Line& line) const;
+  bool IsTold(const Line& line) const;
+  std::vector<hadoop::ContainerAsk> RowsOf(int64_t number, Line& line) const;
+  void EndExchange(bool is_known_read);
+  void Count(const hadoop::Container& container, Line& line);
+  void Uncount(const hadoop::ContainerId& container);
+  // Nothing: nobody gets it.
+  std::optional<YarnGrant> Give(const hadoop::Container& container);
+
+  std::map<int64_t, Line> lines_;
+  int64_t last_line_ = 0;
+  std::vector<std::string> roles_;  // in the order of their first ask, which is that of their priorities
+  std::vector<hadoop::NodeReport> nodes_;
+  std::map<hadoop::ContainerId, Released> released_;
+  std::set<hadoop::ContainerId> seen_;                                    // granted once
+  std::map<hadoop::ContainerId, std::pair<int64_t, std::string>> given_;  // line and host
+  std::set<std::string> avoided_, avoided_told_, avoided_telling_;        // told: maybe
+  bool is_avoiding_doubtful_ = false;
+};
+
+}  // namespace tony

@@ -1,0 +1,163 @@
+#include "runtime/yarn/yarn_backend.h"
+
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/hdfs_place.h"
+#include "runtime/records/local_request_index.h"
+#include "runtime/records/user_home.h"
+#include "runtime/yarn/aggregated_logs.h"
+#include "runtime/yarn/hdfs_sources.h"
+#include "runtime/yarn/note_garbage.h"
+#include "runtime/yarn/yarn_arbiter.h"
+#include "runtime/yarn/yarn_check.h"
+#include "runtime/yarn/yarn_checkpoints.h"
+#include "runtime/yarn/yarn_cluster.h"
+#include "runtime/yarn/yarn_configured.h"
+#include "runtime/yarn/yarn_garbage.h"
+#include "runtime/yarn/yarn_health.h"
+#include "runtime/yarn/yarn_history.h"
+#include "runtime/yarn/yarn_jobs.h"
+#include "runtime/yarn/yarn_logs.h"
+#include "runtime/yarn/yarn_plan.h"
+#include "runtime/yarn/yarn_queue.h"
+#include "runtime/yarn/yarn_requests.h"
+#include "runtime/yarn/yarn_submission.h"
+
+namespace tony {
+namespace {
+
+Result<LogExcerpt> FetchMoved(const JobId& job, const std::string& link, const std::string& stream) {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+  return AggregatedLogs(cluster, job).Fetch(link, stream);
+}
+
+// Of submits with a release that knew request ids on the machine of the submit alone.
+Result<std::shared_ptr<const LocalRequestIndex>> OlderRequests(const RequestPlace& place) {
+  TRY_ASSIGN(const auto home, TonyHome());
+  const auto is_there = [look = place.look](const JobId& job) -> Result<bool> {
+    TRY_ASSIGN(const JobPresence presence, look(job));
+    return presence == JobPresence::kMade;
+  };
+  return std::make_shared<const LocalRequestIndex>(home / "yarn", is_there);
+}
+
+decltype(RequestPlace::look) Noting(const YarnCluster& cluster, decltype(RequestPlace::look) look) {
+  return [cluster, look](const JobId& job) -> Result<JobPresence> {
+    TRY_ASSIGN(const JobPresence presence, look(job));
+    if (presence != JobPresence::kMade) return presence;
+    TRY_ASSIGN(const auto note, FindClusterNote(job));
+    if (!note) TRY(NoteCluster(job, ToText(cluster)));
+    return presence;
+  };
+}
+
+class YarnBackendImage : public Backend {
+ public:
+  Result<std::unique_ptr<JobStore>> Jobs() const override {
+    return std::unique_ptr<JobStore>(std::make_unique<YarnJobs>(SiteFiles()));
+  }
+  Result<std::unique_ptr<JobStore>> JobsFor(const ParsedJobSpec& job) const override {
+    return std::unique_ptr<JobStore>(std::make_unique<YarnJobs>(job.site_files));
+  }
+  Result<std::unique_ptr<RequestIndex>> Requests() const override { return RequestsOf(JobId()); }
+  Result<std::unique_ptr<RequestIndex>> RequestsFor(const ParsedJobSpec& job) const override {
+    return RequestsOn(FindYarnCluster(job.site_files), /*is_named=*/job.site_files != SiteFiles());
+  }
+  Result<std::unique_ptr<RequestIndex>> RequestsOf(const JobId& job) const override {
+    return RequestsOn(FindYarnCluster(job), /*is_named=*/false);
+  }
+  const Arbiter& arbiter() const override { return arbiter_; }
+  Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
+    return MakeYarnLogs(records, arbiter_, [job = records.job()](const std::string& link, const std::string& stream) {
+      return FetchMoved(job, link, stream);
+    });
+  }
+  std::string PlaceOfLogs(const JobRecords& records) const override {
+    return StrCat("yarn logs -applicationId ", records.job().value);
+  }
+  std::string PageWithoutMaster(const JobId& job) const override {
+    const auto cluster = FindYarnCluster(job);
+    return cluster.ok() ? PageOf(*cluster, job) : "";
+  }
+  Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
+    return CheckYarnCluster(cluster, job.spec);
+  }
+  std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const override {
+    if (const auto notes = Check(job); !notes.ok()) return notes.error().message;
+    for (const FileSpec& file : FilesInHdfs(job.spec))
+      if (const auto there = LookAt(job, file); !there.ok()) return Annotate(there.error(), NameOfSource(file)).message;
+    return std::nullopt;
+  }
+  Result<PlannedSteps> Plan(const ParsedJobSpec& job) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
+    return PlanOnYarn(cluster, job.spec);
+  }
+  Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
+    return LookAtHdfs(cluster, file);
+  }
+  Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job,
+                                                             const std::string& folder) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+    return FilesOfHistory(cluster, folder);
+  }
+  Result<std::string> ReadFile(const std::string& source) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(SiteFiles()));
+    return ReadFromHdfs(cluster, source);
+  }
+  Result<QueueView> Queue() const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
+    return LookAtYarnQueue(cluster);
+  }
+  Result<Garbage> CollectGarbage(const GarbageOrder& order) const override {
+    auto collected = [&]() -> Result<Garbage> {
+      TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
+      TRY_ASSIGN(Garbage garbage, GarbageIn(cluster).Collect(order));
+      if (garbage.failure.ok()) garbage.failure = SweepRequests(cluster, order, garbage.requests);
+      if (garbage.failure.ok() && !order.dry_run) garbage.failure = SweepCheckpointFolders(cluster);
+      return garbage;
+    }();
+    Garbage garbage = collected.ok() ? *std::move(collected) : Garbage{.failure = collected.error()};
+    for (const std::string& job : garbage.jobs)
+      if (!order.dry_run) ForgetCluster({job});
+    const Status noted = CollectNotes(order, JobsInHdfs, garbage);
+    if (garbage.failure.ok()) garbage.failure = noted;
+    return garbage;
+  }
+  bool KeepsPrograms() const override { return false; }
+  Checks Doctor() const override { return CheckYarnHealth(); }
+  std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override {
+    return std::make_unique<YarnArbiter>(SubmissionOf);
+  }
+
+ private:
+  // `is_named`: by the job itself, so that who finds its like by the request has to know where that is.
+  static Result<std::unique_ptr<RequestIndex>> RequestsOn(const Result<YarnCluster>& cluster, bool is_named) {
+    TRY(cluster);
+    RequestPlace place = RequestsIn(*cluster);
+    TRY_ASSIGN(place.older, OlderRequests(place));
+    if (is_named) place.look = Noting(*cluster, place.look);
+    return std::unique_ptr<RequestIndex>(std::make_unique<RecordRequestIndex>(std::move(place)));
+  }
+  static Status SweepRequests(const YarnCluster& cluster, const GarbageOrder& order, int& forgotten) {
+    const RequestPlace place = RequestsIn(cluster);
+    TRY_ASSIGN(const auto older, OlderRequests(place));
+    TRY_ASSIGN(forgotten, RecordRequestIndex(place).Sweep(order.not_since, order.now, order.dry_run));
+    TRY_ASSIGN(const int here, older->Sweep(order.not_since, order.now, order.dry_run));
+    forgotten += here;
+    return Ok();
+  }
+
+  const YarnArbiter arbiter_{SubmissionOf};
+};
+
+}  // namespace
+
+const Backend& YarnBackend() {
+  static const YarnBackendImage backend;
+  return backend;
+}
+
+}  // namespace tony

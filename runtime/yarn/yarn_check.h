@@ -1,0 +1,34 @@
+// Whether a cluster can run a job at all, asked before anything is sent there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/yarn/yarn_cluster.h"
+
+namespace tony {
+
+// Which queues take jobs of this user, where they run and have none below them.
+struct OpenQueues {
+  bool has_rules = false;  // else all do
+  // "root.ml": those whose own rules, or those of one above, let the user, as the ResourceManager lists them whether it
+  // goes by its rules or not.
+  std::vector<std::string> allowed;
+  bool Has(const std::string& name) const;  // "root.ml" or "ml"
+};
+Result<OpenQueues> QueuesOpenTo(const YarnCluster& cluster);
+
+// Whether the queue takes jobs of this user; else the names of those that do. kInvalid: it is unknown, stopped, or has
+// others below it; kNotPermitted: its rules do not let the user. Where neither the ResourceManager nor the site files
+// say that it goes by its rules, it has the last word at the submit.
+Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name);
+
+// Takes an application id, which the ResourceManager counts, and makes the folder of the user's jobs. kInvalid: this
+// cluster will never run it, with both numbers or the queues that there are; kNotPermitted: the queue or the file
+// system is closed to the user; kUnavailable: YARN or HDFS does not answer as it should, within two seconds. What a
+// person should know beside that, in lines.
+Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec);
+
+}  // namespace tony

@@ -1,0 +1,148 @@
+#include "runtime/yarn/yarn_ends.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/rpc_failure.h"
+
+namespace tony {
+namespace {
+
+// A shell adds 128 to the number of a signal. 31 is the last of the usual ones.
+constexpr int kSignalBase = 128, kLastSignal = 31;
+// A shell's word for a program that it may not run, and for one that is not there. No executor ends so.
+constexpr int kCannotRun = 126, kNoProgram = 127;
+// ExitCode.LOST of the NodeManager: it began anew and found no file with the exit code.
+constexpr int kLostExit = 154;
+
+struct Meaning {
+  int code;  // ContainerExitStatus
+  OutcomeClass cls;
+  const char* text;
+};
+constexpr int kNeverRan = -1000;  // INVALID, a container's before it runs
+constexpr int kNotLaunched = -1;  // ContainerLaunch's, where it failed before there was a process
+constexpr int kNodeLost = -100, kDisksFailed = -101;
+constexpr Meaning kMeanings[] = {
+    {kNotLaunched, OutcomeClass::kInfra, "its node could not launch it"},
+    {kNeverRan, OutcomeClass::kInfra, "its node did not start it"},
+    {kNodeLost, OutcomeClass::kNodeLost, "its node was lost"},
+    {kDisksFailed, OutcomeClass::kInfra, "the disks of its node failed"},
+    {-102, OutcomeClass::kPreempted, "the ResourceManager took it away"},
+    {-103, OutcomeClass::kOom, "above its limit of virtual memory"},
+    {-104, OutcomeClass::kOom, "above its limit of memory"},
+    {-105, OutcomeClass::kKilled, "stopped"},
+    {-106, OutcomeClass::kInfra, "killed by the ResourceManager"},
+    {-107, OutcomeClass::kKilled, "killed, since the application has ended"},
+    {-108, OutcomeClass::kPreempted, "its node took it away"},
+    {-109, OutcomeClass::kUserConfig, "too large logs"},
+};
+// Of FSDownload, the NameNode and their tokens, in their words of 3.4.3; stack traces follow. A node's own disks say it
+// otherwise: "File /local/x does not exist", "Permission denied" without a user.
+constexpr std::string_view kResource = "Resource ", kChanged = " changed on src filesystem";
+constexpr std::string_view kMissing = "File does not exist: ";
+struct NodesRefusal {
+  std::string_view said;
+  OutcomeClass cls;
+};
+constexpr NodesRefusal kRefusals[] = {
+    {kChanged, OutcomeClass::kUserConfig},
+    {kMissing, OutcomeClass::kUserConfig},
+    {"is not publicly accessible and as such cannot be part of the public cache", OutcomeClass::kUserConfig},
+    {"Permission denied: user=", OutcomeClass::kAuth},
+    {"Client cannot authenticate via:", OutcomeClass::kAuth},
+    {"SecretManager$InvalidToken", OutcomeClass::kAuth},
+};
+
+std::string WhyRefused(std::string_view diagnostics, std::string_view said, size_t at) {
+  const auto line_from = [diagnostics](size_t begin) {
+    return diagnostics.substr(begin, diagnostics.find('\n', begin) - begin);
+  };
+  const size_t resource = said == kChanged ? diagnostics.rfind(kResource, at) : std::string_view::npos;
+  if (resource != std::string_view::npos) {
+    const size_t path = resource + kResource.size();
+    return StrCat(diagnostics.substr(path, at - path), " has changed since the job was submitted; submit it again");
+  }
+  if (said == kMissing) return StrCat(line_from(at + said.size()), " is no longer there");
+  return std::string(line_from(at));
+}
+
+// Of the process. Nothing: nobody saw it.
+std::optional<ExitStatus> StatusOf(int exit) {
+  if (exit == kLostExit) return std::nullopt;
+  if (exit > kSignalBase && exit <= kSignalBase + kLastSignal)
+    return ExitStatus{ExitStatus::Kind::kSignaled, exit - kSignalBase};
+  return ExitStatus{ExitStatus::Kind::kExited, exit};
+}
+
+bool IsExecutorsStart(int exit) { return exit == kCannotRun || exit == kNoProgram; }
+
+}  // namespace
+
+ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
+  ContainerExited exited{.container = {ToString(status.id)}};
+  if (status.exit_status >= 0) {
+    exited.status = StatusOf(status.exit_status);
+    if (stopped) exited.cls = OutcomeClass::kKilled;
+    if (!stopped && IsExecutorsStart(status.exit_status))
+      exited.error = StrCat("its node cannot start the executor: ", ToString(*exited.status));
+    return exited;
+  }
+  const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
+  const bool unknown = known == std::end(kMeanings);
+  exited.cls = unknown ? OutcomeClass::kInfra : known->cls;
+  // What was released ends as if its node were lost. Of a lost node's containers nobody knows: those go on.
+  if (stopped && status.exit_status == kNodeLost) exited.cls = OutcomeClass::kKilled;
+  exited.certain = stopped || status.exit_status != kNodeLost;
+  exited.error = unknown ? StrCat("YARN's exit status ", status.exit_status) : known->text;
+  if (const auto lasting = status.exit_status == kNeverRan ? LastingCauseIn(status.diagnostics) : std::nullopt) {
+    exited.cls = lasting->cls;
+    exited.error += StrCat(": ", lasting->why);
+    return exited;
+  }
+  if (const std::string said = hadoop::OneLine(status.diagnostics); !said.empty() && said != "N/A")
+    exited.error += StrCat(": ", said);
+  return exited;
+}
+
+bool IsOfNode(const hadoop::ContainerStatus& status) {
+  if (status.exit_status == kNeverRan) return !LastingCauseIn(status.diagnostics);
+  constexpr int kOthers[] = {kNotLaunched, kNodeLost, kDisksFailed, kCannotRun, kNoProgram};
+  return std::ranges::count(kOthers, status.exit_status) > 0;
+}
+
+std::optional<LastingCause> LastingCauseIn(std::string_view diagnostics) {
+  for (const NodesRefusal& refusal : kRefusals)
+    if (const size_t at = diagnostics.find(refusal.said); at != std::string_view::npos)
+      return LastingCause{refusal.cls, WhyRefused(diagnostics, refusal.said, at)};
+  return std::nullopt;
+}
+
+hadoop::FinalStatus FinalStatusOf(const Verdict& verdict) {
+  switch (verdict.state) {
+    case FinalState::kSucceeded:
+      return hadoop::FinalStatus::kSucceeded;
+    case FinalState::kFailed:
+      return hadoop::FinalStatus::kFailed;
+    case FinalState::kKilled:
+      return hadoop::FinalStatus::kKilled;
+  }
+  return hadoop::FinalStatus::kUndefined;
+}
+
+std::string DiagnosticsOf(const Verdict& verdict) {
+  // A ResourceManager keeps 64 KB of them (yarn.app.attempt.diagnostics.limit.kc), and shows them in one cell of a
+  // page.
+  constexpr size_t kLongestTail = 16 << 10;
+  std::string text = verdict.message;
+  if (verdict.attempt) {
+    text += StrCat("\n", ToString(*verdict.attempt), verdict.host.empty() ? "" : " on ", verdict.host);
+    if (verdict.exit) text += StrCat(": ", ToString(*verdict.exit));
+  }
+  const std::string& tail = verdict.stderr_tail.empty() ? verdict.stdout_tail : verdict.stderr_tail;
+  if (tail.empty()) return text;
+  return StrCat(text, "\n", std::string_view(tail).substr(tail.size() - std::min(tail.size(), kLongestTail)));
+}
+
+}  // namespace tony

@@ -1,0 +1,221 @@
+#include "runtime/yarn/yarn_garbage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/webhdfs_put.h"
+#include "runtime/hadoop/yarn_records.h"
+#include "runtime/os/files.h"
+
+namespace tony {
+namespace {
+
+using hadoop::HdfsEntry;
+using hadoop::HdfsRename;
+
+bool IsJob(const HdfsEntry& entry) { return entry.is_folder && hadoop::ParseApplicationId(entry.name).has_value(); }
+
+bool IsUpload(const HdfsEntry& entry) { return entry.name.starts_with(hadoop::kUnfinishedPut); }
+
+Instant MayGoSince(const HdfsEntry& entry) {
+  return entry.modified + (IsUpload(entry) ? kUploadMayGo : kUnfinishedMayGo);
+}
+
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+YarnGarbage::YarnGarbage(std::shared_ptr<HdfsCalls> calls, HdfsPlaces places, RecordsOfJob records,
+                         HdfsPatience patience)
+    : calls_(std::move(calls)),
+      places_(std::move(places)),
+      records_(std::move(records)),
+      hdfs_(calls_, std::move(patience)) {}
+
+Result<YarnGarbage::Entries> YarnGarbage::List(const std::string& folder) const {
+  auto entries = hdfs_.Ask([&](HdfsCalls& calls) { return calls.List(folder); });
+  if (!entries.ok() && IsMissing(entries.error())) return Entries();
+  return entries;
+}
+
+Result<bool> YarnGarbage::IsThere(const std::string& path) const {
+  const auto entry = hdfs_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path); });
+  if (entry.ok()) return true;
+  return IsMissing(entry.error()) ? Result<bool>(false) : Result<bool>(entry.error());
+}
+
+Status YarnGarbage::Remove(const std::string& path) const {
+  const auto removed = hdfs_.Ask([&](HdfsCalls& calls) { return calls.Remove(path); });
+  return removed.ok() ? Ok() : Status(removed.error());
+}
+
+// That of a file which is written now: this machine's clock may be another.
+Result<Instant> YarnGarbage::ServersTime() const {
+  const std::string path = StrCat(places_.root, "/", hadoop::kUnfinishedPut, RandomHex(8));
+  TRY(hdfs_.Ask([&](HdfsCalls& calls) { return calls.Create(path, ""); }));
+  const auto entry = hdfs_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path); });
+  TRY(Remove(path));
+  TRY(entry);
+  return entry->modified;
+}
+
+Result<Garbage> YarnGarbage::Collect(const GarbageOrder& order) const {
+  Garbage garbage;
+  TRY_ASSIGN(const bool is_used, IsThere(places_.root));
+  if (!is_used) return garbage;
+  garbage.failure = [&]() -> Status {
+    TRY(RemoveJobs(order, garbage));  // first: where HDFS is full, this makes room
+    TRY_ASSIGN(const Instant now, ServersTime());
+    TRY(RemoveUnfinished(order, now, garbage));
+    if (!order.dry_run) TRY(RemoveDead(now));
+    const Status staged = RemoveStaged(order, now, garbage);
+    return staged.ok() ? Ok() : Status(Annotate(staged.error(), "staged content was left alone"));
+  }();
+  return garbage;
+}
+
+Status YarnGarbage::RemoveJobs(const GarbageOrder& order, Garbage& garbage) const {
+  TRY_ASSIGN(const Entries entries, List(places_.jobs));
+  std::vector<std::string> going;
+  for (const HdfsEntry& entry : entries) {
+    if (!IsJob(entry)) continue;
+    TRY_ASSIGN(const bool is_whole, IsThere(StrCat(places_.jobs, "/", entry.name, "/", kSubmissionRecord)));
+    if (is_whole && order.may_go(records_(JobId{entry.name}))) going.push_back(entry.name);
+  }
+  if (!going.empty() && !order.dry_run) TRY(order.before_jobs_go());
+  for (const std::string& name : going) {
+    if (!order.dry_run) TRY(Remove(StrCat(places_.jobs, "/", name)));
+    garbage.jobs.push_back(name);
+  }
+  return Ok();
+}
+
+Status YarnGarbage::RemoveUnfinished(const GarbageOrder& order, Instant now, Garbage& garbage) const {
+  TRY_ASSIGN(const Entries entries, List(places_.jobs));
+  for (const HdfsEntry& entry : entries) {
+    const bool is_old = entry.name.starts_with(kOldJob);  // of a collection that died
+    if (!is_old && !(IsJob(entry) && MayGoSince(entry) <= now)) continue;
+    TRY_ASSIGN(const bool is_whole, IsThere(StrCat(places_.jobs, "/", entry.name, "/", kSubmissionRecord)));
+    if (is_old || !is_whole) TRY(RemoveHalf(entry.name, order.dry_run, garbage));
+  }
+  return Ok();
+}
+
+Status YarnGarbage::RemoveHalf(const std::string& name, bool dry_run, Garbage& garbage) const {
+  const bool is_old = name.starts_with(kOldJob);
+  const std::string job = is_old ? name.substr(kOldJob.size()) : name;
+  bool is_gone = dry_run;
+  if (!dry_run) {
+    TRY_ASSIGN(is_gone, RemoveUnmade(job, is_old));
+  }
+  if (is_gone) garbage.unfinished.push_back(job);
+  return Ok();
+}
+
+Result<bool> YarnGarbage::GiveUp(const JobId& job) const { return RemoveUnmade(job.value, /*is_old=*/false); }
+
+// Its client may have stood still, and finish it now: once it has another name, its client writes nothing into it.
+// False: it is whole, and has its name. Another one who does the same may be about to give it that.
+Result<bool> YarnGarbage::RemoveUnmade(const std::string& job, bool is_old) const {
+  const std::string path = StrCat(places_.jobs, "/", job);
+  const std::string old = StrCat(places_.jobs, "/", kOldJob, job);
+  if (!is_old) {
+    const auto moved = hdfs_.Ask([&](HdfsCalls& calls) { return calls.Rename(path, old, HdfsRename::kIfNew); });
+    if (!moved.ok() && !IsMissing(moved.error())) return moved.error();
+  }
+  TRY_ASSIGN(const bool is_whole, IsThere(StrCat(old, "/", kSubmissionRecord)));
+  if (is_whole) {
+    const auto back = hdfs_.Ask([&](HdfsCalls& calls) { return calls.Rename(old, path, HdfsRename::kIfNew); });
+    if (!back.ok() && !IsMissing(back.error())) return back.error();
+    return false;
+  }
+  TRY(Remove(old));
+  TRY_ASSIGN(const bool is_back, IsThere(path));
+  return !is_back;
+}
+
+// What collections left that died: their folders, and files whose time was looked at. What submits left: folders of
+// jobs and records of requests that had no name yet.
+Status YarnGarbage::RemoveDead(Instant now) const {
+  TRY_ASSIGN(const Entries collections, List(places_.collections));
+  for (const HdfsEntry& entry : collections)
+    if (MayGoSince(entry) <= now) TRY(Remove(StrCat(places_.collections, "/", entry.name)));
+  for (const std::string& folder : {places_.root, places_.jobs, places_.requests}) {
+    TRY_ASSIGN(const Entries entries, List(folder));
+    for (const HdfsEntry& entry : entries)
+      if (IsUpload(entry) && MayGoSince(entry) <= now) TRY(Remove(StrCat(folder, "/", entry.name)));
+  }
+  return Ok();
+}
+
+Status YarnGarbage::RemoveStaged(const GarbageOrder& order, Instant now, Garbage& garbage) const {
+  if (order.dry_run) return MoveUnneeded("", now, garbage);
+  const std::string collection = StrCat(places_.collections, "/", RandomHex(8));
+  TRY(hdfs_.PutFolder(collection, places_.collections));
+  const Status moved = MoveUnneeded(collection, now, garbage);
+  const Status removed = Remove(collection);
+  return moved.ok() ? removed : moved;
+}
+
+// `collection`: "" to move nothing.
+Status YarnGarbage::MoveUnneeded(const std::string& collection, Instant now, Garbage& garbage) const {
+  TRY_ASSIGN(const std::set<std::string> names, NamesInUse(garbage));
+  TRY_ASSIGN(const Entries entries, List(places_.staged));
+  for (const HdfsEntry& entry : entries) {
+    if (entry.is_folder || names.count(entry.name) || MayGoSince(entry) > now) continue;
+    if (!collection.empty()) {
+      TRY_ASSIGN(const bool is_moved, Move(entry, collection));
+      if (!is_moved) continue;
+    }
+    (IsUpload(entry) ? garbage.unfinished : garbage.staged).push_back(entry.name);
+    garbage.bytes += entry.length;
+  }
+  return Ok();
+}
+
+// False: another collection was faster.
+Result<bool> YarnGarbage::Move(const HdfsEntry& entry, const std::string& collection) const {
+  const std::string from = StrCat(places_.staged, "/", entry.name), to = StrCat(collection, "/", entry.name);
+  const auto moved = hdfs_.Ask([&](HdfsCalls& calls) { return calls.Rename(from, to, HdfsRename::kIfNew); });
+  if (moved.ok() || !IsMissing(moved.error())) return moved;
+  TRY_ASSIGN(const bool is_at_work, IsThere(collection));
+  if (is_at_work) return false;
+  return Error{ErrorCode::kUnavailable, "somebody submits a job now"};
+}
+
+// Also those of jobs that are being made. One whose list cannot be read may need anything.
+Result<std::set<std::string>> YarnGarbage::NamesInUse(const Garbage& garbage) const {
+  TRY_ASSIGN(const Entries entries, List(places_.jobs));
+  std::set<std::string> names;
+  for (const HdfsEntry& entry : entries) {
+    const bool is_going = std::ranges::find(garbage.jobs, entry.name) != garbage.jobs.end();  // in a dry run
+    if (!(IsJob(entry) || entry.name.starts_with(kOldJob)) || is_going) continue;
+    const auto files = ReadFiles(records_(JobId{entry.name}));
+    if (!files.ok() && files.error().code == ErrorCode::kNotFound) continue;
+    TRY(files);
+    for (const auto& [key, file] : *files) names.insert(NameOf(file.path));
+  }
+  return names;
+}
+
+Result<bool> YarnGarbage::Hold(const HdfsFiles& files) const {
+  TRY_ASSIGN(const Entries collections, List(places_.collections));
+  for (const HdfsEntry& collection : collections) TRY(Remove(StrCat(places_.collections, "/", collection.name)));
+  for (const auto& [key, file] : files) {
+    if (!file.path.starts_with(places_.staged + "/")) continue;  // the user's own, by hdfs://: no collection takes it
+    const auto entry = hdfs_.Ask([&, path = file.path](HdfsCalls& calls) { return calls.GetEntry(path); });
+    if (!entry.ok() && IsMissing(entry.error())) return false;
+    TRY(entry);
+    if (entry->length != file.size || entry->modified != file.modified) return false;
+  }
+  return true;
+}
+
+YarnGarbage GarbageIn(const YarnCluster& cluster) {
+  return {std::make_shared<WebHdfsCalls>(HdfsOptions(cluster)), PlacesIn(cluster),
+          [cluster](const JobId& job) { return RecordsOf(cluster, job); }};
+}
+
+}  // namespace tony

@@ -1,0 +1,268 @@
+#include "runtime/yarn/yarn_health.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/web_text.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sibling_program.h"
+#include "runtime/records/hdfs/hdfs_bytes.h"
+#include "runtime/yarn/rm_calls.h"
+#include "runtime/yarn/yarn_cluster.h"
+#include "runtime/yarn/yarn_configured.h"
+#include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_queue.h"
+
+namespace tony {
+namespace {
+
+constexpr Duration kAnswerLimit{2000};
+constexpr Duration kWriteLimit{10'000};
+constexpr std::array<std::string_view, 3> kTriedVersions = {"3.3.", "3.4.", "3.5."};
+
+Check OkCheck(std::string name, std::string text) { return {std::move(name), Health::kOk, std::move(text), ""}; }
+Check WarnCheck(std::string name, std::string text, std::string advice) {
+  return {std::move(name), Health::kWarn, std::move(text), std::move(advice)};
+}
+Check FailCheck(std::string name, std::string text, std::string advice) {
+  return {std::move(name), Health::kFail, std::move(text), std::move(advice)};
+}
+
+Check CheckConfiguration(const Result<YarnCluster>& cluster) {
+  constexpr const char* kName = "configuration";
+  const char* folder = std::getenv(kConfigurationVariable);
+  const std::string from =
+      folder && *folder ? StrCat(kConfigurationVariable, "=", folder) : "the last job that named its own site files";
+  if (!cluster.ok())
+    return FailCheck(kName, cluster.error().message,
+                     StrCat("set ", kConfigurationVariable,
+                            " to the folder with the cluster's core-site.xml, hdfs-site.xml and yarn-site.xml"));
+  return OkCheck(kName, StrCat("by ", from, ", as user ", cluster->user));
+}
+
+// Neither has another way yet: a server that demands more than authentication is refused, as is HTTPS alone.
+Check CheckNetwork(const YarnCluster& cluster) {
+  const std::string rpc = "hadoop.rpc.protection is authentication";
+  return WarnCheck("network",
+                   StrCat("tokens, TLS keys and secrets of jobs cross the network in clear: ", rpc,
+                          cluster.webhdfs.starts_with("https:") ? "" : StrCat(", WebHDFS is ", cluster.webhdfs)),
+                   "let nobody but the cluster's own machines and users onto its network");
+}
+
+Check CheckShipped() {
+  for (const std::string_view name : {"tony-yarn-am.tar.gz", "tony-executor"})
+    if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) != 0)
+      return FailCheck("programs", StrCat(file, ": ", ErrnoText(errno)),
+                       "install it beside tony; a release build makes it there");
+  return OkCheck("programs", "tony-yarn-am.tar.gz and tony-executor are there for the nodes");
+}
+
+Check CheckVersion(std::string name, const std::optional<std::string>& version) {
+  if (!version) return WarnCheck(std::move(name), "its version cannot be asked", "");
+  const bool is_tried = std::ranges::any_of(kTriedVersions, [&](auto tried) { return version->starts_with(tried); });
+  const std::string text = StrCat("Hadoop ", *version);
+  if (is_tried) return OkCheck(std::move(name), text);
+  return WarnCheck(std::move(name), StrCat(text, ", where TonY has not been tried"),
+                   "3.3, 3.4 and 3.5 are known to work");
+}
+
+Check CheckContainers(const RmCalls& rm) {
+  constexpr const char* kName = "containers";
+  const auto made = rm.MakeApplication();
+  if (!made.ok()) return FailCheck(kName, made.error().message, "");
+  const hadoop::Resource& most = made->maximum;
+  const std::string text =
+      StrCat("one may have ", most.memory_mib, " MB and ", Counted(most.vcores, "vcore"), " at most");
+  if (most.memory_mib >= Resources().memory_mb) return OkCheck(kName, text);
+  return WarnCheck(kName, StrCat(text, ", less than tasks ask for that say nothing"),
+                   StrCat("set tony.<role>.memory to at most ", most.memory_mib,
+                          "m, or yarn.scheduler.maximum-allocation-mb higher"));
+}
+
+Check CheckNodes(const hadoop::ClusterMetrics& metrics, const QueueView& view) {
+  constexpr const char* kName = "nodes";
+  if (view.nodes == 0) return FailCheck(kName, "none runs", "yarn node -list -all shows them; start NodeManagers");
+  const std::string text = StrCat(Counted(view.nodes, "node"), ", with ", view.free_memory_mb, " of ", view.memory_mb,
+                                  " MB and ", view.free_cores, " of ", view.cores, " vcores free");
+  const int ill = metrics.lost + metrics.unhealthy;
+  if (ill == 0) return OkCheck(kName, text);
+  return WarnCheck(kName, StrCat(text, "; ", ill, " more are lost or unhealthy"),
+                   "yarn node -list -states LOST,UNHEALTHY shows them and why");
+}
+
+std::string PercentOf(double share) { return StrCat(static_cast<int64_t>(share * 100 + 0.5), " %"); }
+
+Check CheckQueues(const QueueView& view, const std::string& user) {
+  constexpr const char* kName = "queues";
+  std::vector<std::string> open, room;
+  bool has_default = false;
+  for (const QueueShare& queue : view.queues) {
+    if (!queue.takes_jobs || !queue.is_open) continue;
+    open.push_back(StrCat(queue.name, " (uses ", PercentOf(queue.used), " of ", PercentOf(queue.most), ")"));
+    if (queue.used < queue.most) room.push_back(queue.name);
+    has_default |= queue.name == YarnSpec().queue || queue.name.ends_with("." + YarnSpec().queue);
+  }
+  if (open.empty())
+    return FailCheck(kName, StrCat("none is open to user ", user),
+                     "an administrator lets the user in: yarn.scheduler.capacity.root.QUEUE.acl_submit_applications");
+  const std::string text = StrCat("open to user ", user, ": ", Join(open, ", "));
+  if (room.empty())
+    return WarnCheck(kName, StrCat(text, ": all are full"), "jobs wait; \"tony list --queue\" shows for whom");
+  if (!has_default)
+    return WarnCheck(kName, StrCat(text, ", but not ", YarnSpec().queue),
+                     StrCat("set tony.yarn.queue, as to ", room.front()));
+  return OkCheck(kName, text);
+}
+
+Check CheckLabels(const RmCalls& rm) {
+  const auto labels = rm.NodeLabels();
+  if (!labels.ok()) return WarnCheck("labels", labels.error().message, "");
+  return OkCheck("labels", labels->empty() ? "the cluster has none" : Join(*labels, ", "));
+}
+
+void AddResourceManager(const YarnCluster& cluster, Checks& all) {
+  constexpr const char* kName = "resourcemanager";
+  const RmCalls rm(cluster.rm, cluster.user, kAnswerLimit);
+  const auto metrics = rm.Metrics();
+  if (!metrics.ok()) {
+    all.push_back(FailCheck(kName, metrics.error().message,
+                            "is it running? else set yarn.resourcemanager.address in yarn-site.xml to HOST:PORT"));
+    return;
+  }
+  all.push_back(CheckVersion(kName, cluster.rm_web.empty()
+                                        ? std::nullopt
+                                        : hadoop::WebText(cluster.rm_web + "/ws/v1/cluster/info",
+                                                          "/clusterInfo/hadoopVersion", kAnswerLimit)));
+  all.back().text = StrCat(ToString(cluster.rm), " answers: ", all.back().text);
+  all.push_back(CheckContainers(rm));
+  const auto view = LookAtYarnQueue(cluster);
+  if (view.ok()) {
+    all.push_back(CheckNodes(*metrics, *view));
+    all.push_back(CheckQueues(*view, cluster.user));
+  } else {
+    all.push_back(FailCheck("queues", view.error().message, ""));
+  }
+  all.push_back(CheckLabels(rm));
+}
+
+std::string AdviceOn(const Error& error, const YarnCluster& cluster) {
+  if (error.code == ErrorCode::kNotFound)
+    return StrCat("as HDFS's administrator: hdfs dfs -mkdir -p ", cluster.home, " && hdfs dfs -chown ", cluster.user,
+                  " ", cluster.home);
+  if (error.code == ErrorCode::kNotPermitted)
+    return StrCat("as HDFS's administrator: hdfs dfs -chown ", cluster.user, " ", cluster.home,
+                  " && hdfs dfs -chmod u+rwx ", cluster.home);
+  if (error.code == ErrorCode::kCannotWrite)
+    return "\"tony gc\" makes room; as HDFS's administrator: hdfs dfsadmin -setSpaceQuota or -setQuota";
+  return "hdfs dfsadmin -report shows the DataNodes, hdfs dfsadmin -safemode get whether it takes writes";
+}
+
+// What is written under `path` is read again; `attributes`: what became of its attribute.
+Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) {
+  constexpr const char* kBytes = "tony doctor";
+  constexpr const char* kAttribute = "user.tony.doctor";
+  TRY(hdfs.Create(path, kBytes));
+  TRY_ASSIGN(const std::string bytes, hdfs.Read(path));
+  if (bytes != kBytes) return Error{ErrorCode::kUnavailable, StrCat(path, ": other bytes are read than were written")};
+  attributes = [&]() -> Status {
+    TRY(hdfs.SetXattr(path, kAttribute, kBytes));
+    TRY_ASSIGN(const auto there, hdfs.GetXattrs(path));
+    const auto found = there.find(kAttribute);
+    if (found != there.end() && found->second == kBytes) return Ok();
+    return Error{ErrorCode::kUnavailable, StrCat(path, ": ", kAttribute, " is not there")};
+  }();
+  return Ok();
+}
+
+// One after the other, of a job's records and its journal's turns. Measured by tests/conformance/hadoop/attributes_off:
+// a job of one worker that took 2.3 s took 4.6 s, where a record took 230 ms on average.
+constexpr int kRecordsOfJob = 10;
+constexpr int kTriedRecords = 6;
+
+// The average of some, as they are written where attributes are off: HDFS closes every second file at once, and the
+// others after 400 ms.
+Result<Duration> TimeOfRecord(const YarnCluster& cluster) {
+  const auto calls = std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
+  const HdfsBytes records(calls, {});
+  const std::string path = StrCat(cluster.home, "/.tony-doctor-", RandomHex(8));
+  const auto put = [&] { return records.Put(path, "tony doctor", hadoop::HdfsRename::kOverwrite); };
+  auto written = put();  // it finds out that attributes are off
+  const Duration began = SinceBoot();
+  for (int tried = 0; tried < kTriedRecords && written.ok(); ++tried) written = put();
+  const Duration took = SinceBoot() - began;
+  (void)calls->Remove(path);
+  TRY(written);
+  return took / kTriedRecords;
+}
+
+// "2.4 s".
+std::string TenthsOfSeconds(Duration time) { return StrCat(time.count() / 1000, ".", time.count() % 1000 / 100, " s"); }
+
+Check AttributesOff(const YarnCluster& cluster, const Error& why) {
+  const auto time = TimeOfRecord(cluster);
+  const std::string cost =
+      time.ok() ? StrCat("; a record took ", time->count(), " ms as a file, and each job waits for some ",
+                         kRecordsOfJob, " of them: ", TenthsOfSeconds(*time * kRecordsOfJob))
+                : "";
+  return WarnCheck("attributes", StrCat(why.message, cost),
+                   "jobs run all the same; dfs.namenode.xattrs.enabled=true in the NameNode's hdfs-site.xml makes them "
+                   "start and end sooner");
+}
+
+void AddWrite(const YarnCluster& cluster, WebHdfsCalls& hdfs, Checks& all) {
+  const std::string path = StrCat(cluster.home, "/.tony-doctor-", RandomHex(8));
+  Status attributes = Ok();
+  const Status written = TryFile(hdfs, path, attributes);
+  const auto removed = hdfs.Remove(path);
+  if (!written.ok()) {
+    all.push_back(FailCheck("hdfs", written.error().message, AdviceOn(written.error(), cluster)));
+    return;
+  }
+  all.push_back(removed.ok() ? OkCheck("hdfs", StrCat("a file was written into ", cluster.home, ", read and removed"))
+                             : WarnCheck("hdfs", removed.error().message, StrCat("hdfs dfs -rm ", path)));
+  all.push_back(attributes.ok() ? OkCheck("attributes", "the file had an extended attribute")
+                                : AttributesOff(cluster, attributes.error()));
+}
+
+void AddHdfs(const YarnCluster& cluster, Checks& all) {
+  constexpr const char* kName = "namenode";
+  hadoop::WebHdfs::Options options = HdfsOptions(cluster);
+  options.limits.connect = kAnswerLimit;
+  options.limits.stalled = options.limits.whole = kWriteLimit;
+  WebHdfsCalls hdfs(std::move(options));
+  const auto home = hdfs.GetEntry(cluster.home);
+  if (!home.ok() && home.error().code == ErrorCode::kUnavailable) {
+    all.push_back(
+        FailCheck(kName, home.error().message,
+                  "is it running and active? else set dfs.namenode.http-address in hdfs-site.xml to HOST:PORT"));
+    return;
+  }
+  all.push_back(
+      CheckVersion(kName, hadoop::WebText(cluster.webhdfs + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo",
+                                          "/beans/0/SoftwareVersion", kAnswerLimit)));
+  all.back().text = StrCat(cluster.webhdfs, " answers: ", all.back().text);
+  if (home.ok()) return AddWrite(cluster, hdfs, all);
+  all.push_back(FailCheck("hdfs", StrCat("home folder: ", home.error().message), AdviceOn(home.error(), cluster)));
+}
+
+}  // namespace
+
+Checks CheckYarnHealth() {
+  const auto cluster = FindYarnCluster(JobId());
+  Checks all = {CheckConfiguration(cluster), CheckShipped()};
+  if (!cluster.ok()) return all;
+  all.push_back(CheckNetwork(*cluster));
+  AddResourceManager(*cluster, all);
+  AddHdfs(*cluster, all);
+  return all;
+}
+
+}  // namespace tony

@@ -1,0 +1,235 @@
+#include "runtime/yarn/yarn_jobs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/os/files.h"
+#include "runtime/os/machine_boot.h"
+#include "runtime/os/sibling_program.h"
+#include "runtime/records/job_records_json.h"
+#include "runtime/records/user_home.h"
+#include "runtime/yarn/container_launch.h"
+#include "runtime/yarn/hdfs_sources.h"
+#include "runtime/yarn/rm_calls.h"
+#include "runtime/yarn/yarn_configured.h"
+#include "runtime/yarn/yarn_garbage.h"
+#include "runtime/yarn/yarn_job_place.h"
+
+namespace tony {
+namespace {
+
+constexpr Duration kIdLimit{10'000};
+// Nothing renews them, and a job without a timeout may run for long.
+constexpr Duration kCertificatesLast = std::chrono::years(10);
+constexpr const char* kBundle = "tony-yarn-am.tar.gz";
+// Each of them is met by a `tony gc` that began since the last one.
+constexpr int kMostRounds = 3;
+
+// A file here for as long as it is sent.
+class ScratchFile {
+ public:
+  explicit ScratchFile(std::filesystem::path path) : path_(std::move(path)) {}
+  ~ScratchFile() { unlink(path_.c_str()); }
+  ScratchFile(const ScratchFile&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  const std::filesystem::path path_;
+};
+
+Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const StageWatch& watch) {
+  TRY_ASSIGN(const auto home, TonyHome());
+  TRY(MakeFolder(home));
+  std::vector<HdfsSource> sources = SourcesOf(job.staged);
+  TRY_ASSIGN(HdfsSource executor, FileSource(kExecutorFile, SiblingProgram("tony-executor")));
+  TRY_ASSIGN(HdfsSource master, FileSource(kMasterFolder, SiblingProgram(kBundle)));
+  sources.push_back(std::move(executor));
+  sources.push_back(std::move(master));
+  const std::string spec = ToJson(job.spec);
+  const ScratchFile spec_file(home / StrCat(".spec-", RandomHex(8)));
+  if (spec.size() > kLargestSpecInLaunch) {
+    TRY(WriteNewFile(spec_file.path(), spec, /*durable=*/false));
+    TRY_ASSIGN(HdfsSource source, FileSource(kSpecFile, spec_file.path()));
+    sources.push_back(std::move(source));
+  }
+  const HdfsStore store{.hdfs = {.base = cluster.webhdfs, .user = cluster.user},
+                        .file_system = {"hdfs", cluster.name_node.host, cluster.name_node.port},
+                        .folder = StagedFolder(cluster),
+                        .scratch = home};
+  TRY_ASSIGN(HdfsFiles files, SendToHdfs(store, sources, watch));
+  for (const auto& [key, file] : job.staged.remote) files[key] = ResourceOf(cluster, file);
+  return files;
+}
+
+// All but submission.json.
+Result<RecordsByName> RecordsFor(const JobId& id, const NewJob& job, const HdfsFiles& files, Instant now) {
+  TRY_ASSIGN(const auto certificates, MakeJobCertificates(id.value, now, kCertificatesLast));
+  RecordsByName records = {{"spec.json", ToJson(job.spec)}, {"token", RandomHex(kJobTokenBytes)},
+                           {kFilesRecord, ToJson(files)},   {kCertificatesRecord, ToJson(certificates)},
+                           {"staged.json", std::nullopt},   {"conf.json", std::nullopt},
+                           {"secrets", std::nullopt}};
+  if (job.staged != StagedFiles()) records["staged.json"] = ToJson(job.staged);
+  if (!job.configuration.empty()) records["conf.json"] = job.configuration;
+  if (job.secrets.empty()) return records;
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : job.secrets) variables.push_back(StrCat(name, "=", value));
+  records["secrets"] = JoinVariables(variables);
+  return records;
+}
+
+// By a call that is late it is not made anew: whoever gives the job up removes it for good.
+Status MakeFolderOf(const YarnCluster& cluster, const JobId& id) {
+  const auto calls = std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
+  HdfsFolder jobs = JobFolderOf(cluster, id);
+  const std::string path = std::exchange(jobs.path, JobsFolder(cluster));
+  TRY(MakeRecordFolder(calls, jobs));
+  const auto made = HdfsBytes(calls, {}).PutFolder(path, jobs.path);
+  return made.ok() ? Ok() : Annotate(made.error(), StrCat("make ", jobs.file_system, path));
+}
+
+// False: what it found staged has been removed since.
+Result<bool> Fill(const YarnCluster& cluster, const JobId& id, const HdfsFiles& files, const RecordsByName& records) {
+  TRY(PutRecords(cluster, id, records));
+  return GarbageIn(cluster).Hold(files);
+}
+
+std::string SubmissionText(const YarnCluster& cluster, const NewJob& job, Instant now) {
+  return ToJson(Submission{.job = job.id,
+                           .user = cluster.user,
+                           .host = HostName(),
+                           .time = now,
+                           .request = job.request,
+                           .number = job.number,
+                           .claim = job.claim});
+}
+
+bool IsTakenAway(const YarnCluster& cluster, const JobId& id) {
+  const auto folder = WebHdfsCalls(HdfsOptions(cluster)).GetEntry(JobFolderOf(cluster, id).path);
+  return !folder.ok() && folder.error().code == ErrorCode::kNotFound;
+}
+
+// False: they may still be there, which the log says.
+bool RemoveRecords(const YarnCluster& cluster, const JobId& id) {
+  WebHdfsCalls hdfs(HdfsOptions(cluster));
+  const auto removed = hdfs.Remove(JobFolderOf(cluster, id).path);
+  if (!removed.ok()) LogWarn(removed.error().message);
+  return removed.ok();
+}
+
+// The ResourceManager counts applications from when it began: newer ones have higher numbers.
+bool HasHigherNumber(const JobId& a, const JobId& b) {
+  return hadoop::ParseApplicationId(a.value) > hadoop::ParseApplicationId(b.value);
+}
+
+}  // namespace
+
+Result<JobId> YarnJobs::NewId(Instant) const {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(files_));
+  TRY_ASSIGN(const auto made, RmCalls(cluster.rm, cluster.user, kIdLimit).MakeApplication());
+  JobId id{hadoop::ToString(made.id)};
+  if (files_ != SiteFiles()) TRY(NoteCluster(id, ToText(cluster)));
+  return id;
+}
+
+Result<NewJob> YarnJobs::Lay(NewJob job, Instant now, const StageWatch& watch) const {
+  if (job.id.value.empty()) {
+    TRY_ASSIGN(job.id, NewId(now));
+  }
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
+  Result<RecordsByName> laid = LayRecords(cluster, job, now, watch);
+  if (!laid.ok()) ForgetCluster(job.id);
+  TRY(laid);
+  job.laid = *std::move(laid);
+  return job;
+}
+
+void YarnJobs::DiscardLaid(const NewJob& job) const {
+  const auto cluster = FindYarnCluster(job.id);
+  if (cluster.ok() && job.laid) RemoveRecords(*cluster, job.id);
+  ForgetCluster(job.id);
+}
+
+Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
+  if (!job.laid) {
+    TRY_ASSIGN(const NewJob laid, Lay(job, now, {}));
+    return Create(laid, now);
+  }
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
+  const Status made = PutRecord(RecordsOf(cluster, job.id), kSubmissionRecord, SubmissionText(cluster, job, now));
+  if (made.ok()) return RecordsOf(cluster, job.id, *job.laid);
+  const bool is_taken_away = IsTakenAway(cluster, job.id);
+  DiscardLaid(job);
+  if (!is_taken_away) return made.error();
+  return Error{ErrorCode::kUnavailable,
+               StrCat("job ", job.id.value,
+                      " was not made: another submit, or \"tony gc\", thought that its own had died; "
+                      "submit it again")};
+}
+
+Result<RecordsByName> YarnJobs::LayRecords(const YarnCluster& cluster, const NewJob& job, Instant now,
+                                           const StageWatch& watch) const {
+  for (int round = 1; round <= kMostRounds; ++round) {
+    TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster, job, watch));
+    TRY_ASSIGN(RecordsByName records, RecordsFor(job.id, job, files, now));
+    TRY(MakeFolderOf(cluster, job.id));
+    const auto filled = Fill(cluster, job.id, files, records);
+    if (filled.ok() && *filled) return records;
+    RemoveRecords(cluster, job.id);
+    TRY(filled);
+  }
+  return Error{ErrorCode::kUnavailable,
+               StrCat(StagedFolder(cluster), ": \"tony gc\" removed what was sent, ", kMostRounds, " times")};
+}
+
+void YarnJobs::Discard(const JobRecords& job) const {
+  const auto cluster = FindYarnCluster(job.job());
+  if (!cluster.ok()) return LogWarn(cluster.error().message);
+  if (RemoveRecords(*cluster, job.job())) ForgetCluster(job.job());
+}
+
+Result<JobRecords> YarnJobs::Find(const JobId& job) const {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+  const Error none{ErrorCode::kNotFound, StrCat("job \"", job.value, "\": not in ", JobsFolder(cluster), " of HDFS")};
+  if (!hadoop::ParseApplicationId(job.value)) return none;
+  JobRecords records = RecordsOf(cluster, job);
+  TRY_ASSIGN(const auto submission, records.store().Get(kSubmissionRecord));
+  if (!submission) return none;
+  return records;
+}
+
+Result<std::vector<JobRecords>> YarnJobs::List() const {
+  TRY_ASSIGN(NewestJobs all, ListNewest(SIZE_MAX));
+  return std::move(all.jobs);
+}
+
+Result<JobStore::NewestJobs> YarnJobs::ListNewest(size_t most_finished) const {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
+  WebHdfsCalls hdfs(HdfsOptions(cluster));
+  const auto entries = hdfs.List(JobsFolder(cluster));
+  if (!entries.ok() && entries.error().code == ErrorCode::kNotFound) return NewestJobs{};
+  TRY(entries);
+  std::vector<JobId> ids;
+  for (const hadoop::HdfsEntry& entry : *entries)
+    if (hadoop::ParseApplicationId(entry.name)) ids.push_back({entry.name});
+  std::sort(ids.begin(), ids.end(), HasHigherNumber);
+  NewestJobs newest;
+  size_t finished = 0;
+  for (const JobId& id : ids) {
+    JobRecords records = RecordsOf(cluster, id);
+    if (finished >= most_finished || ids.size() > most_finished) {
+      if (records.HasVerdict() && finished++ >= most_finished) {
+        ++newest.left_out;
+        continue;
+      }
+    }
+    newest.jobs.push_back(std::move(records));
+  }
+  return newest;
+}
+
+}  // namespace tony

@@ -1,0 +1,288 @@
+#include "runtime/yarn/yarn_log_reader.h"
+
+#include <algorithm>
+
+#include "runtime/backend/last_status.h"
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/logs/log_excerpt.h"
+#include "runtime/records/kept_logs.h"
+#include "runtime/yarn/log_links.h"
+#include "runtime/yarn/node_logs.h"
+
+namespace tony {
+namespace {
+
+// Who looks for the end of a line reads a little of what was read before.
+constexpr size_t kKeptOfRead = 16 << 10;
+constexpr size_t kMostExcerpts = 16;
+
+size_t Copy(std::string_view text, std::span<char> buffer) { return text.copy(buffer.data(), buffer.size()); }
+
+}  // namespace
+
+std::vector<AttemptId> YarnLogReader::Attempts(const std::optional<TaskId>& task) {
+  ReadStatus();
+  if (!status_) return {};
+  std::vector<TaskId> tasks;
+  for (const TaskStatus& one : status_->tasks)
+    if (!task || *task == one.id) tasks.push_back(one.id);
+  Locate(tasks);
+  std::vector<AttemptId> attempts;
+  for (const auto& [attempt, place] : places_)
+    if (!task || *task == attempt.task) attempts.push_back(attempt);
+  return attempts;
+}
+
+// Of the master, or else what it has left.
+void YarnLogReader::ReadStatus() {
+  auto asked = has_master_ ? master_.Status() : Result<JobStatus>(Error{});
+  if (!asked.ok()) asked = LastStatus(records_);
+  if (asked.ok()) Take(*asked);
+}
+
+void YarnLogReader::Take(const JobStatus& status) {
+  status_ = status;
+  has_master_ = !status.verdict.has_value();
+}
+
+const TaskStatus* YarnLogReader::StatusOf(const TaskId& task) const {
+  if (!status_) return nullptr;
+  const auto found = std::ranges::find(status_->tasks, task, &TaskStatus::id);
+  return found == status_->tasks.end() ? nullptr : &*found;
+}
+
+void YarnLogReader::Locate(const std::vector<TaskId>& tasks) {
+  std::erase_if(places_, [&](const auto& entry) {
+    return entry.second != Place::kExecutor && std::ranges::find(tasks, entry.first.task) != tasks.end();
+  });
+  const auto problems = AskExecutors(tasks);
+  LookForKept();
+  for (const TaskId& task : tasks) {
+    for (auto attempt = kept_.lower_bound({task, 0}); attempt != kept_.end() && attempt->task == task; ++attempt)
+      places_.emplace(*attempt, Place::kKept);
+    const TaskStatus* status = StatusOf(task);
+    const AttemptId newest{task, status ? status->attempt : 0};
+    if (WasStarted(newest) && !places_.contains(newest)) places_.emplace(newest, PlaceWithoutExecutor(newest));
+  }
+  for (const auto& [attempt, problem] : problems)
+    if (IsLost(attempt)) Say(attempt, problem);
+}
+
+// Also for the logs of earlier attempts, which may have run in the same container. What is the matter with those that
+// do not answer.
+std::map<AttemptId, std::string> YarnLogReader::AskExecutors(const std::vector<TaskId>& tasks) {
+  std::map<AttemptId, std::string> problems;
+  std::vector<LogWant> wants;
+  for (const TaskId& task : tasks) {
+    const TaskStatus* status = StatusOf(task);
+    const AttemptId newest{task, status ? status->attempt : 0};
+    if (WasStarted(newest)) wants.push_back({newest, "stdout", -1});
+  }
+  for (size_t begin = 0; begin < wants.size() && has_master_; begin += kMostLogWants) {
+    const LogQuery query{{wants.begin() + static_cast<std::ptrdiff_t>(begin),
+                          wants.begin() + static_cast<std::ptrdiff_t>(std::min(wants.size(), begin + kMostLogWants))}};
+    const auto answer = AskMaster(query);
+    if (!answer.ok()) break;
+    for (const auto& [index, news] : *answer) {
+      const AttemptId& attempt = query.wants[static_cast<size_t>(index)].attempt;
+      if (!news.problem.empty()) problems[attempt] = news.problem;
+      for (const int number : news.attempts) places_[{attempt.task, number}] = Place::kExecutor;
+    }
+  }
+  return problems;
+}
+
+// A master that does not answer is not asked again, until somebody has heard of it.
+Result<LogAnswer> YarnLogReader::AskMaster(const LogQuery& query) {
+  auto answer = master_.Read(query);
+  if (!answer.ok()) has_master_ = false;
+  return answer;
+}
+
+void YarnLogReader::LookForKept() {
+  if (const auto kept = ListKeptLogs(records_); kept.ok()) kept_.insert(kept->begin(), kept->end());
+}
+
+YarnLogReader::Place YarnLogReader::PlaceOf(const AttemptId& attempt) {
+  const auto known = places_.find(attempt);
+  if (known != places_.end()) return known->second;
+  if (!status_) ReadStatus();
+  Locate({attempt.task});
+  return places_.emplace(attempt, Place::kNowhere).first->second;
+}
+
+YarnLogReader::Place YarnLogReader::PlaceWithoutExecutor(const AttemptId& attempt) {
+  if (kept_.contains(attempt)) return Place::kKept;
+  const TaskStatus* status = StatusOf(attempt.task);
+  const bool is_shown = status && status->attempt == attempt.number && !status->log_url.empty();
+  return is_shown ? Place::kNode : Place::kNowhere;
+}
+
+void YarnLogReader::Leave(const AttemptId& attempt, const std::string& why) {
+  LookForKept();
+  const Place place = places_[attempt] = PlaceWithoutExecutor(attempt);
+  if (place == Place::kNowhere || IsLost(attempt)) Say(attempt, why);
+}
+
+void YarnLogReader::Say(const AttemptId& attempt, const std::string& why) {
+  if (!said_.insert(attempt).second) return;
+  const std::string which = StrCat("the logs of ", ToString(attempt));
+  const TaskStatus* status = StatusOf(attempt.task);
+  const std::string link = status && status->attempt == attempt.number ? status->log_url : "";
+  if (PlaceOf(attempt) == Place::kNode) return LogWarn(StrCat(which, " are read from its node: ", why));
+  const std::string container = ParseLogLink(link).container;
+  LogWarn(StrCat(which, " cannot be read: ", why, "; see \"yarn logs -applicationId ", records_.job().value,
+                 container.empty() ? "" : " -containerId ", container, "\""));
+}
+
+LogBytes YarnLogReader::Read(const AttemptId& attempt, const std::string& stream, int64_t offset,
+                             std::span<char> buffer) {
+  if (buffer.empty()) return {};
+  Seen& seen = seen_[{attempt, stream}];
+  if (offset >= seen.begin && offset < seen.end())
+    return {0, Copy(std::string_view(seen.text).substr(static_cast<size_t>(offset - seen.begin)), buffer)};
+  if (seen.IsWhole() && offset >= seen.size) return {};
+  if (PlaceOf(attempt) == Place::kExecutor) {
+    const LogWant want{attempt, stream, offset};
+    if (auto news = Ask(want)) {
+      const LogBytes got{news->cut, Copy(news->text, buffer)};
+      if (!seen.is_read || offset >= seen.begin) Take(want, *std::move(news));
+      return got;
+    }
+  }
+  const LogExcerpt* excerpt = ExcerptOf(attempt, stream);
+  return excerpt ? LogOf(*excerpt)->Read(offset, buffer) : LogBytes{};
+}
+
+// Nothing: no executor tells of it any more.
+std::optional<LogNews> YarnLogReader::Ask(const LogWant& want) {
+  auto answer = has_master_ ? AskMaster({.wants = {want}}) : Result<LogAnswer>(LogAnswer());
+  std::string why = answer.ok() ? "its application master is not there any more" : answer.error().message;
+  if (answer.ok() && !answer->empty()) {
+    LogNews& news = answer->front().second;
+    if (news.problem.empty()) return std::move(news);
+    why = news.problem;
+  }
+  Leave(want.attempt, why);
+  return std::nullopt;
+}
+
+// Two calls may bring the same: what was asked for while somebody waited, and what that brought.
+bool YarnLogReader::Take(const LogWant& want, LogNews news) {
+  if (!news.problem.empty()) {
+    Leave(want.attempt, news.problem);
+    return true;
+  }
+  Seen& seen = seen_[{want.attempt, want.stream}];
+  if (news.is_there) seen.size = news.size;
+  seen.ended = news.ended;
+  const int64_t begin = want.offset + news.cut;
+  const int64_t known = seen.is_read ? seen.end() : -1;
+  seen.is_read = true;
+  if (begin > known) {
+    seen.begin = begin;
+    seen.text = std::move(news.text);
+    return begin > want.offset || !seen.text.empty();
+  }
+  if (begin + static_cast<int64_t>(news.text.size()) <= known) return false;
+  const size_t gone = seen.text.size() - std::min(seen.text.size(), kKeptOfRead);
+  seen.text.erase(0, gone);
+  seen.begin += static_cast<int64_t>(gone);
+  seen.text.append(news.text, static_cast<size_t>(known - begin));
+  return true;
+}
+
+std::vector<LogWant> YarnLogReader::WhatIsNext() const {
+  std::vector<LogWant> wants;
+  for (const auto& [id, seen] : seen_) {
+    if (IsWithExecutor(id.first) && seen.is_read && !seen.IsWhole()) wants.push_back({id.first, id.second, seen.end()});
+  }
+  return wants;
+}
+
+bool YarnLogReader::IsOver(const AttemptId& attempt) const {
+  for (auto log = seen_.lower_bound({attempt, ""}); log != seen_.end() && log->first.first == attempt; ++log)
+    if (!log->second.IsWhole()) return false;
+  return true;
+}
+
+bool YarnLogReader::WasStarted(const AttemptId& attempt) const {
+  const TaskStatus* status = StatusOf(attempt.task);
+  if (!status || status->attempt != attempt.number) return false;
+  constexpr std::string_view kBefore[] = {"", "new", "requested", "allocated", "launching"};
+  return attempt.number > 0 && std::ranges::find(kBefore, status->attempt_state) == std::end(kBefore);
+}
+
+bool YarnLogReader::IsWithExecutor(const AttemptId& attempt) const {
+  const auto place = places_.find(attempt);
+  return place != places_.end() && place->second == Place::kExecutor;
+}
+
+bool YarnLogReader::IsLost(const AttemptId& attempt) const {
+  const TaskStatus* status = StatusOf(attempt.task);
+  return !IsWithExecutor(attempt) && has_master_ && status && !status->ended && status->attempt == attempt.number;
+}
+
+const LogExcerpt* YarnLogReader::ExcerptOf(const AttemptId& attempt, const std::string& stream) {
+  const LogId id{attempt, stream};
+  const auto known = excerpts_.find(id);
+  if (known != excerpts_.end()) return &known->second;
+  const Place place = PlaceOf(attempt);
+  if (place == Place::kNowhere) Say(attempt, "nobody tells of them any more");
+  if (place == Place::kExecutor || place == Place::kNowhere) return nullptr;
+  auto log = Fetch(attempt, stream);
+  if (!log.ok()) {
+    places_[attempt] = Place::kNowhere;
+    Say(attempt, log.error().message);
+    return nullptr;
+  }
+  if (excerpts_.size() >= kMostExcerpts) excerpts_.clear();
+  return &(excerpts_[id] = *std::move(log));
+}
+
+Result<LogExcerpt> YarnLogReader::FetchFromNode(const std::string& link, const std::string& stream) {
+  auto log = FetchNodeLog(link, stream);
+  if (log.ok() || has_master_) return log;
+  auto moved = fetch_moved_(link, stream);
+  return moved.ok() ? std::move(moved) : Annotate(moved.error(), log.error().message);
+}
+
+Result<LogExcerpt> YarnLogReader::Fetch(const AttemptId& attempt, const std::string& stream) {
+  if (PlaceOf(attempt) == Place::kNode) return FetchFromNode(StatusOf(attempt.task)->log_url, stream);
+  TRY_ASSIGN(auto kept, ReadKeptLogs(records_, attempt));
+  if (!kept) return Error{ErrorCode::kNotFound, "they were removed"};
+  const auto found = std::ranges::find(*kept, stream, &LogExcerpt::stream);
+  return found == kept->end() ? LogExcerpt{.stream = stream} : std::move(*found);
+}
+
+std::vector<LogPart> YarnLogReader::Parts(const AttemptId& attempt, const std::string& stream) {
+  std::vector<LogPart> parts;
+  if (PlaceOf(attempt) == Place::kExecutor) {
+    if (const auto news = Ask({attempt, stream, -1})) {
+      for (const LogSpan& part : news->parts)
+        parts.push_back({static_cast<uint64_t>(part.begin), static_cast<uint64_t>(part.end)});
+      return parts;
+    }
+  }
+  const LogExcerpt* excerpt = ExcerptOf(attempt, stream);
+  return excerpt ? LogOf(*excerpt)->Parts() : parts;
+}
+
+std::optional<LogFile> YarnLogReader::Look(const AttemptId& attempt, const std::string& stream) {
+  if (PlaceOf(attempt) == Place::kExecutor) {
+    if (const auto news = Ask({attempt, stream, -1}))
+      return news->is_there ? std::optional(LogFile{news->size, news->changed}) : std::nullopt;
+  }
+  const LogExcerpt* excerpt = ExcerptOf(attempt, stream);
+  return excerpt ? std::optional(LogFile{.size = excerpt->size}) : std::nullopt;
+}
+
+int YarnLogReader::Processes(const TaskId& task) {
+  if (!spec_) {
+    if (auto spec = records_.ReadSpec(); spec.ok()) spec_ = *std::move(spec);
+  }
+  return spec_ ? spec_->ProcessesOf(task.role) : 1;
+}
+
+}  // namespace tony

@@ -1,0 +1,411 @@
+#include "runtime/yarn/yarn_scheduler.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/yarn/log_links.h"
+#include "runtime/yarn/yarn_ends.h"
+
+namespace tony {
+namespace {
+
+// After something was asked or told. Some heartbeats of a node, after which what was asked is mostly done.
+constexpr Duration kQuickFor{10'000};
+constexpr Duration kFirstRetry{100}, kLongestRetry{2000};
+constexpr Duration kUnregisterAgain{100};  // as AMRMClientImpl does
+// In usual exchanges, which are as far apart as the heartbeats of a node. Rows for hosts that have room should have
+// been granted after two; and nobody need hear of a delay before five, nor more often.
+constexpr int kListNodesAgain = 2, kDelayIsWorthTelling = 5;
+// yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill is 15 s; 2 s for its monitor and our exchange.
+constexpr Duration kPreemptionNotice{13'000};
+
+// An exchange may be repeated, so one that a ResourceManager does not answer need not use up the lease.
+hadoop::RpcLimits LimitsFor(Duration lease) {
+  const Duration limit = std::clamp(lease / 2, Duration(1000), Duration(30'000));
+  return {.establish = limit, .call = limit};
+}
+
+std::optional<hadoop::ContainerId> ToYarn(const ContainerId& id) { return hadoop::ParseContainerId(id.value); }
+ContainerId FromYarn(const hadoop::ContainerId& id) { return {ToString(id)}; }
+
+}  // namespace
+
+YarnScheduler::YarnScheduler(YarnSide side)
+    : loop_(side.loop),
+      side_(std::move(side)),
+      session_(loop_, side_.names, side_.resource_manager, side_.token, LimitsFor(side_.am_lease)),
+      nodes_(loop_, side_.names,
+             {.started =
+                  [this](const hadoop::ContainerId& id) {
+                    const auto held = held_.find(FromYarn(id));
+                    if (held == held_.end()) return;
+                    held->second.state = State::kRunning;
+                    Tell(ContainerStarted{held->first});
+                  },
+              .refused =
+                  [this](const hadoop::ContainerId& id, const std::string& why) {
+                    const auto held = held_.find(FromYarn(id));
+                    const bool is_of_node = held != held_.end() && !held->second.is_stopped;
+                    const std::string more = is_of_node ? NoteFailureOf(held->second.container.node.host) : "";
+                    GiveBack(FromYarn(id), why + more, OutcomeClass::kInfra);
+                  },
+              // The ResourceManager ends it, where it has it as running, and says so.
+              .not_stopped =
+                  [this](const hadoop::ContainerId& id) {
+                    asks_.Release(id);
+                    ExchangeSoon();
+                  }}),
+      gangs_(side_.gang_hold, std::random_device()()),
+      asked_(loop_.Now()),
+      contact_(asked_),
+      waits_since_(asked_) {
+  LookAtNodes();
+  ExchangeSoon();
+  CheckLease();
+}
+
+bool YarnScheduler::Holds() const {
+  switch (link_) {
+    case Link::kRegistering:
+    case Link::kUp:
+    case Link::kFinishing:
+      return LeaseHolds();
+    case Link::kFinished:
+      return true;
+    case Link::kOver:
+      return false;
+  }
+  return false;
+}
+
+void YarnScheduler::Request(const std::vector<ContainerAsk>& asks) {
+  if (asks_.Waiting() == 0) waits_since_ = loop_.Now();
+  std::vector<ContainerAsk> wanted;
+  for (const ContainerAsk& ask : asks) {
+    const bool is_known = limits_.maximum.memory_mib > 0;
+    if (const auto why = is_known ? WhyNeverGranted(ask.resources, limits_) : std::nullopt) {
+      RefuseAsk(ask.attempt, *why);
+    } else {
+      wanted.push_back(ask);
+    }
+  }
+  Apply(gangs_.Want(wanted));
+  LookAtNodes();
+  ExchangeSoon();
+}
+
+void YarnScheduler::Withdraw(const std::vector<AttemptId>& attempts) {
+  Apply(gangs_.Withdraw(attempts));
+  ExchangeSoon();
+}
+
+void YarnScheduler::Launch(const ContainerId& id, const ExecutorLaunch& what) {
+  if (link_ == Link::kOver) return;
+  if (const auto refused = refused_.find(id); refused != refused_.end())
+    return TellGone(id, refused->second, OutcomeClass::kUserConfig);
+  const auto held = held_.find(id);
+  if (held == held_.end()) return TellGone(id, "its node does not have it any more", OutcomeClass::kInfra);
+  if (held->second.state != State::kGranted) return;
+  held->second.state = State::kStarting;
+  const hadoop::Container& container = held->second.container;
+  nodes_.Start(container, side_.context(id, what, container.node.host));
+}
+
+void YarnScheduler::Stop(const ContainerId& id, StopMode) {
+  if (lost_.contains(id)) return StopLost(id);
+  const auto found = held_.find(id);
+  if (found == held_.end()) return TellGone(id, "it was not there", OutcomeClass::kKilled);
+  Held& held = found->second;
+  const bool may_run = held.state != State::kGranted && nodes_.Stop(held.container.node, held.container.id);
+  if (!may_run) return GiveBack(id, "stopped before it was started", OutcomeClass::kKilled);
+  held.is_stopped = true;
+  quick_until_ = loop_.Now() + kQuickFor;
+}
+
+void YarnScheduler::Finish(const Verdict& verdict, std::function<void()> done) {
+  end_ = {FinalStatusOf(verdict), DiagnosticsOf(verdict), std::move(done)};
+  if (link_ == Link::kOver) return loop_.Post(end_->done);
+  if (link_ == Link::kUp) link_ = Link::kFinishing;
+  ExchangeSoon();
+}
+
+// In the turn after this one, with all that this one asks for.
+void YarnScheduler::ExchangeSoon() {
+  quick_until_ = loop_.Now() + kQuickFor;
+  if (!is_exchanging_ && retry_ == Duration(0)) ExchangeAfter(Duration(0));
+}
+
+void YarnScheduler::ExchangeAfter(Duration delay) {
+  exchange_timer_ = loop_.After(delay, [this] { Exchange(); });
+}
+
+void YarnScheduler::Exchange() {
+  exchange_timer_.reset();
+  asked_ = loop_.Now();
+  is_exchanging_ = true;
+  switch (link_) {
+    case Link::kRegistering:
+      return session_.Register(side_.address, Then<hadoop::Registration>(&YarnScheduler::Take));
+    case Link::kUp:
+      return Allocate();
+    case Link::kFinishing:
+      return session_.Finish(end_->status, end_->diagnostics, side_.kept_at,
+                             Then<bool>(&YarnScheduler::TakeEnd));
+    case Link::kFinished:
+    case Link::kOver:
+      is_exchanging_ = false;
+  }
+}
+
+void YarnScheduler::Allocate() {
+  hadoop::Asked asked = asks_.Next();
+  asked.progress = static_cast<float>(progress_);
+  session_.Allocate(asked, Then<hadoop::Allocation>(&YarnScheduler::Take));
+}
+
+template <class T>
+hadoop::AmRmSession::Done<T> YarnScheduler::Then(void (YarnScheduler::*take)(const T&)) {
+  return [this, take](const hadoop::MasterReply<T>& reply) {
+    is_exchanging_ = false;
+    if (const auto* over = std::get_if<hadoop::AttemptOver>(&reply)) return BeOver(over->reason);
+    if (const auto* error = std::get_if<Error>(&reply)) return OnTrouble(*error);
+    retry_ = Duration(0);
+    if (std::holds_alternative<hadoop::NotRegistered>(reply)) return BeginAnew();
+    contact_ = std::max(contact_, asked_);
+    (this->*take)(std::get<T>(reply));
+  };
+}
+
+void YarnScheduler::Take(const hadoop::Registration& registration) {
+  LogInfo(StrCat("registered with the ResourceManager at ", ToString(side_.resource_manager),
+                 registration.was_registered ? ", again" : ""));
+  if (!registration.was_registered) limits_ = {registration.maximum, registration.resource_types};
+  for (const hadoop::NodeToken& token : registration.node_tokens) nodes_.Use(token);
+  for (const hadoop::Container& container : registration.kept) Keep(container, State::kRunning);
+  link_ = end_ ? Link::kFinishing : Link::kUp;
+  Reach();
+  ExchangeAfter(Duration(0));
+}
+
+void YarnScheduler::Take(const hadoop::Allocation& allocation) {
+  for (const hadoop::NodeToken& token : allocation.node_tokens) nodes_.Use(token);
+  for (const hadoop::Container& container : allocation.kept) Keep(container, State::kRunning);
+  const YarnAsks::News news = asks_.Answered(allocation);
+  Reach();
+  // Those that are kept, before the rest of their gangs comes; one that comes now and has ended already is
+  // TakeExit()'s.
+  GangHold::News ends;
+  for (const hadoop::ContainerStatus& status : allocation.ended) gangs_.Ended(status.id, ends);
+  Apply(ends);
+  Apply(gangs_.Granted(news.grants, loop_.Now()));
+  for (const hadoop::NodeReport& node : allocation.nodes) {
+    if (node.state == hadoop::NodeReport::State::kLost) nodes_.Forget(node.id);
+  }
+  for (const hadoop::ContainerStatus& status : allocation.ended) TakeExit(status);
+  for (const hadoop::ContainerId& id : news.forgotten) {
+    if (held_.contains(FromYarn(id)))
+      TellGone(FromYarn(id), "neither its node nor the ResourceManager knows it", OutcomeClass::kInfra);
+  }
+  Warn(allocation.doomed);
+  cluster_nodes_ = allocation.cluster_nodes;
+  AvoidBadNodes();
+  const Instant now = loop_.Now();
+  if (!news.grants.empty()) waits_since_ = now;
+  if (!news.grants.empty() || !allocation.ended.empty()) quick_until_ = now + kQuickFor;
+  if (link_ != Link::kUp) return ExchangeAfter(Duration(0));
+  TellDelay(allocation);
+  if (asks_.Waiting() > 0) LookAtNodes();
+  ExchangeAfter(asks_.HasNews() || now < quick_until_ ? side_.quick : side_.usual);
+}
+
+void YarnScheduler::TakeEnd(const bool& is_recorded) {
+  if (!is_recorded) return ExchangeAfter(kUnregisterAgain);
+  link_ = Link::kFinished;
+  lease_timer_.reset();
+  loop_.Post(end_->done);
+}
+
+void YarnScheduler::OnTrouble(const Error& error) {
+  // InvalidResourceRequestException, InvalidLabelResourceRequestException: it would refuse them again.
+  const bool is_refused = error.message.find("ResourceRequestException: ") != std::string::npos;
+  const std::vector<AttemptId> refused = is_refused ? asks_.Refused() : std::vector<AttemptId>();
+  asks_.Unanswered();
+  for (const AttemptId& attempt : refused) RefuseAsk(attempt, error.message);
+  if (retry_ == Duration(0)) LogWarn(StrCat(error.message, "; asking again"));
+  retry_ = std::clamp(retry_ * 2, kFirstRetry, kLongestRetry);
+  ExchangeAfter(retry_);
+}
+
+void YarnScheduler::BeginAnew() {
+  LogWarn("the ResourceManager has begun anew: registering again");
+  Apply(gangs_.BeginAnew());
+  asks_.BeginAnew();
+  link_ = Link::kRegistering;
+  ExchangeAfter(Duration(0));
+}
+
+void YarnScheduler::BeOver(const std::string& reason) {
+  link_ = Link::kOver;
+  standing_ = Standing::kLost;
+  lease_timer_.reset();
+  Tell(SchedulerLost{StrCat("this attempt is over: ", reason)});
+  if (end_) loop_.Post(end_->done);
+  loop_.Post([over = side_.over, reason] { over(reason); });
+}
+
+// An answer that was under way for longer than the lease is no proof that this attempt still counts.
+void YarnScheduler::Reach() {
+  if (standing_ == Standing::kReached || !LeaseHolds()) return;
+  standing_ = Standing::kReached;
+  SchedulerReached reached;
+  for (const auto& [id, held] : held_) {
+    if (held.state == State::kRunning) reached.running.push_back(id);
+  }
+  Tell(std::move(reached));
+}
+
+void YarnScheduler::CheckLease() {
+  if (standing_ != Standing::kLost && !LeaseHolds()) {
+    standing_ = Standing::kLost;
+    Tell(SchedulerLost{StrCat("no answer from the ResourceManager for ", side_.am_lease.count(), " ms")});
+  }
+  lease_timer_ =
+      loop_.At(LeaseHolds() ? contact_ + side_.am_lease : loop_.Now() + side_.am_lease, [this] { CheckLease(); });
+}
+
+void YarnScheduler::Keep(const hadoop::Container& container, State state) {
+  const ContainerId id = FromYarn(container.id);
+  if (!ended_.contains(id)) held_.emplace(id, Held{container, state});
+}
+
+// It does not run, and the ResourceManager need not tell of its end.
+void YarnScheduler::GiveBack(const ContainerId& id, const std::string& why, OutcomeClass cls) {
+  if (const auto yarn = ToYarn(id)) asks_.Release(*yarn);
+  TellGone(id, why, cls);
+  ExchangeSoon();
+}
+
+void YarnScheduler::TellGone(const ContainerId& id, const std::string& why, OutcomeClass cls) {
+  if (ended_.insert(id).second) Tell(ContainerExited{id, std::nullopt, why, cls});
+  refused_.erase(id);
+  held_.erase(ContainerId(id));  // the reference may be into it
+}
+
+void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
+  if (GangHold::News news; gangs_.Ended(status.id, news)) return Apply(news);
+  const auto held = held_.find(FromYarn(status.id));
+  if (held == held_.end()) return;  // it was given back
+  nodes_.Forget(held->second.container.node, status.id);
+  ContainerExited exited = ExitedOf(status, held->second.is_stopped);
+  if (!held->second.is_stopped && IsOfNode(status)) exited.error += NoteFailureOf(held->second.container.node.host);
+  if (exited.certain || held->second.state == State::kGranted) {
+    ended_.insert(held->first);
+  } else {
+    lost_[held->first];
+  }
+  Tell(exited);
+  held_.erase(held);
+}
+
+void YarnScheduler::StopLost(const ContainerId& id) {
+  EventLoop::Timer& timer = lost_[id];
+  if (timer) return;
+  timer = loop_.After(side_.lost_after, [this, id] {
+    lost_.erase(id);
+    TellGone(id, "its node was lost", OutcomeClass::kNodeLost);
+  });
+}
+
+void YarnScheduler::Warn(const std::vector<hadoop::ContainerId>& doomed) {
+  for (const hadoop::ContainerId& id : doomed) {
+    const auto held = held_.find(FromYarn(id));
+    if (held == held_.end() || std::exchange(held->second.is_warned, true)) continue;
+    Tell(ContainerPreempting{held->first, kPreemptionNotice});
+  }
+}
+
+void YarnScheduler::Apply(const GangHold::News& news) {
+  for (const AttemptId& attempt : news.withdraw) asks_.Withdraw(attempt);
+  for (const hadoop::ContainerId& id : news.release) asks_.Release(id);
+  for (const ContainerAsk& ask : news.want) asks_.Want(ask);
+  for (const YarnGrant& grant : news.ready) {
+    Keep(grant.container, State::kGranted);
+    Tell(ContainerGranted{grant.attempt, FromYarn(grant.container.id), grant.container.node.host,
+                          LinkToLogs(grant.container.node_http, ToString(grant.container.id), side_.user)});
+  }
+  const auto next = gangs_.NextLook();
+  gang_timer_ = next ? loop_.At(*next, [this] { LookAtGangs(); }) : EventLoop::Timer();
+}
+
+void YarnScheduler::LookAtGangs() {
+  Apply(gangs_.Look(loop_.Now()));
+  if (const std::string rest = gangs_.WhyItRests(); !rest.empty()) LogInfo(rest);
+  ExchangeSoon();
+}
+
+// What the end of that container tells beside its reason.
+std::string YarnScheduler::NoteFailureOf(const std::string& host) {
+  bad_nodes_.Failed(host, loop_.Now());
+  AvoidBadNodes();
+  if (!bad_nodes_.ToAvoid(cluster_nodes_, loop_.Now()).contains(host)) return "";
+  const std::string why = BadNodes::WhyAvoided(host);
+  LogWarn(why);
+  return "; " + why;
+}
+
+void YarnScheduler::AvoidBadNodes() { asks_.Avoid(bad_nodes_.ToAvoid(cluster_nodes_, loop_.Now())); }
+
+// The seam has no word for "never".
+void YarnScheduler::RefuseAsk(const AttemptId& attempt, const std::string& why) {
+  const ContainerId id{StrCat("refused-", ++refusals_)};
+  refused_[id] = why;
+  Tell(ContainerGranted{attempt, id, ""});
+}
+
+void YarnScheduler::LookAtNodes() {
+  const Instant now = loop_.Now();
+  if (!side_.list_nodes || is_listing_nodes_ || now < nodes_listed_ + kListNodesAgain * side_.usual) return;
+  is_listing_nodes_ = true;
+  side_.list_nodes([this, alive = std::weak_ptr<bool>(alive_)](Result<std::vector<hadoop::NodeReport>> nodes) {
+    if (alive.expired()) return;
+    is_listing_nodes_ = false;
+    nodes_listed_ = loop_.Now();
+    if (!nodes.ok()) return LogWarn(nodes.error().message);
+    asks_.SetNodes(*std::move(nodes));
+    if (asks_.HasNews()) ExchangeSoon();
+  });
+}
+
+void YarnScheduler::TellDelay(const hadoop::Allocation& allocation) {
+  const Instant now = loop_.Now();
+  const int waiting = asks_.Waiting();
+  const std::string rest = gangs_.WhyItRests();
+  if (rest.empty() && waiting > 0 &&
+      now < std::max(waits_since_, delay_looked_at_) + kDelayIsWorthTelling * side_.usual)
+    return;
+  delay_looked_at_ = now;
+  const hadoop::Resource& room = allocation.headroom;
+  const std::string why =
+      allocation.cluster_nodes == 0
+          ? std::string("the cluster has no node now")
+          : StrCat("the queue has ", room.memory_mib, " MB of memory and ", Counted(room.vcores, "vcore"), " left");
+  const int64_t all = std::ssize(held_) + gangs_.Kept() + waiting;
+  const std::string reason = !rest.empty() ? rest
+                             : waiting == 0
+                                 ? ""
+                                 : StrCat("waits for ", waiting, " of ", Counted(all, "container"), ": ", why);
+  if (reason != delay_told_) Tell(ContainersDelayed{reason});
+  delay_told_ = reason;
+}
+
+// Never from inside a call of the master's.
+void YarnScheduler::Tell(SchedulerEvent event) {
+  loop_.Post([this, event = std::move(event), alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) side_.sink(event);
+  });
+}
+
+}  // namespace tony

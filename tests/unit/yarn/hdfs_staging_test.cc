@@ -1,0 +1,256 @@
+#include "runtime/yarn/hdfs_staging.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include "runtime/os/files.h"
+#include "tests/support/temp_folder.h"
+#include "tests/unit/hadoop/fake_name_node.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using hadoop::LocalResource;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class HdfsStagingTest : public testing::Test {
+ protected:
+  HdfsStagingTest() {
+    store_.hdfs = {.base = name_node_.url(), .user = "eve"};
+    store_.folder = "/user/eve/staged";
+    store_.file_system = {"hdfs", "nn", 8020};
+    store_.scratch = temp_.path() / "scratch";
+    fs::create_directories(store_.scratch);
+    server_ = std::jthread([this] { loop_.Run(); });
+  }
+  ~HdfsStagingTest() override {
+    loop_.Stop();
+    server_.join();
+  }
+
+  // On the NameNode's thread.
+  template <class What>
+  auto There(What what) {
+    using Task = std::packaged_task<std::decay_t<decltype(what(name_node_))>()>;
+    const auto task = std::make_shared<Task>([&] { return what(name_node_); });
+    loop_.Post([task] { (*task)(); });
+    return task->get_future().get();
+  }
+  std::map<std::string, std::string> Files() {
+    return There([](hadoop::FakeNameNode& there) { return there.files; });
+  }
+  std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    for (const auto& [name, content] : Files()) names.push_back(name);
+    return names;
+  }
+  int Created() {
+    return There([](hadoop::FakeNameNode& there) {
+      int count = 0;
+      for (const ServedRequest& request : there.server().requests())
+        if (request.target.find("op=CREATE") != std::string::npos) ++count;
+      return count;
+    });
+  }
+
+  fs::path Write(const std::string& name, const std::string& text) {
+    fs::create_directories((temp_.path() / name).parent_path());
+    std::ofstream(temp_.path() / name, std::ios::binary) << text;
+    return temp_.path() / name;
+  }
+  Result<HdfsFiles> Send(const std::vector<HdfsSource>& sources) { return SendToHdfs(store_, sources, watch_); }
+  Error Refused(const std::vector<HdfsSource>& sources) {
+    const auto sent = Send(sources);
+    EXPECT_FALSE(sent.ok());
+    return sent.ok() ? Error{} : sent.error();
+  }
+
+  TempFolder temp_;
+  EventLoop loop_;
+  hadoop::FakeNameNode name_node_{loop_};
+  std::jthread server_;
+  HdfsStore store_;
+  std::stop_source stop_;
+  StageWatch watch_{.stop = stop_.get_token()};
+};
+
+TEST_F(HdfsStagingTest, AFileAndAFolderAreSentAndSaidAsHdfsSaysThem) {
+  const std::vector<HdfsSource> sources = {{"data", "aa", Write("aa", "content")},
+                                           {"src", "bb-tree", Write("bb-tree/train.py", "x").parent_path()}};
+  const auto sent = Send(sources);
+  ASSERT_TRUE(sent.ok()) << sent.error().message;
+  const auto there = Files();
+  EXPECT_THAT(Names(), ElementsAre("/user/eve/staged/aa", "/user/eve/staged/bb-tree.tar.gz"));
+  EXPECT_EQ(there.at("/user/eve/staged/aa"), "content");
+  const LocalResource& file = sent->at("data");
+  EXPECT_EQ(file.scheme, "hdfs");
+  EXPECT_EQ(file.host, "nn");
+  EXPECT_EQ(file.port, 8020);
+  EXPECT_EQ(file.path, "/user/eve/staged/aa");
+  EXPECT_EQ(file.size, 7);
+  EXPECT_EQ(ToMillis(file.modified), 1700000000123);
+  EXPECT_EQ(file.kind, LocalResource::Kind::kFile);
+  EXPECT_EQ(file.visibility, LocalResource::Visibility::kPrivate);
+  const LocalResource& folder = sent->at("src");
+  EXPECT_EQ(folder.path, "/user/eve/staged/bb-tree.tar.gz");
+  EXPECT_EQ(folder.kind, LocalResource::Kind::kArchive);
+  EXPECT_EQ(folder.size, static_cast<int64_t>(there.at(folder.path).size()));
+  EXPECT_EQ(There([](auto& node) { return node.folders; }),
+            (std::map<std::string, std::string>{{"/user/eve/staged", "0700"}}));
+  EXPECT_TRUE(fs::is_empty(store_.scratch));
+}
+
+TEST_F(HdfsStagingTest, TheReasonOfAConnectionThatBreaksEachTimeIsAskedFor) {
+  There([](auto& node) { return node.is_over_quota = true; });
+  const Error refused = Refused({{"data", "aa", Write("aa", "content")}});
+  EXPECT_EQ(refused.code, ErrorCode::kCannotWrite);
+  EXPECT_THAT(refused.message, HasSubstr("DSQuotaExceededException"));
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
+TEST_F(HdfsStagingTest, WhatIsThereIsNotSentAgain) {
+  const std::vector<HdfsSource> sources = {{"data", "aa", Write("aa", "content")},
+                                           {"src", "bb-tree", Write("bb-tree/train.py", "x").parent_path()}};
+  StageProgress progress;
+  watch_.on_progress = [&](const StageProgress& now) { progress = now; };
+  const auto first = Send(sources);
+  EXPECT_GT(progress.copied, 7);
+  EXPECT_EQ(progress.done, progress.total);
+  const int created = Created();
+  const auto second = Send(sources);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(Created(), created);
+  EXPECT_EQ(ToJson(*second), ToJson(*first));
+}
+
+TEST_F(HdfsStagingTest, AFileOfAnotherSizeIsReplaced) {
+  There([](auto& node) { return node.files["/user/eve/staged/aa"] = "con"; });
+  ASSERT_TRUE(Send({{"data", "aa", Write("aa", "content")}}).ok());
+  EXPECT_EQ(Files().at("/user/eve/staged/aa"), "content");
+}
+
+TEST_F(HdfsStagingTest, HalfAnUploadHasNoName) {
+  There([](auto& node) { return node.keeps_of_a_body = 3; });
+  const Error error = Refused({{"data", "aa", Write("aa", "content")}});
+  EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  EXPECT_THAT(error.message, HasSubstr("/aa"));
+  EXPECT_THAT(error.message, HasSubstr("3 of 7 bytes arrived"));
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
+TEST_F(HdfsStagingTest, ASourceThatChangedIsNamedAndNotSent) {
+  const auto source = FileSource("tony-executor", Write("program", "one"));
+  ASSERT_TRUE(source.ok());
+  EXPECT_EQ(source->name.size(), 64u);
+  Write("program", "two");
+  const Error error = Refused({*source});
+  EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  EXPECT_THAT(error.message, HasSubstr("/program: it changed meanwhile"));
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
+TEST_F(HdfsStagingTest, ASourceThatIsCutWhileItIsSentIsNamed) {
+  const fs::path file = Write("aa", std::string(32 << 20, 'x'));
+  watch_.on_progress = [&](const StageProgress&) { fs::resize_file(file, 10); };
+  const Error error = Refused({{"data", "aa", file}});
+  EXPECT_THAT(error.message, HasSubstr("/aa: it changed meanwhile"));
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
+TEST_F(HdfsStagingTest, AMissingSourceIsNamed) {
+  const Error error = Refused({{"data", "aa", temp_.path() / "aa"}});
+  EXPECT_EQ(error.code, ErrorCode::kInvalid);
+  EXPECT_THAT(error.message, HasSubstr("/aa: no such file"));
+}
+
+TEST_F(HdfsStagingTest, AStopEndsAnUploadThatHangs) {
+  There([](auto& node) { return node.server().ReadNoBody(), 0; });
+  const std::jthread stopper([this] {
+    while (Created() == 0) std::this_thread::yield();
+    stop_.request_stop();
+  });
+  const Error error = Refused({{"data", "aa", Write("aa", std::string(32 << 20, 'x'))}});
+  EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  EXPECT_EQ(error.message, "staging was stopped");
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
+TEST_F(HdfsStagingTest, AFolderThatOthersMayUseBecomesPrivate) {
+  There([](auto& node) { return node.folders["/user/eve/staged"] = "755"; });
+  ASSERT_TRUE(Send({}).ok());
+  EXPECT_EQ(There([](auto& node) { return node.folders["/user/eve/staged"]; }), "0700");
+}
+
+TEST_F(HdfsStagingTest, AClusterThatRefusesIsQuoted) {
+  There([](auto& node) {
+    node.answers_all = hadoop::FakeNameNode::Refused(403, "AccessControlException", "Permission denied: user=eve");
+    return 0;
+  });
+  const Error error = Refused({});
+  EXPECT_EQ(error.code, ErrorCode::kNotPermitted);
+  EXPECT_THAT(error.message, HasSubstr("Permission denied: user=eve"));
+}
+
+TEST_F(HdfsStagingTest, ABundleIsUnpackedOnTheNode) {
+  const auto source = FileSource("tony-am", Write("bundle.tar.gz", "archive"));
+  ASSERT_TRUE(source.ok());
+  const auto sent = Send({*source});
+  ASSERT_TRUE(sent.ok());
+  EXPECT_EQ(sent->at("tony-am").kind, LocalResource::Kind::kArchive);
+  EXPECT_EQ(sent->at("tony-am").path, StrCat("/user/eve/staged/", source->name));
+  EXPECT_TRUE(source->name.ends_with(".tar.gz"));
+}
+
+TEST(FileSystemTest, ItIsHdfsWithAHostAndPerhapsAPort) {
+  EXPECT_EQ(*ParseFileSystem("hdfs://nn.example.org:8020"), (ClusterFileSystem{"hdfs", "nn.example.org", 8020}));
+  EXPECT_EQ(*ParseFileSystem("hdfs://cluster/"), (ClusterFileSystem{"hdfs", "cluster", -1}));
+  for (const char* text : {"", "file:///", "hdfs://", "hdfs:///x", "hdfs://nn:0", "hdfs://nn:x", "s3a://bucket"}) {
+    const auto parsed = ParseFileSystem(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid);
+  }
+}
+
+TEST(HdfsStagedEntriesTest, EachEntryIsSentOnce) {
+  StagedFiles files;
+  files.job = {{.name = "data", .path = "/staged/aa"}, {.path = "/staged/bb-tree"}};
+  files.roles["worker"] = {{.name = "again", .path = "/staged/aa"}, {.name = "own", .path = "/staged/cc"}};
+  files.am = {{.name = "conf", .path = "/staged/dd"}};
+  std::vector<std::string> names;
+  for (const HdfsSource& source : SourcesOf(files)) {
+    EXPECT_EQ(source.key, source.name);
+    names.push_back(source.name);
+  }
+  EXPECT_THAT(names, ElementsAre("aa", "bb-tree", "cc", "dd"));
+}
+
+TEST(HdfsFilesTest, TheirListComesBackFromJson) {
+  const HdfsFiles files = {{"tony-am",
+                            {.scheme = "hdfs",
+                             .host = "cluster",
+                             .port = -1,
+                             .path = "/user/eve/staged/aa.tar.gz",
+                             .size = 8'000'000,
+                             .modified = FromMillis(1700000000123),
+                             .kind = LocalResource::Kind::kArchive,
+                             .visibility = LocalResource::Visibility::kPrivate}},
+                           {"aa", {.scheme = "file", .path = "/x", .visibility = LocalResource::Visibility::kPrivate}}};
+  const auto read = HdfsFilesFromJson(ToJson(files));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(ToJson(*read), ToJson(files));
+  EXPECT_EQ(read->at("tony-am").modified, FromMillis(1700000000123));
+  EXPECT_EQ(read->at("tony-am").kind, LocalResource::Kind::kArchive);
+  EXPECT_EQ(read->at("aa").kind, LocalResource::Kind::kFile);
+  EXPECT_EQ(HdfsFilesFromJson("{}").error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(HdfsFilesFromJson(R"({"schema":1,"files":[{"key":"a"}]})").error().message, HasSubstr("files[0].scheme"));
+}
+
+}  // namespace
+}  // namespace tony

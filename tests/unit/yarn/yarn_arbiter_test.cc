@@ -1,0 +1,400 @@
+// What a client makes of a ResourceManager's word on a job, and of a job's records.
+#include "runtime/yarn/yarn_arbiter.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "runtime/backend/last_status.h"
+#include "runtime/hadoop/wire/client.pb.h"
+#include "runtime/records/hdfs/hdfs_journal_store.h"
+#include "runtime/records/job_records_json.h"
+#include "runtime/records/journal_format.h"
+#include "runtime/yarn/container_launch.h"
+#include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_submission.h"
+#include "tests/support/temp_folder.h"
+#include "tests/unit/hadoop/fake_rpc_server.h"
+#include "tests/unit/records/hdfs/fake_hdfs.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+namespace wire = hadoop::wire;
+using Kind = ArbiterView::Kind;
+
+const JobId kRuledJob{"application_1700000000000_0001"};
+
+// A ResourceManager on a thread of its own, since an arbiter waits for it; and a job whose records are files here.
+class YarnArbiterTest : public testing::Test {
+ protected:
+  YarnArbiterTest() {
+    rm_->on_call = [this](const hadoop::FakeRpcServer::Call& call) { Answer(call); };
+    fs::create_directories(records_.place());
+    fs::create_directories(temp_.path() / "conf");
+    std::ofstream(temp_.path() / "conf" / "core-site.xml")
+        << "<configuration><property><name>fs.defaultFS</name><value>hdfs://nn:8020</value></property><property><name>"
+        << "yarn.resourcemanager.address</name><value>127.0.0.1:" << rm_->port()
+        << "</value></property></configuration>";
+    setenv("HADOOP_CONF_DIR", (temp_.path() / "conf").c_str(), 1);
+    setenv("HADOOP_USER_NAME", "eve", 1);
+    Put("submission.json", ToJson(tony::Submission{.job = kRuledJob,
+                                                   .user = "eve",
+                                                   .host = "here",
+                                                   .time = FromMillis(5'000),
+                                                   .claim = {.owner = {"try-1"}}}));
+    JobSpec spec;
+    spec.roles = {{.name = "worker", .instances = 2, .command = "true"}};
+    spec.tags = {"Team", "caf\xC3\xA9"};
+    spec.yarn = {.queue = "ml",
+                 .type = "training",
+                 .priority = 3,
+                 .node_label = "big",
+                 .am_node_label = "small",
+                 .view_acl = "bob",
+                 .am_memory_mb = 300,
+                 .am_vcores = 2};
+    spec.timeout = Duration(5'000);
+    spec.timers.grace = Duration(2'000);
+    Put("spec.json", ToJson(spec));
+    server_ = std::jthread([this] { loop_.Run(); });
+  }
+  ~YarnArbiterTest() override {
+    loop_.Stop();
+    server_.join();
+  }
+
+  void Put(const std::string& name, const std::string& bytes) {
+    ASSERT_TRUE(records_.store().Replace(name, bytes, Durability::kLostWithPower).ok());
+  }
+  // Called before the arbiter asks.
+  void RmSays(wire::YarnApplicationState state, const std::string& diagnostics = "") {
+    const std::lock_guard lock(mutex_);
+    state_ = state;
+    diagnostics_ = diagnostics;
+  }
+  void RmForgets() {
+    const std::lock_guard lock(mutex_);
+    state_.reset();
+  }
+  std::string Killed() {
+    const std::lock_guard lock(mutex_);
+    return killed_;
+  }
+  std::optional<wire::SubmitApplicationRequest> Submitted() {
+    const std::lock_guard lock(mutex_);
+    return submitted_;
+  }
+  void RuledOnce() { ASSERT_TRUE(records_.WriteLease({.epoch = {1}, .am = {Endpoint{"10.0.0.1", 4000}}}).ok()); }
+  void Answer(const hadoop::FakeRpcServer::Call& call) {
+    const std::lock_guard lock(mutex_);
+    if (call.method == "submitApplication") {
+      submitted_.emplace().ParseFromString(call.request);
+      state_ = wire::ACCEPTED;
+      return rm_->Succeed(call, wire::SubmitApplicationResponse());
+    }
+    if (!state_) return rm_->Fail(call, "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException", "no such");
+    if (call.method == "forceKillApplication") {
+      wire::KillApplicationRequest request;
+      request.ParseFromString(call.request);
+      killed_ = request.diagnostics();
+      return rm_->Succeed(call, wire::KillApplicationResponse());
+    }
+    wire::GetApplicationReportResponse answer;
+    auto& report = *answer.mutable_application_report();
+    report.mutable_applicationid()->set_cluster_timestamp(1700000000000);
+    report.mutable_applicationid()->set_id(1);
+    report.set_yarn_application_state(*state_);
+    report.set_diagnostics(diagnostics_);
+    report.set_finishtime(9'000);
+    rm_->Succeed(call, answer);
+  }
+
+  TempFolder temp_;
+  EventLoop loop_;
+  std::unique_ptr<hadoop::FakeRpcServer> rm_ = std::make_unique<hadoop::FakeRpcServer>(loop_, std::nullopt);
+  std::mutex mutex_;  // of the next four
+  std::optional<wire::YarnApplicationState> state_ = wire::RUNNING;
+  std::string diagnostics_, killed_;
+  std::optional<wire::SubmitApplicationRequest> submitted_;
+  const JobRecords records_ = LocalJobRecords(temp_.path() / kRuledJob.value);
+  const YarnArbiter arbiter_{SubmissionOf};
+  std::jthread server_;
+};
+
+TEST_F(YarnArbiterTest, TheResourceManagersStateSaysWhoRules) {
+  for (const auto state : {wire::NEW, wire::SUBMITTED, wire::ACCEPTED, wire::RUNNING}) {
+    RmSays(state);
+    EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kKept) << state;
+    EXPECT_FALSE(arbiter_.Look(records_).swept);
+  }
+  RmSays(wire::ACCEPTED, "[x] Application is Activated, waiting for resources to be assigned for AM.");
+  EXPECT_TRUE(arbiter_.Look(records_).waits.starts_with("waits for its master: "));
+  RmSays(wire::RUNNING);
+  EXPECT_EQ(arbiter_.Look(records_).waits, "");
+  for (const auto state : {wire::FINISHED, wire::FAILED, wire::KILLED}) {
+    RmSays(state);
+    EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kLost) << state;
+    EXPECT_TRUE(arbiter_.Look(records_).swept);
+  }
+}
+
+TEST_F(YarnArbiterTest, AnUnknownApplicationMayBeSubmittedOnlyWhereNoMasterHasRuled) {
+  RmForgets();
+  EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kNobody);
+  EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
+  RuledOnce();
+  EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kLost);
+  const auto end = arbiter_.UnwrittenEnd(records_);
+  ASSERT_TRUE(end.ok() && *end);
+  EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kInfra);
+}
+
+TEST_F(YarnArbiterTest, SilentIsNotDead) {
+  std::ofstream(temp_.path() / "conf" / "yarn-site.xml")
+      << "<configuration><property><name>yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property>"
+      << "</configuration>";
+  RuledOnce();
+  EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kKept);
+  EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
+  EXPECT_TRUE(arbiter_.Settle(records_).ok());
+  EXPECT_FALSE(*records_.ReadStatus());
+}
+
+TEST_F(YarnArbiterTest, AMasterThatDiedEndsTheJobAsInfra) {
+  RmSays(wire::FAILED, "AM Container exited with exitCode: 137\nFailing this attempt.");
+  ASSERT_TRUE(arbiter_.Settle(records_).ok());
+  const auto status = records_.ReadStatus();
+  ASSERT_TRUE(status.ok() && *status);
+  EXPECT_EQ((*status)->state, "FAILED");
+  EXPECT_EQ((*status)->verdict->cls, OutcomeClass::kInfra);
+  EXPECT_EQ((*status)->verdict->message,
+            "the application master ended without a verdict: AM Container exited with exitCode: 137 Failing this "
+            "attempt.");
+  EXPECT_EQ((*status)->ended, FromMillis(9'000));
+  EXPECT_EQ((*status)->tasks.size(), 2u);
+}
+
+TEST_F(YarnArbiterTest, AFileOfItsMasterThatANodeRefusesEndsTheJobAsTheUsersMistake) {
+  RmSays(wire::FAILED,
+         "Application application_1_0001 failed 1 times due to AM Container for appattempt_1_0001_000001 exited with  "
+         "exitCode: -1000\nFailing this attempt.Diagnostics: [x]File does not exist: hdfs://nn:8020/data/x\njava.io");
+  const auto end = arbiter_.UnwrittenEnd(records_);
+  ASSERT_TRUE(end.ok() && *end);
+  EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kUserConfig);
+  EXPECT_EQ((*end)->verdict->message,
+            "the application master was not started: hdfs://nn:8020/data/x is no longer there");
+  RmSays(wire::FAILED, "AM Container exited with exitCode: 1\nlast lines: File does not exist: /user/eve/x");
+  EXPECT_EQ((**arbiter_.UnwrittenEnd(records_)).verdict->cls, OutcomeClass::kInfra);
+}
+
+TEST_F(YarnArbiterTest, OneThatWasKilledInYarnIsKilled) {
+  RmSays(wire::KILLED, "killed by user admin");
+  const auto end = arbiter_.UnwrittenEnd(records_);
+  ASSERT_TRUE(end.ok() && *end);
+  EXPECT_EQ((*end)->state, "KILLED");
+  EXPECT_EQ((*end)->verdict->message, "killed in YARN: killed by user admin");
+}
+
+TEST_F(YarnArbiterTest, OneThatOutlivedItsTimeIsEndedByYarnAsByItsMaster) {
+  RmSays(wire::KILLED, "Application is killed by ResourceManager as it has exceeded the lifetime period.");
+  const auto end = arbiter_.UnwrittenEnd(records_);
+  ASSERT_TRUE(end.ok() && *end);
+  EXPECT_EQ((*end)->state, "FAILED");
+  EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kTimeout);
+}
+
+TEST_F(YarnArbiterTest, AVerdictThatIsWrittenStays) {
+  JobStatus status = *FreshStatus(records_);
+  EndStatus(status, Verdict(), FromMillis(8'000));
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
+  RmSays(wire::FAILED, "the master was slow to leave");
+  EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
+  ASSERT_TRUE(arbiter_.Settle(records_).ok());
+  EXPECT_EQ((**records_.ReadStatus()).state, "SUCCEEDED");
+}
+
+// The job's journal is in HDFS, as on a cluster.
+class SettledTest : public YarnArbiterTest {
+ protected:
+  SettledTest() {
+    EXPECT_TRUE(MakeRecordFolder(hdfs_, kJob).ok());
+    EXPECT_TRUE(*journal_->Begin(Epoch{1}));
+  }
+  bool Decided(int64_t number, const std::vector<DecisionBody>& bodies) {
+    std::vector<Decision> decisions;
+    for (const DecisionBody& body : bodies) decisions.push_back({FromMillis(7'000 + number), body});
+    const auto added =
+        journal_->Add(Epoch{1}, number, StrCat(number == 1 ? EncodeHeader() : "", EncodeTurn(decisions)));
+    return added.ok() && *added;
+  }
+  JobStatus Settled() {
+    EXPECT_TRUE(arbiter_.Settle(job_).ok());
+    const auto status = job_.ReadStatus();
+    EXPECT_TRUE(status.ok() && *status);
+    return status.ok() && *status ? **status : JobStatus();
+  }
+
+  const AttemptId attempt_{{"worker", 0}, 1};
+  const std::shared_ptr<FakeHdfs> hdfs_ = std::make_shared<FakeHdfs>();
+  const std::shared_ptr<const HdfsJournalStore> journal_ = std::make_shared<HdfsJournalStore>(hdfs_, kJob, Tries(2));
+  const JobRecords job_{kRuledJob, records_.place(), std::make_shared<LocalRecordStore>(records_.place()), journal_};
+};
+
+TEST_F(SettledTest, ItsMasterAddsNothingMore) {
+  ASSERT_TRUE(Decided(1, {JobAccepted()}));
+  RmSays(wire::RUNNING);
+  ASSERT_TRUE(arbiter_.Settle(job_).ok());
+  ASSERT_TRUE(Decided(2, {GangAllocated()})) << "a job that goes on is not settled";
+  RmSays(wire::FAILED, "ApplicationMaster timed out");
+  EXPECT_EQ(Settled().verdict->cls, OutcomeClass::kInfra);
+  EXPECT_FALSE(Decided(3, {JobEnded()}));
+}
+
+TEST_F(SettledTest, TheVerdictInTheJournalCounts) {
+  Verdict verdict;
+  verdict.state = FinalState::kFailed;
+  verdict.cls = OutcomeClass::kUserError;
+  verdict.message = "worker:0 failed";
+  const Outcome failed{OutcomeClass::kUserError, std::nullopt, "exit code 3", ""};
+  ASSERT_TRUE(Decided(1, {JobAccepted(), ContainerAssigned{attempt_, {"c"}, "node-1"}, AttemptLaunched{attempt_}}));
+  ASSERT_TRUE(Decided(2, {AttemptEnded{attempt_, failed, true}, JobStopping{verdict, Duration(0)}}));
+  ASSERT_TRUE(Decided(3, {JobEnded()}));
+  RmSays(wire::KILLED, "killed by user admin");
+  const JobStatus status = Settled();
+  EXPECT_EQ(status.state, "FAILED");
+  EXPECT_EQ(status.verdict->message, "worker:0 failed");
+  EXPECT_EQ(status.ended, FromMillis(7'003));
+  ASSERT_EQ(status.tasks.size(), 2u);
+  EXPECT_EQ(status.tasks[0].attempt, 1);
+  EXPECT_EQ(status.tasks[0].host, "node-1");
+  EXPECT_EQ(status.tasks[0].outcome, failed);
+  EXPECT_EQ(status.tasks[1].attempt, 0);
+}
+
+TEST_F(SettledTest, AJournalThatIsDamagedEndsTheJobAllTheSame) {
+  ASSERT_TRUE(*journal_->Add(Epoch{1}, 2, "the first one is missing"));
+  RmSays(wire::FAILED, "gone");
+  EXPECT_EQ(Settled().verdict->message, "the application master ended without a verdict: gone");
+  hdfs_->refuses_all = Error{ErrorCode::kUnavailable, "no answer"};
+  ASSERT_TRUE(job_.store().Remove("status.json").ok());
+  EXPECT_EQ(arbiter_.Settle(job_).error().code, ErrorCode::kUnavailable)
+      << "who knows what its master goes on to write";
+  EXPECT_FALSE(*job_.ReadStatus());
+}
+
+// The ResourceManager is begun anew between the two.
+TEST_F(SettledTest, WhoSettlesItLaterWritesTheSame) {
+  RuledOnce();
+  RmSays(wire::FAILED, "AM Container exited with exitCode: 137");
+  const JobStatus first = Settled();
+  ASSERT_TRUE(job_.store().Remove("status.json").ok());  // the first one died before it wrote that
+  RmForgets();
+  const JobStatus second = Settled();
+  EXPECT_EQ(ToJson(second), ToJson(first));
+}
+
+// Its last document was under way when the ResourceManager gave it up.
+TEST_F(SettledTest, AVerdictThatItsMasterWroteBeforeTheSealStays) {
+  RmSays(wire::FAILED, "ApplicationMaster timed out");
+  JobStatus status = *FreshStatus(records_);
+  EndStatus(status, Verdict(), FromMillis(8'000));
+  hdfs_->before = [&](std::string_view) {
+    hdfs_->before = nullptr;
+    ASSERT_TRUE(job_.WriteStatus(status, Durability::kLostWithPower).ok());
+  };
+  EXPECT_EQ(Settled().state, "SUCCEEDED");
+}
+
+TEST(YarnVerdictTest, AMasterThatWasGivenUpIsATimeoutInOurWords) {
+  hadoop::ApplicationReport report;
+  report.state = hadoop::ApplicationState::kKilled;
+  report.diagnostics =
+      "Application application_1_1 was killed by user ann at 10.0.0.1 with diagnostic message: the application master "
+      "had not started 9.0 s after the submission (tony.am.startup-timeout=9000)";
+  const Verdict verdict = VerdictWithoutMaster(report);
+  EXPECT_EQ(verdict.state, FinalState::kFailed);
+  EXPECT_EQ(verdict.cls, OutcomeClass::kTimeout);
+  EXPECT_EQ(verdict.message,
+            "the application master had not started 9.0 s after the submission (tony.am.startup-timeout=9000)");
+}
+
+TEST_F(YarnArbiterTest, AJobThatWaitsForItsMasterIsKilledInYarnUnlessTheKillMayBeVoid) {
+  RmSays(wire::ACCEPTED);
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "watched", .if_watcher = {"w"}}));
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "later", .delay = Duration(60'000)}));
+  EXPECT_EQ(Killed(), "");
+  EXPECT_TRUE(*arbiter_.EndUnruled(records_, {.reason = "ours", .if_owner = {"try-1"}}));
+  EXPECT_EQ(Killed(), "ours");
+  EXPECT_TRUE(*arbiter_.EndUnruled(records_, {.reason = "plain"}));
+  RmSays(wire::RUNNING);
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "its master decides"}));
+  EXPECT_EQ(Killed(), "plain");
+}
+
+TEST_F(YarnArbiterTest, AJobThatWasNeverSubmittedIsKilledWithoutAMaster) {
+  RmForgets();
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
+  EXPECT_FALSE(Submitted());
+  EXPECT_TRUE(*arbiter_.EndUnruled(records_, {.reason = "ours", .if_owner = {"try-1"}}));
+  const auto submitted = Submitted();
+  ASSERT_TRUE(submitted);
+  const auto& context = submitted->application_submission_context();
+  EXPECT_TRUE(context.unmanaged_am()) << "its client's submit finds this one there";
+  EXPECT_EQ(context.application_id().id(), 1);
+  EXPECT_EQ(context.queue(), "ml");
+  EXPECT_EQ(context.am_container_spec().command(0), "");
+  EXPECT_EQ(Killed(), "ours");
+}
+
+TEST_F(YarnArbiterTest, AJobThatWasRuledOnceAndIsUnknownNowIsNotSubmitted) {
+  RmForgets();
+  RuledOnce();
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "late"}));
+  EXPECT_FALSE(Submitted());
+}
+
+TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
+  Put("token", std::string(2 * kJobTokenBytes, 'a'));
+  const auto certificates = MakeJobCertificates(kRuledJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1));
+  ASSERT_TRUE(certificates.ok());
+  Put(kCertificatesRecord, ToJson(*certificates));
+  Put(kFilesRecord, ToJson(HdfsFiles{{kMasterFolder, {.scheme = "hdfs", .host = "nn", .port = 8020, .path = "/am"}}}));
+  const YarnCluster cluster = {.rm = {"rm", 1},
+                               .scheduler = {"rm", 2},
+                               .name_node = {"nn", 3},
+                               .webhdfs = "http://nn:4",
+                               .user = "eve",
+                               .home = "/user/eve"};
+  const auto submission = SubmissionOf(cluster, records_);
+  ASSERT_TRUE(submission.ok()) << submission.error().message;
+  EXPECT_EQ(hadoop::ToString(submission->id), kRuledJob.value);
+  EXPECT_EQ(submission->queue, "ml");
+  EXPECT_EQ(submission->tags, std::set<std::string>{"team"}) << "YARN takes ASCII, and keeps small letters";
+  EXPECT_EQ(submission->type, "training");
+  EXPECT_EQ(submission->priority, 3);
+  EXPECT_EQ(submission->label, "big");
+  EXPECT_EQ(submission->am_label, "small");
+  EXPECT_EQ(submission->lifetime, Duration(67'000)) << "a minute and the grace behind its master's own";
+  EXPECT_EQ(submission->am.view_acl, "bob");
+  EXPECT_EQ(submission->am.modify_acl, " ") << "nobody but the user";
+  EXPECT_EQ(submission->max_attempts, 1);
+  EXPECT_EQ(submission->am_resource, (hadoop::Resource{300, 2, {}}));
+  EXPECT_EQ(submission->am.environment.at(kClusterVariable), ToText(cluster));
+  for (const auto& [name, value] : submission->am.environment) {
+    EXPECT_EQ(value.find("aaaa"), std::string::npos) << name;
+    EXPECT_EQ(value.find("PRIVATE"), std::string::npos) << name;
+  }
+  const auto read = ReadCertificates(records_);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->client, certificates->client);
+}
+
+}  // namespace
+}  // namespace tony

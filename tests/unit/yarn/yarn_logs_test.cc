@@ -1,0 +1,367 @@
+#include "runtime/yarn/yarn_logs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <future>
+#include <map>
+#include <thread>
+
+#include "runtime/logs/log_follower.h"
+#include "runtime/logs/log_reader.h"
+#include "runtime/logs/log_times.h"
+#include "runtime/os/files.h"
+#include "runtime/records/kept_logs.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+#include "tests/unit/rpc/fake_am_service.h"
+
+namespace tony {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A master and its executors, on a thread.
+class PlayedMaster : public FakeAmService {
+ public:
+  PlayedMaster(const JobRecords& records, JobStatus status, const std::string& its_token) {
+    token = its_token;
+    job = std::move(status);
+    std::promise<void> started;
+    thread_ = std::thread([this, &records, &started] {
+      loop_.Post([&] {
+        auto server = StartRpcServer(loop_, {.folder = records.place(), .at = {SocketOf({1})}}, *this);
+        EXPECT_TRUE(server.ok());
+        server_ = *std::move(server);
+        started.set_value();
+      });
+      loop_.Run();
+      parked_.clear();
+      server_ = nullptr;
+    });
+    started.get_future().wait();
+  }
+  ~PlayedMaster() override {
+    loop_.Stop();
+    thread_.join();
+  }
+
+  void Write(const AttemptId& attempt, const std::string& text) {
+    Do([&] {
+      logs_[attempt] += text;
+      AnswerParked();
+    });
+  }
+  void Note(const AttemptId& attempt, const std::string& line) {
+    Do([&] { notes_[attempt] += line; });
+  }
+  void EndAttempt(const AttemptId& attempt) {
+    Do([&] {
+      over_.insert(attempt);
+      AnswerParked();
+    });
+  }
+  void Leave(const AttemptId& attempt) {
+    Do([&] {
+      gone_.insert(attempt);
+      AnswerParked();
+    });
+  }
+  void Return(const AttemptId& attempt) {
+    Do([&] { gone_.erase(attempt); });
+  }
+  void Tell(const std::function<void(JobStatus&)>& change) {
+    Do([&] {
+      change(job);
+      ++job.seq;
+      for (const auto& reply : std::exchange(watching, {})) reply.Success(Status());
+    });
+  }
+  int queries() {
+    size_t number = 0;
+    Do([&] { number = log_queries.size(); });
+    return static_cast<int>(number);
+  }
+
+  void ReadLogs(const std::string&, const LogQuery& query, Reply<LogAnswer> reply) override {
+    log_queries.push_back(query);
+    const LogAnswer answer = AnswerTo(query);
+    if (query.wait == Duration(0) || IsNews(query, answer)) return reply.Success(answer);
+    parked_.emplace_back(query, reply);
+  }
+
+ private:
+  void Do(const std::function<void()>& fn) {
+    std::promise<void> done;
+    loop_.Post([&] {
+      fn();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  LogAnswer AnswerTo(const LogQuery& query) {
+    LogAnswer answer;
+    for (size_t i = 0; i < query.wants.size(); ++i) {
+      const LogWant& want = query.wants[i];
+      LogNews news;
+      if (gone_.contains(want.attempt)) {
+        news.problem = "no executor of " + ToString(want.attempt.task) + " is there";
+      } else {
+        const std::string& log = want.stream == "stdout"         ? logs_[want.attempt]
+                                 : want.stream == "stdout.times" ? notes_[want.attempt]
+                                                                 : nothing_;
+        news = {.is_there = true, .size = static_cast<int64_t>(log.size()), .ended = over_.contains(want.attempt)};
+        if (want.offset < 0) {
+          news.parts = {{0, news.size}};
+          for (const auto& [attempt, text] : logs_)
+            if (attempt.task == want.attempt.task) news.attempts.push_back(attempt.number);
+        } else if (want.offset < news.size) {
+          news.text = log.substr(static_cast<size_t>(want.offset));
+        }
+      }
+      answer.emplace_back(i, news);
+    }
+    return answer;
+  }
+  static bool IsNews(const LogQuery& query, const LogAnswer& answer) {
+    for (const auto& [index, news] : answer)
+      if (!news.text.empty() || news.ended || !news.problem.empty()) return true;
+    return query.wants.empty();
+  }
+  void AnswerParked() {
+    for (auto& [query, reply] : std::exchange(parked_, {})) {
+      const LogAnswer answer = AnswerTo(query);
+      if (IsNews(query, answer)) {
+        reply.Success(answer);
+      } else {
+        parked_.emplace_back(query, reply);
+      }
+    }
+  }
+
+  EventLoop loop_;
+  std::unique_ptr<RpcServer> server_;
+  std::map<AttemptId, std::string> logs_, notes_;
+  std::set<AttemptId> over_, gone_;
+  std::vector<std::pair<LogQuery, Reply<LogAnswer>>> parked_;
+  const std::string nothing_;
+  std::thread thread_;
+};
+
+class NobodyRules : public Arbiter {
+ public:
+  ArbiterView Look(const JobRecords&) const override { return {}; }
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords&) const override { return std::optional<JobStatus>(); }
+  Status Settle(const JobRecords&) const override { return Ok(); }
+  Result<bool> LeaveLook(const JobRecords&, const WatcherToken&) const override { return false; }
+  std::string WhyItEnds(const JobRecords&) const override { return ""; }
+};
+
+// At port 1 no node listens.
+constexpr const char* kLink = "http://127.0.0.1:1/node/containerlogs/container_1_0001_01_000002/eve";
+
+const AttemptId kFirst{{"worker", 0}, 1}, kOther{{"worker", 1}, 1};
+
+JobStatus Running() {
+  JobStatus status;
+  status.job = {"application_1_0001"};
+  status.state = "RUNNING";
+  status.seq = 1;
+  for (const AttemptId& attempt : {kFirst, kOther}) {
+    TaskStatus task;
+    task.id = attempt.task;
+    task.state = "active";
+    task.attempt = 1;
+    task.attempt_state = "running";
+    status.tasks.push_back(task);
+  }
+  return status;
+}
+
+void End(JobStatus& status) {
+  status.state = "SUCCEEDED";
+  status.verdict = Verdict{.state = FinalState::kSucceeded};
+  status.ended = FromMillis(1000);
+}
+
+class YarnLogsTest : public testing::Test {
+ protected:
+  YarnLogsTest() {
+    EXPECT_TRUE(WriteNewFile(records_.place() / "token", token_, false).ok());
+    EXPECT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
+    master_ = std::make_unique<PlayedMaster>(records_, Running(), token_);
+    logs_ = MakeYarnLogs(records_, arbiter_, moved_);
+  }
+  std::string Text(const LogChoice& choice) {
+    LogCursor cursor;
+    std::string text;
+    LogReader(*logs_, choice, cursor).Read(1 << 20, true, [&](const LogText& log) { text += log.text; });
+    return text;
+  }
+  // The job ends, with the status as it is written then, and its master leaves.
+  void EndJob(JobStatus status = Running()) {
+    End(status);
+    EXPECT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
+    has_ended_ = true;
+    master_->Tell(End);
+  }
+  void Follow() {
+    follower_.emplace(loop_, LogFollower::Job{*logs_, [this] { return has_ended_; }}, LogChoice{}, cursor_,
+                      [this](const LogText& log) { followed_[log.attempt] += log.text; });
+    follower_->Start([this] { is_done_ = true; });
+  }
+  bool Until(const std::function<bool()>& condition) { return RunUntil(loop_, condition); }
+
+  const std::string token_ = std::string(2 * kJobTokenBytes, 'a');
+  const TempFolder temp_;
+  const JobRecords records_ = LocalJobRecords(temp_.path());
+  const NobodyRules arbiter_;
+  const YarnLogReader::FetchMoved moved_ = [this](const std::string& link,
+                                                  const std::string& stream) -> Result<LogExcerpt> {
+    EXPECT_EQ(link, kLink);
+    if (!moved_log_) return Error{ErrorCode::kNotFound, "/logs: nothing was moved"};
+    const std::string text = stream == "stdout" ? *moved_log_ : "";
+    return LogExcerpt{.stream = stream, .size = static_cast<int64_t>(text.size()), .parts = {{0, text}}};
+  };
+  std::optional<std::string> moved_log_;
+  std::unique_ptr<PlayedMaster> master_;
+  std::unique_ptr<LogSource> logs_;
+  EventLoop loop_;
+  LogCursor cursor_;
+  bool has_ended_ = false, is_done_ = false;
+  std::map<AttemptId, std::string> followed_;
+  std::optional<LogFollower> follower_;
+};
+
+TEST_F(YarnLogsTest, TheTimesOfLinesAreReadFromTheirExecutorAndAreNotKnownOfLogsThatWereKept) {
+  master_->Write(kFirst, "one\ntwo\n");
+  master_->Note(kFirst, "1000 4\n");
+  LogClock clock(*logs_);
+  EXPECT_EQ(clock.TimesTo(kFirst, {"stdout"}, 4, FromMillis(5000)).At(4), FromMillis(1000));
+  master_->Note(kFirst, "2000 8\n");
+  EXPECT_EQ(clock.TimesTo(kFirst, {"stdout"}, 8, FromMillis(7000)).At(8), FromMillis(2000));
+  ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{.stream = "stdout", .size = 5, .parts = {{0, "kept\n"}}}}).ok());
+  EndJob();
+  master_.reset();
+  logs_ = MakeYarnLogs(records_, arbiter_, moved_);
+  LogClock later(*logs_);
+  EXPECT_EQ(later.TimesTo(kFirst, {"stdout"}, 5, FromMillis(9000)).At(5), std::nullopt);
+}
+
+TEST_F(YarnLogsTest, WhileTheJobRunsLogsAreReadFromTheirExecutors) {
+  master_->Write(kFirst, "one\ntwo\n");
+  master_->Write({kFirst.task, 2}, "of the next attempt\n");
+  EXPECT_THAT(logs_->Attempts(kFirst.task), ElementsAre(kFirst, AttemptId{kFirst.task, 2}));
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task, 1)), "one\ntwo\n");
+  LogCursor cursor;
+  ASSERT_TRUE(cursor.Set("worker:0#1/stdout=4").ok());
+  std::string text;
+  LogReader(*logs_, LogChoice::Of(kFirst.task, 1), cursor).Read(100, true, [&](const LogText& log) {
+    text += log.text;
+  });
+  EXPECT_EQ(text, "two\n");
+  LogReader reader(*logs_, LogChoice::Of(kFirst.task, 1), cursor);
+  text.clear();
+  reader.ReadLastLines(1, 100, true, [&](const LogText& log) { text += log.text; });
+  EXPECT_EQ(text, "two\n");
+}
+
+TEST_F(YarnLogsTest, AFollowerSeesWhatIsWrittenAndLeavesWithTheJob) {
+  master_->Write(kFirst, "one\n");
+  master_->Write(kOther, "");
+  Follow();
+  ASSERT_TRUE(Until([&] { return followed_[kFirst] == "one\n"; }));
+  master_->Write(kOther, "other\n");
+  ASSERT_TRUE(Until([&] { return followed_[kOther] == "other\n"; }));
+  master_->Write(kFirst, "two");
+  master_->EndAttempt(kFirst);
+  ASSERT_TRUE(Until([&] { return followed_[kFirst] == "one\ntwo"; }))
+      << "a line without an end, of an attempt that ended";
+  master_->EndAttempt(kOther);
+  EndJob();
+  ASSERT_TRUE(Until([&] { return is_done_; }));
+  EXPECT_EQ(followed_[kOther], "other\n");
+}
+
+TEST_F(YarnLogsTest, WhileNothingIsWrittenNothingIsAsked) {
+  master_->Write(kFirst, "one\n");
+  master_->Write(kOther, "one\n");
+  Follow();
+  ASSERT_TRUE(Until([&] { return !followed_[kFirst].empty() && !followed_[kOther].empty(); }));
+  bool over = false;
+  const auto settle = loop_.After(Duration(200), [&] { over = true; });
+  ASSERT_TRUE(Until([&] { return over; }));
+  const int queries = master_->queries();
+  over = false;
+  const auto wait = loop_.After(Duration(500), [&] { over = true; });
+  ASSERT_TRUE(Until([&] { return over; }));
+  EXPECT_EQ(master_->queries(), queries);
+}
+
+TEST_F(YarnLogsTest, AnAttemptThatComesLaterIsFollowed) {
+  master_->Write(kFirst, "one\n");
+  Follow();
+  ASSERT_TRUE(Until([&] { return !followed_[kFirst].empty(); }));
+  const AttemptId next{kFirst.task, 2};
+  master_->Write(next, "two\n");
+  master_->Tell([](JobStatus& status) { status.tasks[0].attempt = 2; });
+  EXPECT_TRUE(Until([&] { return followed_[next] == "two\n"; }));
+}
+
+TEST_F(YarnLogsTest, WhereAnExecutorHasLeftWhatItsMasterKeptIsRead) {
+  ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{"stdout", 5, {{0, "kept\n"}}}}).ok());
+  master_->Leave(kFirst);
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "kept\n");
+}
+
+TEST_F(YarnLogsTest, AnExecutorThatDoesNotAnswerKeepsNobodyFromTheOthers) {
+  master_->Write(kOther, "other\n");
+  master_->Leave(kFirst);
+  EXPECT_EQ(Text({}), "other\n");
+}
+
+TEST_F(YarnLogsTest, AnExecutorThatAnswersAgainIsReadOn) {
+  master_->Write(kFirst, "one\n");
+  master_->Write(kOther, "");
+  Follow();
+  ASSERT_TRUE(Until([&] { return !followed_[kFirst].empty(); }));
+  master_->Leave(kFirst);
+  master_->Write(kOther, "other\n");
+  ASSERT_TRUE(Until([&] { return !followed_[kOther].empty(); }));
+  master_->Write(kFirst, "two\n");
+  master_->Return(kFirst);
+  EXPECT_TRUE(Until([&] { return followed_[kFirst] == "one\ntwo\n"; }));
+}
+
+TEST_F(YarnLogsTest, AfterTheEndNoMasterIsAsked) {
+  ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{"stdout", 20, {{0, "first\n"}, {15, "last\n"}}}}).ok());
+  EndJob();
+  master_ = nullptr;
+  EXPECT_THAT(logs_->Attempts(std::nullopt), ElementsAre(kFirst, kOther));
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "first\n[... 1 kB cut ...]\nlast\n");
+  EXPECT_EQ(Text(LogChoice::Of(kOther.task)), "") << "nobody tells of it";
+}
+
+TEST_F(YarnLogsTest, WhatANodeHasMovedIsReadWhereItIsNow) {
+  JobStatus status = Running();
+  status.tasks[0].log_url = kLink;
+  EndJob(status);
+  master_ = nullptr;
+  moved_log_ = "moved\n";
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "moved\n");
+  moved_log_.reset();
+  logs_ = MakeYarnLogs(records_, arbiter_, moved_);
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "") << "it is nowhere yet";
+}
+
+TEST_F(YarnLogsTest, AJobWithoutAMasterHasNoLogsYet) {
+  master_ = nullptr;
+  ASSERT_TRUE(records_.store().Remove("am.lease").ok());
+  const auto fresh = MakeYarnLogs(records_, arbiter_, moved_);
+  EXPECT_THAT(fresh->Attempts(std::nullopt), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tony
