@@ -8,10 +8,10 @@
 
 #include "azkaban-plugin/step_files.h"
 #include "runtime/base/strings.h"
-#include "runtime/client/output.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/progress.h"
+#include "runtime/cli/terminal.h"
 #include "runtime/client/outputs.h"
-#include "runtime/client/progress.h"
-#include "runtime/client/terminal.h"
 
 namespace tony::azkaban {
 namespace {

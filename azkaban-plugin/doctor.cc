@@ -10,8 +10,8 @@
 #include "azkaban-plugin/doctor_parts.h"
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
-#include "runtime/client/command_line.h"
-#include "runtime/client/text_table.h"
+#include "runtime/cli/command_line.h"
+#include "runtime/cli/text_table.h"
 #include "runtime/os/files.h"
 
 namespace tony::azkaban {

@@ -11,7 +11,7 @@
 #include "azkaban-plugin/install_files.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
-#include "runtime/client/output.h"
+#include "runtime/cli/output.h"
 #include "runtime/os/files.h"
 #include "runtime/os/remove_tree.h"
 #include "runtime/os/sibling_program.h"

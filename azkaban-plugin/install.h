@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
-#include "runtime/client/command_line.h"
+#include "runtime/cli/command_line.h"
 
 namespace tony::azkaban {
 

@@ -10,9 +10,9 @@
 #include "azkaban-plugin/step.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
-#include "runtime/client/error_json.h"
-#include "runtime/client/output.h"
-#include "runtime/client/verb_help.h"
+#include "runtime/cli/error_json.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/verb_help.h"
 
 namespace {
 

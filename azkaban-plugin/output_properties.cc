@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/client/output.h"
+#include "runtime/cli/output.h"
 
 namespace tony::azkaban {
 namespace {

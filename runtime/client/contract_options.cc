@@ -4,7 +4,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
-#include "runtime/client/numbers.h"
+#include "runtime/cli/numbers.h"
 
 namespace tony {
 namespace {

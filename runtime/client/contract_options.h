@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "runtime/base/result.h"
-#include "runtime/client/command_line.h"
+#include "runtime/cli/command_line.h"
 #include "runtime/job/claim.h"
 #include "runtime/records/submit_decision.h"
 

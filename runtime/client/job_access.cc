@@ -8,7 +8,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
-#include "runtime/client/output.h"
+#include "runtime/cli/output.h"
 #include "runtime/client/outputs.h"
 #include "runtime/os/files.h"
 #include "runtime/rpc/am_connection.h"

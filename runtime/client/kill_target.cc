@@ -2,8 +2,8 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
+#include "runtime/cli/output.h"
 #include "runtime/client/find_request.h"
-#include "runtime/client/output.h"
 
 namespace tony {
 namespace {

@@ -4,9 +4,9 @@
 #include <functional>
 #include <memory>
 
-#include "runtime/client/log_lines.h"
-#include "runtime/client/log_order.h"
-#include "runtime/client/log_printer.h"
+#include "runtime/cli/log_lines.h"
+#include "runtime/cli/log_order.h"
+#include "runtime/cli/log_printer.h"
 #include "runtime/logs/log_source.h"
 #include "runtime/records/job_records.h"
 

@@ -7,8 +7,8 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
+#include "runtime/cli/output.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/output.h"
 
 namespace tony {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "runtime/base/strings.h"
-#include "runtime/client/output.h"
-#include "runtime/client/terminal.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/terminal.h"
 
 namespace tony {
 namespace {

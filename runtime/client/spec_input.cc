@@ -8,7 +8,7 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
-#include "runtime/client/output.h"
+#include "runtime/cli/output.h"
 #include "runtime/config/properties.h"
 #include "runtime/framework/framework.h"
 #include "runtime/framework/restart_scope.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
-#include "runtime/client/command_line.h"
+#include "runtime/cli/command_line.h"
 #include "runtime/config/properties.h"
 #include "runtime/spec/job_spec_parser.h"
 

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/client/output.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/terminal.h"
 #include "runtime/client/source_report.h"
-#include "runtime/client/terminal.h"
 #include "runtime/records/user_home.h"
 
 namespace tony {

@@ -4,10 +4,10 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/progress.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
-#include "runtime/client/progress.h"
 #include "runtime/client/source_report.h"
 #include "runtime/client/submit_steps.h"
 

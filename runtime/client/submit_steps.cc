@@ -4,10 +4,10 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
+#include "runtime/cli/output.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/job_digest.h"
 #include "runtime/client/job_programs.h"
-#include "runtime/client/output.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/os/start_program.h"
 #include "runtime/spec/configuration_json.h"

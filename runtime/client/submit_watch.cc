@@ -8,14 +8,14 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
+#include "runtime/cli/live_view.h"
+#include "runtime/cli/log_beside.h"
+#include "runtime/cli/next_steps.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/progress.h"
+#include "runtime/cli/terminal.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/live_view.h"
-#include "runtime/client/log_beside.h"
-#include "runtime/client/next_steps.h"
-#include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
-#include "runtime/client/progress.h"
-#include "runtime/client/terminal.h"
 
 namespace tony {
 namespace {

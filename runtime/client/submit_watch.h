@@ -9,7 +9,7 @@
 #include "runtime/backend/am_launcher.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
-#include "runtime/client/command_line.h"
+#include "runtime/cli/command_line.h"
 #include "runtime/client/watch_job.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "runtime/base/strings.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/progress.h"
 #include "runtime/client/follow.h"
-#include "runtime/client/output.h"
-#include "runtime/client/progress.h"
 #include "runtime/os/files.h"
 
 namespace tony {

@@ -7,7 +7,7 @@
 
 #include "runtime/backend/am_launcher.h"
 #include "runtime/base/event_loop.h"
-#include "runtime/client/live_view.h"
+#include "runtime/cli/live_view.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
 

@@ -15,7 +15,7 @@
 
 #include "azkaban-plugin/step_properties.h"
 #include "runtime/base/strings.h"
-#include "runtime/client/command_line.h"
+#include "runtime/cli/command_line.h"
 #include "runtime/client/spec_input.h"
 #include "tests/corpus/golden.h"
 #include "tests/corpus/java_store.h"

@@ -1,4 +1,4 @@
-// Programs without Hadoop in them become their twins where a job is YARN's: runtime/backend/hadoop_twin.h. What happens
+// Programs without Hadoop in them become their twins where a job is YARN's: runtime/client/hadoop_twin.h. What happens
 // on a cluster, tests/conformance/hadoop tries.
 #include <chrono>
 #include <filesystem>

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/client/command_line.h"
+#include "runtime/cli/command_line.h"
 #include "runtime/config/submit_flags.h"
 #include "tests/fuzz/fuzz.h"
 

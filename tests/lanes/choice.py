@@ -122,7 +122,7 @@ class Choice:
     def end_to_end(self, file):
         """Tests through the programs that have the name of the file or its folder, and those that use its verb."""
         path = pathlib.PurePosixPath(file)
-        verbs = (self.root / "runtime/client/commands.cc").read_text(encoding="utf-8")
+        verbs = (self.root / "runtime/cli/commands.cc").read_text(encoding="utf-8")
         verb = path.stem if str(path.parent) == "runtime/client" and f'"{path.stem}"' in verbs else None
         for target, files in self.files.items():
             for each in files:

@@ -24,8 +24,8 @@ FILES = {
     "am/job.h": "",
     "am/job.cc": '#include "am/job.h"\n',
     "am/clock.cc": "",
-    "runtime/client/commands.cc": 'return {"kill", };\n',
-    "runtime/client/kill.cc": "",
+    "runtime/cli/commands.cc": 'return {"kill", };\n',
+    "runtime/cli/kill.cc": "",
     "tests/unit/am/job_test.cc": '#include "am/job.h"\nTEST(JobTest, Starts) {}\nTEST_F(JobTest, Ends) {}\n',
     "tests/unit/am/shell_test.cc": '#include "tests/support/box.h"\nTEST_P(ShellTest, Waits) {}\n',
     "tests/unit/client/kill_test.cc": "TEST(KillTest, Kills) {}\n",
@@ -43,7 +43,7 @@ FILES = {
 # By name: sources, and what it needs.
 TARGETS = {
     "am_core": (["am/job.cc", "am/clock.cc"], []),
-    "client": (["runtime/client/commands.cc", "runtime/client/kill.cc"], []),
+    "client": (["runtime/cli/commands.cc", "runtime/cli/kill.cc"], []),
     "am": ([], ["am_core"]),
     "am_core_test": (["tests/unit/am/job_test.cc"], ["am_core"]),
     "am_shell_test": (["tests/unit/am/shell_test.cc"], ["am_core", "am"]),
@@ -126,11 +126,11 @@ class ChoiceTest(MadeUpSources):
         self.assertEqual([(choice.OWN, "am_shell_test")], self.parts("tests/support/box.h"))
 
     def test_only_some_tests_of_a_program(self):
-        own = [part for part in self.choice.parts("runtime/client/kill.cc") if part.stage == choice.OWN]
+        own = [part for part in self.choice.parts("runtime/cli/kill.cc") if part.stage == choice.OWN]
         self.assertEqual([("client_test", ("KillTest.Kills",))], [(part.target, part.names) for part in own])
 
     def test_the_verb_chooses_tests_through_the_programs(self):
-        parts = self.choice.end_to_end("runtime/client/kill.cc")
+        parts = self.choice.end_to_end("runtime/cli/kill.cc")
         self.assertEqual(["StopTest.Kills"], [name for part in parts for name in part.names])
         self.assertEqual([], list(self.choice.end_to_end("am/job.cc")))
 
@@ -148,7 +148,7 @@ class ChoiceTest(MadeUpSources):
 
     def test_what_is_simulated(self):
         self.assertEqual([""], self.choice.simulations("am/job.cc"))
-        self.assertEqual([], self.choice.simulations("runtime/client/kill.cc"))
+        self.assertEqual([], self.choice.simulations("runtime/cli/kill.cc"))
 
     def test_data_has_the_tests_that_name_it(self):
         self.assertEqual(["faults_test"], [part.target for part in self.choice.by_name("tests/disks/small")[0]])

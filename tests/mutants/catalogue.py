@@ -123,7 +123,7 @@ FILES = {
     "runtime/records/submit_decision.cc": (REQUEST, REQUEST_SIM),
     "runtime/client/submit_steps.cc": (CONTRACT,),
     "runtime/keeper/lost_job.cc": (POWER_CUT,),
-    "runtime/client/gc.cc": (POWER_CUT,),
+    "runtime/cli/gc.cc": (POWER_CUT,),
     "runtime/net/tls.cc": (TLS,),
     "runtime/rpc/rpc_server.cc": (RPC,),
 }
@@ -148,7 +148,7 @@ WITHOUT_COMPARISONS = {"executor/executor.cc", "executor/executor_start.cc", "ru
                        "runtime/local/local_scheduler.cc",
                        "runtime/keeper/container_cgroup.cc", "runtime/os/own_cgroup.cc",
                        "runtime/os/own_tree.cc", "runtime/os/process_tree.cc",
-                       "runtime/client/submit_steps.cc", "runtime/client/gc.cc", "runtime/base/secret.h",
+                       "runtime/client/submit_steps.cc", "runtime/cli/gc.cc", "runtime/base/secret.h",
                        "am/application_master.h", "runtime/net/tls.cc", "runtime/rpc/rpc_server.cc"}
 
 

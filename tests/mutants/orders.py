@@ -328,7 +328,7 @@ ENTRIES = "runtime/records/entry_store.cc"
 HOLDER = "runtime/records/checkpoint_holder.cc"
 RECORDS = "runtime/records/job_records.cc"
 PROGRAMS = "runtime/staging/programs.cc"
-GC = "runtime/client/gc.cc"
+GC = "runtime/cli/gc.cc"
 LOST_JOB = "runtime/keeper/lost_job.cc"
 
 SYNCS = [

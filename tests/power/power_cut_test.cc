@@ -7,7 +7,7 @@
 
 #include "am/journal.h"
 #include "am/journal_file.h"
-#include "runtime/client/commands.h"
+#include "runtime/cli/commands.h"
 #include "runtime/client/job_access.h"
 #include "runtime/history/ended_log.h"
 #include "runtime/keeper/lost_job.h"

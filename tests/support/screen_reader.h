@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/client/terminal.h"
+#include "runtime/cli/terminal.h"
 
 namespace tony {
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/client/commands.h"
+#include "runtime/cli/commands.h"
 #include "runtime/client/submit_request.h"
 #include "runtime/client/submit_steps.h"
 

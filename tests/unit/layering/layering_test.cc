@@ -78,27 +78,27 @@ TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
 TEST(LayeringTest, OnlyItsBackendKnowsTheLocalScheduler) {
   EXPECT_THAT(ViolationsIn(AllSources(), LocalSchedulerViolations), IsEmpty());
   const std::string header = "#include \"runtime/keeper/lost_job.h\"\n";
-  EXPECT_THAT(LocalSchedulerViolations({"runtime/client/kill.cc", header}), SizeIs(1));
+  EXPECT_THAT(LocalSchedulerViolations({"runtime/cli/kill.cc", header}), SizeIs(1));
   EXPECT_THAT(LocalSchedulerViolations({"runtime/keeper/keeper.cc", header}), IsEmpty());
-  EXPECT_THAT(LocalSchedulerViolations({"runtime/client/gc.cc", "folder.IsLocked(\"keeper.lock\");\n"}), SizeIs(1));
+  EXPECT_THAT(LocalSchedulerViolations({"runtime/cli/gc.cc", "folder.IsLocked(\"keeper.lock\");\n"}), SizeIs(1));
 }
 
 TEST(LayeringTest, OnlyTheBackendKnowsWhereLocalLogsAre) {
   EXPECT_THAT(ViolationsIn(AllSources(), LocalLogViolations), IsEmpty());
   for (const char* header : {"local_log_source.h", "local_log_watch.h", "log_holes.h"}) {
     const std::string include = StrCat("#include \"runtime/logs/", header, "\"\n");
-    EXPECT_THAT(LocalLogViolations({"runtime/client/logs.cc", include}), SizeIs(1));
+    EXPECT_THAT(LocalLogViolations({"runtime/cli/logs.cc", include}), SizeIs(1));
     EXPECT_THAT(LocalLogViolations({"runtime/backend/backend.cc", include}), SizeIs(1));
     EXPECT_THAT(LocalLogViolations({"runtime/local/local_backend.cc", include}), IsEmpty());
     EXPECT_THAT(LocalLogViolations({"runtime/logs/log_reader.cc", include}), IsEmpty());
   }
-  EXPECT_THAT(LocalLogViolations({"runtime/client/logs.cc", "#include \"runtime/logs/log_source.h\"\n"}), IsEmpty());
+  EXPECT_THAT(LocalLogViolations({"runtime/cli/logs.cc", "#include \"runtime/logs/log_source.h\"\n"}), IsEmpty());
 }
 
 TEST(LayeringTest, OnlyTheLocalSchedulerKnowsTheFolderOfAJob) {
   EXPECT_THAT(ViolationsIn(AllSources(), JobFolderViolations), IsEmpty());
   const std::string include = "#include \"runtime/records/job_folder.h\"\n";
-  EXPECT_THAT(JobFolderViolations({"runtime/client/wait.cc", include}), SizeIs(1));
+  EXPECT_THAT(JobFolderViolations({"runtime/cli/wait.cc", include}), SizeIs(1));
   EXPECT_THAT(JobFolderViolations({"runtime/keeper/keeper.cc", include}), IsEmpty());
 }
 
@@ -106,7 +106,7 @@ TEST(LayeringTest, OnlyTheirBackendKnowsWhereTheJobsOfThisMachineAre) {
   EXPECT_THAT(ViolationsIn(AllSources(), LocalStoreViolations), IsEmpty());
   for (const char* header : {"local_job_store.h", "local_request_index.h"}) {
     const std::string include = StrCat("#include \"runtime/store/", header, "\"\n");
-    EXPECT_THAT(LocalStoreViolations({"runtime/client/list.cc", include}), SizeIs(1));
+    EXPECT_THAT(LocalStoreViolations({"runtime/cli/list.cc", include}), SizeIs(1));
     EXPECT_THAT(LocalStoreViolations({"runtime/local/local_backend.cc", include}), IsEmpty());
   }
 }

@@ -1,0 +1,279 @@
+// `tony gc`: removes what nobody needs any more, on this machine and on a cluster that is configured. Jobs that have
+// ended, what dead submits left, and then the staged content that no job refers to; never anything of a job that lives
+// or may be brought back. The history keeps a line of each job that goes, for 400 days. Programs of earlier releases go
+// with the last job that may need them; notes of where jobs are on clusters, with the jobs.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <map>
+#include <optional>
+
+#include "runtime/backend/backend.h"
+#include "runtime/base/strings.h"
+#include "runtime/cli/commands.h"
+#include "runtime/cli/ended_folders.h"
+#include "runtime/cli/error_json.h"
+#include "runtime/cli/numbers.h"
+#include "runtime/cli/output.h"
+#include "runtime/client/job_access.h"
+#include "runtime/os/files.h"
+#include "runtime/os/remove_tree.h"
+#include "runtime/records/checkpoint_holder.h"
+#include "runtime/records/local_job_store.h"
+#include "runtime/records/local_request_index.h"
+#include "runtime/records/user_home.h"
+#include "runtime/staging/programs.h"
+#include "runtime/staging/staged_store.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::hours kDefaultAge{14 * 24};
+constexpr std::string_view kDefaultAgeText = "14d";
+// A submit makes its job's folder within seconds, and people submit the same program again within minutes.
+constexpr std::chrono::hours kGrace{1};
+constexpr Duration kStagingPatience{5000};
+
+Result<Duration> AgeOption(const CommandLine& line) {
+  if (!line.Has("older-than")) return Duration(kDefaultAge);
+  const std::string text = line.Value("older-than");
+  if (const auto age = ParseAge(text)) return *age;
+  return Error{ErrorCode::kUsage, StrCat("--older-than: \"", text, "\": expected a number with d, h or m, as 14d")};
+}
+
+class Collection {
+ public:
+  // `age_text`: `age` as the user said it.
+  Collection(fs::path home, Instant now, Duration age, std::string age_text, bool dry_run)
+      : home_(std::move(home)),
+        jobs_(home_ / "jobs"),
+        now_(now),
+        age_(age),
+        age_text_(std::move(age_text)),
+        dry_run_(dry_run),
+        history_(home_, now) {}
+
+  // What of it is elsewhere. After Run(): a cluster that does not answer keeps nothing on this machine.
+  Status RunOn(const std::vector<const Backend*>& backends) {
+    const GarbageOrder order{.may_go = [this](const JobRecords& records) { return MayGo(records); },
+                             .before_jobs_go = [this] { return history_.Sync(); },
+                             .now = now_,
+                             .not_since = NotSince(),
+                             .dry_run = dry_run_};
+    for (const Backend* backend : backends) {
+      TRY_ASSIGN(const Garbage garbage, backend->CollectGarbage(order));
+      Append(garbage.jobs, removed_jobs_);
+      Append(garbage.staged, staged_);
+      Append(garbage.unfinished, unfinished_);
+      Append(garbage.notes, notes_);
+      Append(garbage.kept, kept_);
+      bytes_ += garbage.bytes;
+      requests_ += garbage.requests;
+      TRY(garbage.failure);
+    }
+    return Ok();
+  }
+
+  Status Run() {
+    TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home_).List());
+    std::vector<JobRecords> going;
+    std::ranges::copy_if(jobs, std::back_inserter(going), [this](const JobRecords& records) { return MayGo(records); });
+    if (!going.empty() && !dry_run_) TRY(history_.Sync());
+    for (const JobRecords& records : going) Remove(records.place(), removed_jobs_);
+    RemoveUnfinished();
+    if (!dry_run_) dropped_ = history_.DropOld();
+    if (!dry_run_) TRY(SweepCheckpointHolders(home_));
+    const auto swept = EntryStore::Sweep(
+        StagedStore::FolderOf(home_), [this] { return Kept(); }, now_ - kGrace, kStagingPatience, dry_run_);
+    if (!swept.ok()) return Annotate(swept.error(), "staged content was left alone");
+    staged_ = swept->names;
+    bytes_ += swept->bytes;
+    Stay(swept->in_use, "staged entries of jobs that stay");
+    Stay(swept->young, "staged entries less than 1h old, which a submit may be about to use");
+    const auto programs = SweepPrograms(
+        home_, [this] { return ProgramsInUse(); }, now_ - kGrace, kStagingPatience, dry_run_);
+    if (!programs.ok()) return Annotate(programs.error(), "the programs of jobs were left alone");
+    programs_ = programs->names;
+    bytes_ += programs->bytes;
+    Stay(programs->young, "releases less than 1h old");
+    TRY_ASSIGN(requests_, LocalRequestIndex(home_).Sweep(NotSince(), now_, dry_run_));
+    return failure_;
+  }
+
+  // Jobs that were looked at and stay, as "3 jobs that have not ended". After Run() and RunOn().
+  void SayWhatStays() {
+    for (const auto& [why, count] : staying_) Stay(count, StrCat("jobs that ", why));
+  }
+
+  std::string Text() const {
+    std::string text;
+    for (const auto& name : removed_jobs_) text += StrCat("job ", name, "\n");
+    for (const auto& name : unfinished_) text += StrCat("unfinished ", name, "\n");
+    for (const auto& name : staged_) text += StrCat("staged ", name, "\n");
+    for (const auto& name : programs_) text += StrCat("programs ", name, "\n");
+    for (const auto& name : notes_) text += StrCat("note of job ", name, "\n");
+    for (const auto& line : kept_) text += StrCat("kept ", line, "\n");
+    text = StrCat(text, dry_run_ ? "would free " : "freed ", (bytes_ + 500'000) / 1'000'000,
+                  " MB: ", removed_jobs_.size(), " jobs, ", staged_.size(), " staged entries, ", programs_.size(),
+                  " releases, ", unfinished_.size(), " unfinished folders, ", requests_, " request ids\n");
+    for (const auto& line : stays_) text += StrCat("kept ", line, "\n");
+    return text;
+  }
+
+  std::string Json() const {
+    return StrCat(R"({"schema":1,"dry_run":)", dry_run_ ? "true" : "false", R"(,"jobs":)", List(removed_jobs_),
+                  R"(,"staged":)", List(staged_), R"(,"programs":)", List(programs_), R"(,"unfinished":)",
+                  List(unfinished_), R"(,"notes":)", List(notes_), R"(,"kept":)", List(kept_), R"(,"stays":)",
+                  List(stays_), R"(,"history_lines":)", dropped_, R"(,"requests":)", requests_, R"(,"bytes":)", bytes_,
+                  "}");
+  }
+
+ private:
+  static void Append(const std::vector<std::string>& names, std::vector<std::string>& to) {
+    to.insert(to.end(), names.begin(), names.end());
+  }
+
+  static std::string List(const std::vector<std::string>& names) {
+    std::vector<std::string> quoted;
+    for (const auto& name : names) quoted.push_back(JsonString(name));
+    return StrCat("[", Join(quoted, ","), "]");
+  }
+
+  void Stay(size_t count, const std::string& what) {
+    if (count > 0) stays_.push_back(StrCat(count, " ", what));
+  }
+
+  // A job that has ended has its line in the history before its folder may go.
+  bool MayGo(const JobRecords& records) {
+    const auto status = StoredStatus(records);
+    if (!status.ok()) {
+      // Another collection was faster.
+      if (records.place().parent_path() == jobs_ && !IsThere(records.place())) return false;
+      Say(StrCat("tony: job ", records.job().value, " left alone: ", status.error().message));
+      return false;
+    }
+    const std::string why = WhyItStays(records, *status);
+    if (!why.empty()) ++staying_[why];
+    return why.empty();
+  }
+
+  // "": it does not.
+  std::string WhyItStays(const JobRecords& records, const JobStatus& status) {
+    if (!HasEnded(status)) return "have not ended";
+    if (!dry_run_ && !history_.Keep(status)) return "could not be noted in the history";
+    if (status.ended.value_or(status.submitted) > now_ - age_) return StrCat("ended less than ", age_text_, " ago");
+    return BackendOf(records.job()).arbiter().Look(records).IsRuled() ? "are being finished by their masters" : "";
+  }
+
+  // A submit records its request just before it makes the job's folder.
+  Instant NotSince() const { return now_ - std::max<Duration>(age_, kGrace); }
+
+  // Of submits that died, and of a gc that did.
+  void RemoveUnfinished() {
+    std::error_code error;
+    for (fs::directory_iterator entry(jobs_, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      struct stat info {};
+      if (lstat(entry->path().c_str(), &info) != 0) continue;
+      const bool old = FromMillis(info.st_ctim.tv_sec * 1000) < now_ - kGrace;
+      // Of who died while it wrote which jobs have finished (finished_names.h), too.
+      const bool begun = name.starts_with(".new-") || name.starts_with("..finished.");
+      if (name.starts_with(".old-") || (begun && old)) Remove(entry->path(), unfinished_);
+    }
+  }
+
+  // By rename first: a folder that is half removed is no job.
+  void Remove(const fs::path& path, std::vector<std::string>& names) {
+    const std::string name = path.filename().string();
+    const int64_t bytes = DiskUse(path);
+    if (!dry_run_) {
+      const fs::path old = name.front() == '.' ? path : jobs_ / (".old-" + name);
+      Status removed = Ok();
+      if (old != path && rename(path.c_str(), old.c_str()) != 0) {
+        if (errno == ENOENT) return;  // another collection was faster
+        removed = FileError(ErrorCode::kCannotWrite, "remove", path, errno);
+      }
+      if (removed.ok()) removed = RemoveTree(old);
+      if (!removed.ok()) {
+        Say(StrCat("tony: ", removed.error().message));
+        failure_ = Error{ErrorCode::kCannotWrite, "not everything could be removed"};
+        return;
+      }
+    }
+    names.push_back(name);
+    bytes_ += bytes;
+  }
+
+  // What the jobs that stay refer to. One whose manifest cannot be read may refer to anything.
+  Result<std::set<std::string>> Kept() const {
+    std::set<std::string> kept;
+    TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home_).List());
+    for (const JobRecords& records : jobs) {
+      if (std::ranges::find(removed_jobs_, records.job().value) != removed_jobs_.end()) continue;
+      const auto staged = records.ReadStaged();
+      if (!staged.ok() && staged.error().code != ErrorCode::kNotFound) return staged.error();
+      if (!staged.ok() || !*staged) continue;
+      for (const auto& entry : (*staged)->job) kept.insert(entry.path.filename());
+      for (const auto& entry : (*staged)->am) kept.insert(entry.path.filename());
+      for (const auto& [role, entries] : (*staged)->roles) {
+        for (const auto& entry : entries) kept.insert(entry.path.filename());
+      }
+    }
+    return kept;
+  }
+
+  // Those of the jobs that may be brought back.
+  Result<std::set<std::string>> ProgramsInUse() const {
+    std::set<std::string> kept;
+    TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home_).List());
+    for (const JobRecords& records : jobs) {
+      if (IsGone(records)) continue;
+      const auto submission = records.ReadSubmission();
+      if (!submission.ok() && submission.error().code != ErrorCode::kNotFound) return submission.error();
+      if (submission.ok()) kept.insert(submission->programs);
+    }
+    return kept;
+  }
+
+  const fs::path home_;
+  const fs::path jobs_;
+  const Instant now_;
+  const Duration age_;
+  const std::string age_text_;
+  const bool dry_run_;
+  std::vector<std::string> removed_jobs_, unfinished_, staged_, programs_, notes_, kept_, stays_;
+  std::map<std::string, size_t> staying_;  // jobs, by why
+  int64_t bytes_ = 0;
+  EndedJobsUpkeep history_;
+  size_t dropped_ = 0;  // lines of the history
+  int requests_ = 0;    // forgotten
+  Status failure_;
+};
+
+}  // namespace
+
+Result<int> RunGc(const CommandLine& line) {
+  TRY_ASSIGN(const Duration age, AgeOption(line));
+  const std::vector<const Backend*> backends = ConfiguredBackends();  // first: this may become another program
+  TRY_ASSIGN(const fs::path home, TonyHome());
+  const std::string age_text = line.Has("older-than") ? line.Value("older-than") : std::string(kDefaultAgeText);
+  Collection collection(home, RealClock().Now(), age, age_text, line.Has("dry-run"));
+  const Status here = collection.Run();
+  const Status there = collection.RunOn(backends);
+  collection.SayWhatStays();
+  const Status& run = here.ok() ? there : here;
+  if (line.Has("json") && !run.ok()) return FailWith(run.error(), collection.Json());
+  if (line.Has("json")) {
+    PrintLine(collection.Json());
+  } else {
+    Print(collection.Text());
+  }
+  TRY(run);
+  return 0;
+}
+
+}  // namespace tony

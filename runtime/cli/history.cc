@@ -1,0 +1,183 @@
+// `tony history`: what the journal of a job tells; needs no process of the job. The table has an attempt's memory on
+// average and at most, and its cores on average. With --conf the JSON has "configuration" too:
+// [{"key","value","source"}].
+#include "runtime/records/history.h"
+
+#include <cstdio>
+
+#include "runtime/base/strings.h"
+#include "runtime/cli/commands.h"
+#include "runtime/cli/history_export.h"
+#include "runtime/cli/history_list.h"
+#include "runtime/cli/history_serve.h"
+#include "runtime/cli/next_steps.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/progress.h"
+#include "runtime/cli/terminal.h"
+#include "runtime/cli/text_table.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/named_job.h"
+#include "runtime/job/task_text.h"
+#include "runtime/os/files.h"
+#include "runtime/records/describe.h"
+#include "runtime/records/history_json.h"
+#include "runtime/records/journal_format.h"
+#include "runtime/spec/configuration_json.h"
+
+namespace tony {
+namespace {
+
+std::string After(Instant time, Instant start) { return StrCat("+", HumanDuration(time - start)); }
+
+// Short jobs spend milliseconds in some of these.
+std::string Exact(Duration length) {
+  if (length >= std::chrono::minutes(1)) return HumanDuration(length);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f s", static_cast<double>(length.count()) / 1000);
+  return text;
+}
+
+std::string TimeText(const TimeLedger& time) {
+  return StrCat("  time: waiting ", Exact(time.waiting), ", running ", Exact(time.running), ", restarting ",
+                Exact(time.restarting), ", stopping ", Exact(time.stopping), "\n");
+}
+
+std::string RestartText(const RestartHistory& restart, Instant start) {
+  const RestartDecided& d = restart.decided;
+  const std::string began =
+      restart.began ? StrCat(", began after ", HumanDuration(*restart.began - restart.time)) : ", never began";
+  return StrCat("  restart ", d.number, " (", ToString(d.scope), d.charged ? "" : ", not charged", ") ",
+                After(restart.time, start), began, ": ", d.reason, "\n");
+}
+
+// Of what an attempt used: memory on average and at most, cores on average ("98%").
+struct UsageTexts {
+  std::string mean_memory, most_memory, cpu;
+};
+UsageTexts UsageOf(const AttemptHistory& attempt) {
+  TaskStatus mean, whole;
+  if (attempt.outcome) mean.usage = whole.usage = attempt.outcome->usage;
+  if (mean.usage) mean.usage->most_memory_bytes = mean.usage->memory_bytes = mean.usage->mean_memory_bytes;
+  whole.ended = attempt.ended;
+  return {PeakMemoryText(mean), PeakMemoryText(whole), CpuText(whole)};
+}
+
+std::string AttemptTable(const JobHistory& history, Instant start, const TableRoom& room) {
+  constexpr size_t kLeastHost = 9, kLeastOutcome = 12;
+  TextTable table({{"ATTEMPT"},
+                   {"STARTED", 2},
+                   {"RAN", 1},
+                   {"MEMORY", 4, true},
+                   {"PEAK", 3, true},
+                   {"CPU", 5, true},
+                   {"HOST", 6, false, kLeastHost},
+                   {"OUTCOME", 0, false, kLeastOutcome}},
+                  "  ");
+  for (const AttemptHistory& attempt : history.attempts) {
+    const bool ran = attempt.started && attempt.ended, failed = attempt.outcome && !attempt.outcome->Succeeded();
+    const UsageTexts used = UsageOf(attempt);
+    table.Add(
+        {ToString(attempt.id),
+         attempt.started ? After(*attempt.started, start) : "-",
+         ran ? HumanDuration(*attempt.ended - *attempt.started) : "-",
+         used.mean_memory,
+         used.most_memory,
+         used.cpu,
+         attempt.host.empty() ? "-" : SafeLine(attempt.host),
+         {attempt.outcome ? SafeLine(Describe(*attempt.outcome)) : "not ended", failed            ? Style::kBad
+                                                                                : attempt.outcome ? Style::kGood
+                                                                                                  : Style::kPlain}});
+  }
+  return table.Text(room);
+}
+
+std::string EventText(const ToldJob& told) {
+  std::string text;
+  const Instant start = told.decisions.empty() ? Instant() : told.decisions.front().time;
+  for (const Decision& decision : told.decisions) text += EventLine(decision, start) + "\n";
+  return text;
+}
+
+std::string Summary(const ToldJob& told, const TableRoom& room) {
+  const JobStatus& status = told.status;
+  const std::string length = HumanDuration(told.history.time.Total());
+  std::string text = StrCat("job ", status.job.value, " ", status.state, HasEnded(status) ? " after " : " for ", length,
+                            ": ", status.name, ", ", status.framework, "\n");
+  if (HasEnded(status) && status.verdict->state != FinalState::kSucceeded)
+    text += StrCat("  first cause: ", status.verdict->message, "\n");
+  if (HasEnded(status) && status.verdict->state == FinalState::kSucceeded && status.tolerated_failures > 0)
+    text += StrCat("  in spite of failures: ", status.verdict->message, "\n");
+  text += NoteLines(status);
+  if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
+  text += StrCat("  application masters: ", told.history.epoch.value, ", generations: ", told.history.generation.value,
+                 "\n", TimeText(told.history.time));
+  for (const RestartHistory& restart : told.history.restarts) text += RestartText(restart, status.submitted);
+  return Fitted(text, room) + AttemptTable(told.history, status.submitted, room);
+}
+
+// The journal first: a job may end while we read, and its end must then be in the status.
+Result<ToldJob> Read(const JobRecords& records) {
+  ToldJob told;
+  TRY_ASSIGN(const auto bytes, records.ReadJournal());
+  if (bytes) {  // else no AM has ruled yet
+    Result<DecodedJournal> journal = DecodeJournal(*bytes);
+    if (!journal.ok()) return Annotate(journal.error(), records.PlaceOfJournal());
+    told.decisions = std::move(journal->decisions);
+    told.torn_bytes = bytes->size() - journal->valid_bytes;
+  }
+  TRY_ASSIGN(told.status, StoredStatus(records));
+  const Instant until = told.status.ended.value_or(RealClock().Now());
+  told.history = HistoryOf(told.decisions, told.status.submitted, until);
+  return told;
+}
+
+Result<Configuration> StoredConfiguration(const JobRecords& records) {
+  TRY_ASSIGN(const auto text, records.ReadConfiguration());
+  if (!text)
+    return Error{ErrorCode::kNotFound,
+                 StrCat("job ", records.job().value, ": an earlier release made it and kept no configuration")};
+  auto configuration = ConfigurationFromJson(*text);
+  if (!configuration.ok()) return Annotate(configuration.error(), records.PlaceOfConfiguration());
+  return configuration;
+}
+
+std::string ConfigurationText(const Configuration& configuration) {
+  std::string text;
+  for (const ConfiguredValue& value : configuration)
+    text += StrCat(value.key, " = ", SafeLine(value.value), "  (", value.source, ")\n");
+  return text;
+}
+
+}  // namespace
+
+Result<int> RunHistory(const CommandLine& line) {
+  if (line.Has("serve")) return ServeHistory(line);
+  TRY(CheckHistoryOptions(line));
+  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
+  if (line.words().empty()) return ListHistory(line);
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
+  if (line.Has("export")) return ExportHistory(records, line.Has("json"));
+  TRY_ASSIGN(const ToldJob told, Read(records));
+  Configuration configuration;
+  if (line.Has("conf")) {
+    TRY_ASSIGN(configuration, StoredConfiguration(records));
+  }
+  const bool events = line.Has("events");
+  if (line.Has("json")) {
+    TRY_ASSIGN(const std::string document, HistoryJson(told, events));
+    PrintLine(line.Has("conf") ? WithFields(document, {{"configuration", ToJson(configuration)}}) : document);
+    return 0;
+  }
+  if (line.Has("conf")) {
+    PrintAsIs(Fitted(ConfigurationText(configuration), room));
+    return 0;
+  }
+  PrintAsIs(events ? Fitted(EventText(told), room) : Summary(told, room));
+  if (told.torn_bytes > 0)
+    Say(StrCat("tony: the last ", told.torn_bytes, " bytes of the journal are an append that was not finished"));
+  const std::string& job = records.job().value;
+  SayNext(line, {StrCat("logs ", job), events ? StrCat("history ", job) : StrCat("history ", job, " --events")});
+  return 0;
+}
+
+}  // namespace tony

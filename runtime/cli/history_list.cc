@@ -1,0 +1,208 @@
+// With --json, jobs recorded last first, times in ISO 8601:
+//
+//   {"schema":1,"jobs":[{"job","name","user","framework","state","class","request_id","submission","submitted",
+//    "ended","tasks","restarts","message","folder":true}],"matched":50,"complete":false,"skipped_lines":0}
+//
+// "request_id" and "submission" are there if the job has one; "message" is the first cause, at most 200 bytes, "" of a
+// job that succeeded; "folder" says whether `tony history JOB` and `tony logs JOB` still know it. "matched" is how many
+// were found, which ends at the limit: unless "complete", there are more. "skipped_lines" of the log were damaged.
+// With --stats:
+//
+//   {"schema":1,"stats":{"jobs":2,"by_state":{"FAILED":1,...},"by_class":{"oom":1,...},"tasks":8,"restarts":0,
+//    "mean_ms":1200,"longest_ms":1900,"longest_job":"local-..."},"skipped_lines":0}
+//
+// With --reindex: {"schema":1,"from_folders":12,"jobs":15,"left_out":0}
+#include "runtime/cli/history_list.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "runtime/base/strings.h"
+#include "runtime/cli/ended_folders.h"
+#include "runtime/cli/next_steps.h"
+#include "runtime/cli/numbers.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/terminal.h"
+#include "runtime/cli/text_table.h"
+#include "runtime/client/contract_options.h"
+#include "runtime/history/ended_log.h"
+#include "runtime/history/ended_query.h"
+#include "runtime/job/json_fields.h"
+#include "runtime/records/user_home.h"
+
+namespace tony {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+constexpr int64_t kUsualJobs = 50;
+constexpr const char* kOfTheList[] = {"state", "class", "name",  "user",  "request-id",
+                                      "since", "until", "limit", "stats", "reindex"};
+constexpr const char* kOfAJob[] = {"events", "export", "conf"};
+
+Result<EndedFilter> ReadFilter(const CommandLine& line, Instant now) {
+  EndedFilter filter;
+  if (line.Has("state")) {
+    filter.state = FinalStateFromString(line.Value("state"));
+    if (!filter.state) return RefusedOption(line, "state", "SUCCEEDED, FAILED or KILLED");
+  }
+  if (line.Has("class")) {
+    filter.cls = OutcomeClassFromString(line.Value("class"));
+    if (!filter.cls) return RefusedOption(line, "class", "an outcome class, as oom or user_error");
+  }
+  if (line.Has("name")) filter.name = line.Value("name");
+  if (line.Has("user")) filter.user = line.Value("user");
+  TRY_ASSIGN(const RequestId request, RequestIdOption(line));
+  if (!request.value.empty()) filter.request = request.value;
+  TRY_ASSIGN(filter.since, TimeOption(line, "since", now));
+  TRY_ASSIGN(filter.until, TimeOption(line, "until", now));
+  return filter;
+}
+
+bool HasFolder(const fs::path& home, const EndedJob& job) {
+  return access((home / "jobs" / job.job.value).c_str(), F_OK) == 0;
+}
+
+std::string DayAndTime(Instant time) {
+  std::string text = ToIso8601(time).substr(0, 19);
+  std::ranges::replace(text, 'T', ' ');
+  return text;
+}
+
+std::string Table(const EndedFound& found, const fs::path& home, const TableRoom& room) {
+  if (found.jobs.empty()) return "no jobs\n";
+  constexpr size_t kLeastName = 8, kLeastCause = 12;
+  TextTable table({{"ENDED (UTC)", 3},
+                   {"JOB"},
+                   {"STATE"},
+                   {"CLASS", 2},
+                   {"TOOK", 4},
+                   {"TASKS", 6, true},
+                   {"RESTARTS", 7, true},
+                   {"FILES", 8},
+                   {"NAME", 5, false, kLeastName},
+                   {"FIRST CAUSE", 1, false, kLeastCause}});
+  for (const EndedJob& job : found.jobs) {
+    const std::string state(ToString(job.state));
+    const Style style = StyleOfState(state);
+    const Style others = style == Style::kGood ? Style::kPlain : style;
+    table.Add({{DayAndTime(job.ended), others},
+               {SafeLine(job.job.value), others},
+               {state, style},
+               {std::string(ToString(job.cls)), others},
+               {HumanDuration(job.ended - job.submitted), others},
+               {std::to_string(job.tasks), others},
+               {std::to_string(job.restarts), others},
+               {HasFolder(home, job) ? "kept" : "gone", others},
+               {SafeLine(job.name), others},
+               {job.cause.empty() ? "-" : SafeLine(job.cause), others}});
+  }
+  return table.Text(room);
+}
+
+std::string JobJson(const EndedJob& job, const fs::path& home) {
+  std::string request;
+  if (!job.request.value.empty())
+    request = StrCat(R"(,"request_id":)", JsonString(job.request.value), R"(,"submission":)", job.number);
+  return StrCat(R"({"job":)", JsonString(job.job.value), R"(,"name":)", JsonString(job.name), R"(,"user":)",
+                JsonString(job.user), R"(,"framework":)", JsonString(job.framework), R"(,"state":")",
+                ToString(job.state), R"(","class":")", ToString(job.cls), "\"", request, R"(,"submitted":")",
+                ToIso8601(job.submitted), R"(","ended":")", ToIso8601(job.ended), R"(","tasks":)", job.tasks,
+                R"(,"restarts":)", job.restarts, R"(,"message":)", JsonString(job.cause), R"(,"folder":)",
+                HasFolder(home, job) ? "true" : "false", "}");
+}
+
+std::string Document(const EndedFound& found, const fs::path& home) {
+  std::vector<std::string> jobs;
+  for (const EndedJob& job : found.jobs) jobs.push_back(JobJson(job, home));
+  return StrCat(R"({"schema":1,"jobs":[)", Join(jobs, ","), R"(],"matched":)", jobs.size(), R"(,"complete":)",
+                found.complete ? "true" : "false", R"(,"skipped_lines":)", found.skipped, "}");
+}
+
+json::object Counts(const std::map<std::string, int64_t, std::less<>>& counts) {
+  json::object out;
+  for (const auto& [name, count] : counts) out[name] = count;
+  return out;
+}
+
+std::string StatsDocument(const EndedStats& stats) {
+  json::object out;
+  out["jobs"] = stats.jobs;
+  out["by_state"] = Counts(stats.by_state);
+  out["by_class"] = Counts(stats.by_class);
+  out["tasks"] = stats.tasks;
+  out["restarts"] = stats.restarts;
+  if (stats.jobs > 0) {
+    out["mean_ms"] = stats.mean.count();
+    out["longest_ms"] = stats.longest.count();
+    out["longest_job"] = stats.longest_job;
+  }
+  return SerializeJson(json::object{{"schema", 1}, {"stats", std::move(out)}, {"skipped_lines", stats.skipped}});
+}
+
+std::string StatsText(const EndedStats& stats) {
+  std::string text = StrCat(stats.jobs, " jobs, ", stats.tasks, " tasks, ", stats.restarts, " restarts\n");
+  for (const auto* counts : {&stats.by_state, &stats.by_class}) {
+    for (const auto& [name, count] : *counts) text += StrCat("  ", FitToWidth(name, 14), count, "\n");
+  }
+  if (stats.jobs == 0) return text;
+  return StrCat(text, "  took ", HumanDuration(stats.mean), " on average, ", HumanDuration(stats.longest),
+                " at most: ", SafeLine(stats.longest_job), "\n");
+}
+
+void SaySkipped(size_t skipped) {
+  if (skipped > 0)
+    Say(StrCat("tony: ", skipped, " lines of the log of ended jobs are damaged; \"tony history --reindex\" mends it"));
+}
+
+Result<int> PrintReindexed(const fs::path& home, bool as_json) {
+  TRY_ASSIGN(const Reindexed done, ReindexEndedJobs(home));
+  if (as_json) {
+    PrintLine(StrCat(R"({"schema":1,"from_folders":)", done.from_folders, R"(,"jobs":)", done.jobs, R"(,"left_out":)",
+                     done.left_out, "}"));
+  } else {
+    Print(StrCat(done.jobs, " ended jobs, ", done.from_folders, " of them from their folders\n"));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Status CheckHistoryOptions(const CommandLine& line) {
+  const bool has_job = !line.words().empty();
+  for (const char* option : kOfTheList)
+    if (has_job && line.Has(option))
+      return Error{ErrorCode::kUsage, StrCat(Dashed(option), " is about many jobs: not with a JOB")};
+  for (const char* option : kOfAJob)
+    if (!has_job && line.Has(option)) return Error{ErrorCode::kUsage, StrCat(Dashed(option), " needs a JOB")};
+  return Ok();
+}
+
+Result<int> ListHistory(const CommandLine& line) {
+  TRY_ASSIGN(const EndedFilter filter, ReadFilter(line, RealClock().Now()));
+  TRY_ASSIGN(const auto limit, NumberOption(line, "limit"));
+  TRY_ASSIGN(const fs::path home, TonyHome());
+  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
+  const bool as_json = line.Has("json");
+  if (line.Has("reindex")) return PrintReindexed(home, as_json);
+  TRY_ASSIGN(const EndedText log, EndedLog(home).Read());
+  if (line.Has("stats")) {
+    const EndedStats stats = StatsOfEnded(log.text(), filter);
+    as_json ? PrintLine(StatsDocument(stats)) : Print(StatsText(stats));
+    SaySkipped(stats.skipped);
+    SayNext(line, {"history --state FAILED"});
+    return 0;
+  }
+  const int64_t most = limit.value_or(kUsualJobs);
+  const EndedFound found = FindEnded(log.text(), filter, most == 0 ? SIZE_MAX : static_cast<size_t>(most));
+  as_json ? PrintLine(Document(found, home)) : PrintAsIs(Table(found, home, room));
+  SaySkipped(found.skipped);
+  if (!found.complete && !as_json) Say(StrCat("tony: there are more than ", most, "; --limit 0 shows all"));
+  if (!found.jobs.empty()) SayNext(line, {"history JOB", "history --stats"});
+  return 0;
+}
+
+}  // namespace tony

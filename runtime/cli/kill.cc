@@ -1,0 +1,185 @@
+// `tony kill`: records the wish in the job's folder, tells the AM, and waits until nothing is left. May be repeated.
+// With conditions it is the AM that judges them, or the keeper where no AM can rule; a kill of a request that has no
+// job yet is remembered for its owner.
+#include <optional>
+
+#include "runtime/backend/backend.h"
+#include "runtime/base/strings.h"
+#include "runtime/cli/commands.h"
+#include "runtime/cli/next_steps.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/progress.h"
+#include "runtime/client/contract_options.h"
+#include "runtime/client/kill_target.h"
+#include "runtime/client/named_job.h"
+#include "runtime/client/watch_job.h"
+#include "runtime/records/owners_rights.h"
+
+namespace tony {
+namespace {
+
+// How long a kill that does not wait tries to tell an AM; one that comes later reads the request from the folder.
+constexpr Duration kTellLimit{2000};
+// Beyond the grace of the tasks: for a master to end a job whose end it cannot write, and for the keeper after a
+// signal.
+constexpr Duration kMasterMargin{15'000}, kKeeperMargin{30'000};
+
+struct Effect {
+  bool killed = false;   // the job is being ended, or has been
+  bool planned = false;  // it may be later
+  bool fenced = false;
+  std::string words;
+};
+
+int Report(const CommandLine& line, const JobStatus& status, const Effect& effect) {
+  const auto json = [](bool value) { return value ? "true" : "false"; };
+  if (line.Has("json")) {
+    PrintLine(WithFields(
+        ToJson(status),
+        {{"killed", json(effect.killed)}, {"planned", json(effect.planned)}, {"fenced", json(effect.fenced)}}));
+  } else {
+    PrintLine(StrCat("job ", status.job.value, " ", effect.words));
+  }
+  const std::string& job = status.job.value;
+  SayNext(line, {StrCat(HasEnded(status) ? "history " : "wait ", job), StrCat("logs ", job)});
+  return 0;
+}
+
+int ReportRemembered(const CommandLine& line, const RequestId& request, const OwnerToken& owner) {
+  if (line.Has("json")) {
+    PrintLine(StrCat(R"({"schema":1,"job":null,"request_id":)", JsonString(request.value),
+                     R"(,"killed":false,"planned":false,"fenced":false,"remembered":true})"));
+  } else {
+    PrintLine(
+        StrCat("request ", request.value, " has no job yet; a submit by owner ", owner.value, " will be refused"));
+  }
+  return 0;
+}
+
+Effect OfEnded(const JobStatus& status, const KillRequest& request) {
+  const bool fenced = !request.if_owner.value.empty() && request.if_owner != status.claim.owner;
+  return {.killed = !fenced && status.verdict->state == FinalState::kKilled,
+          .fenced = fenced,
+          .words = StrCat("has ended already: ", VerdictLine(status))};
+}
+
+Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest& request) {
+  if (watched.kill == KillAnswer::kFenced)
+    return {.fenced = true, .words = "was left alone: somebody else owns or watches it now"};
+  if (HasEnded(status)) return {.killed = status.verdict->state == FinalState::kKilled, .words = VerdictLine(status)};
+  if (watched.kill == KillAnswer::kPlanned)
+    return {.planned = true, .words = StrCat("will be killed at ", ToIso8601(request.due), " if nobody else has come")};
+  if (watched.kill || request.IsPlain()) return {.killed = true, .words = "is being killed"};
+  return {.planned = true, .words = "will be killed if its application master allows it; it does not answer now"};
+}
+
+// Neither socket nor file shows an AM that it was root who asked with the owner's rights.
+void SayWhoAsks(KillRequest& request) {
+  request.asker = WhoTookOwnersRights();
+  request.reason = ReasonWithAsker(request);
+  request.asker.clear();
+}
+
+Duration GraceOf(const JobRecords& records, const KillRequest& request) {
+  if (request.grace >= Duration(0)) return request.grace;
+  const auto spec = records.ReadSpec();
+  return spec.ok() ? spec->timers.grace : Timers().grace;
+}
+
+bool IsOfFiles(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kCannotWrite;
+}
+
+// Kills a job whose files cannot be read or written, for the reason `why`. Nothing: that cannot be done without them.
+Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const JobId& job, const KillRequest& request,
+                                              Duration grace, const Error& why) {
+  // A kill on condition asks for owner or watcher, which stand in those files.
+  if (!request.IsPlain()) return std::optional<int>();
+  const Duration limit = line.Has("no-wait") ? Duration(0) : grace + kKeeperMargin;
+  const auto ended = BackendOf(job).arbiter().EndWithoutRecords(job, limit);
+  if (!ended.ok())
+    return Error{ended.error().code, StrCat(why.message, "; job ", job.value, ": ", ended.error().message)};
+  if (!*ended) return std::optional<int>();
+  const JobStatus& end = **ended;
+  if (!HasEnded(end) && limit > Duration(0))
+    return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " still ends ", HumanDuration(limit),
+                                                 " after its keeper got SIGTERM: ", why.message)};
+  if (!HasEnded(end)) return std::optional(Report(line, end, {.killed = true, .words = "is being killed"}));
+  const std::string words = StrCat(VerdictLine(end), "; its files were of no use: ", why.message);
+  return std::optional(Report(line, end, {.killed = end.verdict->state == FinalState::kKilled, .words = words}));
+}
+
+Result<int> KillJob(const CommandLine& line, const JobRecords& records, const KillRequest& request,
+                    const JobStatus& before) {
+  // A full disk keeps nobody from telling the AM.
+  const auto recorded = RecordKill(records, request);
+  if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
+  EventLoop loop;
+  const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
+  Interrupts interrupts(loop);
+  WatchOptions options = {.kill = request, .kill_name = recorded.ok() ? *recorded : ""};
+  options.until_told = line.Has("no-wait") || request.due != Instant{};
+  if (options.until_told) {
+    options.limit = kTellLimit;
+  } else {
+    options.on_status = SayChanges();
+    // The master cannot record the end either, and leaves. So this command looks at the processes itself after a while.
+    if (!recorded.ok() && request.IsPlain()) options.limit = GraceOf(records, request) + kMasterMargin;
+  }
+  const auto watch = WatchJob(loop, interrupts, records, *launcher, options);
+  const bool has_ended = watch.ok() && watch->status && HasEnded(*watch->status);
+  const bool is_heard = watch.ok() && ((watch->kill && options.until_told) || watch->signal != 0);
+  const Duration grace = GraceOf(records, request);
+  if (!recorded.ok() && !has_ended && !is_heard) {
+    TRY_ASSIGN(const auto exit, KillWithoutRecords(line, records.job(), request, grace, recorded.error()));
+    if (exit) return *exit;
+  }
+  // A master that cannot record the end tells it while it and its keeper still leave: they are waited for.
+  if (!recorded.ok() && has_ended && request.IsPlain())
+    (void)BackendOf(records.job()).arbiter().EndWithoutRecords(records.job(), grace + kKeeperMargin);
+  TRY_ASSIGN(const Watched watched, watch);
+  if (watched.signal != 0) {
+    Say(StrCat("interrupted; the kill of job ", records.job().value,
+               recorded.ok() ? " is recorded" : " may be forgotten"));
+    return 128 + watched.signal;
+  }
+  if (!watched.kill && !watched.status && !recorded.ok()) return recorded.error();
+  const JobStatus& status = watched.status ? *watched.status : before;
+  return Report(line, status, Judge(watched, status, request));
+}
+
+}  // namespace
+
+Result<int> RunKill(const CommandLine& line) {
+  TRY_ASSIGN(const RequestId by_request, RequestIdOption(line));
+  TRY_ASSIGN(KillRequest request, ReadKillRequest(line, RealClock().Now()));
+  SayWhoAsks(request);
+  if (line.words().empty() == by_request.value.empty())
+    return Error{ErrorCode::kUsage, "kill: expected JOB or --request-id, and not both"};
+  std::optional<JobRecords> records;
+  if (line.words().empty()) {
+    TRY_ASSIGN(records, FindForKill(by_request, request));
+    if (!records) return ReportRemembered(line, by_request, request.if_owner);
+  } else {
+    const std::string& word = line.words().front();
+    auto named = FindNamedJob(word);
+    if (!named.ok() && IsOfFiles(named.error())) {
+      TRY_ASSIGN(const auto exit, KillWithoutRecords(line, {word}, request, Timers().grace, named.error()));
+      if (exit) return *exit;
+    }
+    TRY_ASSIGN(records, std::move(named));
+  }
+  const Status settled = BackendOf(records->job()).arbiter().Settle(*records);
+  const auto before = StoredStatus(*records);
+  if (before.ok() && HasEnded(*before)) return Report(line, *before, OfEnded(*before, request));
+  if (!before.ok() && IsOfFiles(before.error())) {
+    const Duration grace = GraceOf(*records, request);
+    TRY_ASSIGN(const auto exit, KillWithoutRecords(line, records->job(), request, grace, before.error()));
+    if (exit) return *exit;
+  }
+  TRY(settled);
+  TRY(before);
+  return KillJob(line, *records, request, *before);
+}
+
+}  // namespace tony

@@ -1,0 +1,209 @@
+#include "runtime/cli/live_table.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "runtime/base/strings.h"
+#include "runtime/cli/text_table.h"
+#include "runtime/job/task_text.h"
+
+namespace tony {
+namespace {
+
+using Tasks = std::vector<const TaskStatus*>;
+using Lines = std::vector<std::string>;
+
+constexpr std::string_view kGap = "  ";
+constexpr size_t kLeastNote = 12;  // columns below which what is said of a task is no use
+
+// What a person looks for first, first.
+constexpr std::array<std::string_view, 15> kByInterest = {
+    "failed",    "lost",      "silent",     "backoff", "stopping",  "waiting", "new", "requested",
+    "allocated", "launching", "registered", "running", "succeeded", "killed",  "done"};
+
+size_t Interest(std::string_view state) {
+  return static_cast<size_t>(std::ranges::find(kByInterest, state) - kByInterest.begin());
+}
+
+struct Column {
+  std::string_view title;
+  size_t least;  // columns, so that the table does not jump about
+  bool to_the_right;
+  std::string (*text)(const TaskStatus&, const TableView& view);
+};
+
+std::string Name(const TaskStatus& task, const TableView&) { return SafeLine(ToString(task.id)); }
+std::string State(const TaskStatus& task, const TableView&) { return SafeLine(StateWord(task)); }
+std::string Attempt(const TaskStatus& task, const TableView&) {
+  return task.attempt == 0 ? "-" : std::to_string(task.attempt);
+}
+std::string Host(const TaskStatus& task, const TableView&) { return task.host.empty() ? "-" : SafeLine(task.host); }
+std::string Memory(const TaskStatus& task, const TableView& view) {
+  const auto limit = view.memory_limits.find(task.id.role);
+  return MemoryOfLimit(task, limit == view.memory_limits.end() ? 0 : limit->second);
+}
+std::string Cpu(const TaskStatus& task, const TableView&) { return CpuText(task); }
+std::string Gpu(const TaskStatus& task, const TableView&) {
+  return task.usage && task.usage->gpu ? StrCat(task.usage->gpu->percent, "%") : "-";
+}
+std::string Elapsed(const TaskStatus& task, const TableView& view) {
+  return task.started ? ClockText(task.ended.value_or(view.now) - *task.started) : "-";
+}
+// Why it ended as it did, or has not begun.
+std::string Note(const TaskStatus& task) {
+  if (!task.waits_for.empty()) return SafeLine("waits for " + task.waits_for);
+  if (!task.outcome || task.outcome->Succeeded()) return "";
+  const Outcome& outcome = *task.outcome;
+  const std::string exit = outcome.exit ? ToString(*outcome.exit) : std::string(ToString(outcome.cls));
+  return SafeLine(outcome.message.empty() ? exit : StrCat(exit, ", ", outcome.message));
+}
+
+constexpr Column kName = {"TASK", 4, false, Name}, kState = {"STATE", 10, false, State},
+                 kTime = {"TIME", 5, true, Elapsed}, kMemory = {"MEMORY", 10, true, Memory},
+                 kCpu = {"CPU", 4, true, Cpu}, kGpu = {"GPU", 4, true, Gpu}, kAttempt = {"ATTEMPT", 7, true, Attempt},
+                 kHost = {"HOST", 9, false, Host};
+
+// In the order in which they are wanted when there is not room for all, and in which they stand.
+constexpr std::array kWanted = {kName, kState, kTime, kMemory, kCpu, kGpu, kAttempt, kHost};
+constexpr std::array kStanding = {kName, kState, kAttempt, kTime, kMemory, kCpu, kGpu, kHost};
+
+class TaskTable {
+ public:
+  TaskTable(const Tasks& tasks, const TableView& view) : view_(view) {
+    size_t room = static_cast<size_t>(view.size.columns) - 1;
+    const bool has_gpu = std::ranges::any_of(tasks, [](const TaskStatus* t) { return t->usage && t->usage->gpu; });
+    for (const Column& column : kWanted) {
+      if (column.title == kGpu.title && !has_gpu) continue;
+      size_t width = column.least;
+      for (const TaskStatus* task : tasks) width = std::max(width, TextWidth(column.text(*task, view)));
+      const size_t needed = width + (widths_.empty() ? 0 : kGap.size());
+      if (needed > room && !widths_.empty()) break;
+      widths_[column.title] = std::min(width, room);
+      room -= std::min(needed, room);
+    }
+    note_room_ = room > kGap.size() + kLeastNote ? room - kGap.size() : 0;
+  }
+
+  std::string Titles() const {
+    std::string line = Line([](const Column& c) { return std::string(c.title); }, Style::kPlain);
+    return Styled(line, Style::kFaint, view_.colour);
+  }
+
+  std::string Row(const TaskStatus& task) const {
+    const Style style = StyleOfState(StateWord(task));
+    const bool whole = style == Style::kBad || style == Style::kWarning;  // what wants a person's eye
+    std::string line = Line([&](const Column& c) { return c.text(task, view_); }, whole ? Style::kPlain : style);
+    const std::string note = Note(task);
+    if (!note.empty() && note_room_ > 0) line += StrCat(kGap, CutToWidth(note, note_room_));
+    return whole ? Styled(line, style, view_.colour) : line;
+  }
+
+ private:
+  template <class Text>
+  std::string Line(Text text, Style state_style) const {
+    std::string line;
+    for (const Column& column : kStanding) {
+      const auto width = widths_.find(column.title);
+      if (width == widths_.end()) continue;
+      const std::string cell = FitToWidth(text(column), width->second, column.to_the_right);
+      line += line.empty() ? "" : kGap;
+      line += column.title == kState.title ? Styled(cell, state_style, view_.colour) : cell;
+    }
+    return line;
+  }
+
+  const TableView& view_;
+  std::map<std::string_view, size_t> widths_;  // of the columns that are shown
+  size_t note_room_ = 0;
+};
+
+std::string JobLine(const JobStatus& status, const TableView& view) {
+  std::string line = StrCat(" ", ClockText(status.ended.value_or(view.now) - status.submitted));
+  if (status.generation.value > 1) line += StrCat(", generation ", status.generation.value);
+  if (status.restart_count > 0) line += StrCat(", ", Counted(status.restart_count, "restart"));
+  if (!status.name.empty()) line += StrCat(": ", SafeLine(status.name));
+  if (!status.framework.empty()) line += StrCat(" (", SafeLine(status.framework), ")");
+  const auto columns = static_cast<size_t>(view.size.columns) - 1;
+  const std::string state = CutToWidth(StrCat("job ", SafeLine(status.state)), columns);
+  return StrCat(Styled(state, Style::kStrong, view.colour), CutToWidth(line, columns - TextWidth(state)));
+}
+
+void AppendReason(const std::string& text, const TableView& view, Lines& lines) {
+  const std::string line = CutToWidth(StrCat("  ", SafeLine(text)), static_cast<size_t>(view.size.columns) - 1);
+  lines.push_back(Styled(line, Style::kWarning, view.colour));
+}
+
+std::vector<std::pair<std::string, Tasks>> ByRole(const JobStatus& status) {
+  std::vector<std::pair<std::string, Tasks>> roles;
+  for (const TaskStatus& task : status.tasks) {
+    if (roles.empty() || roles.back().first != task.id.role) roles.emplace_back(task.id.role, Tasks());
+    roles.back().second.push_back(&task);
+  }
+  return roles;
+}
+
+// At most half of the room: tasks are what a person looks for.
+void AppendRoles(const JobStatus& status, size_t room, const TableView& view, Lines& lines) {
+  const auto roles = ByRole(status);
+  const size_t most = std::max<size_t>(1, room / 2);
+  const size_t shown = roles.size() <= most ? roles.size() : most - 1;
+  size_t width = 0;
+  for (const auto& [role, tasks] : roles) width = std::max(width, TextWidth(SafeLine(role)));
+  const auto columns = static_cast<size_t>(view.size.columns) - 1;
+  for (size_t i = 0; i < shown; ++i) {
+    const auto& [role, tasks] = roles[i];
+    lines.push_back(CutToWidth(StrCat("  ", FitToWidth(SafeLine(role), width), kGap, CountedStates(tasks)), columns));
+  }
+  if (shown < roles.size())
+    lines.push_back(CutToWidth(StrCat("  ... and ", roles.size() - shown, " more roles"), columns));
+}
+
+void AppendTasks(const JobStatus& status, size_t room, const TableView& view, Lines& lines) {
+  Tasks tasks;
+  for (const TaskStatus& task : status.tasks) tasks.push_back(&task);
+  const bool all = tasks.size() + 1 <= room;
+  if (room < 3 && !all) return;  // the roles have said it
+  const size_t shown = all ? tasks.size() : room - 2;
+  if (!all) {
+    std::ranges::stable_sort(tasks, {}, [](const TaskStatus* task) {
+      return std::pair(Interest(StateWord(*task)), -task->attempt);  // those that were restarted before the others
+    });
+  }
+  const TaskTable table(Tasks(tasks.begin(), tasks.begin() + static_cast<ptrdiff_t>(shown)), view);
+  lines.push_back(table.Titles());
+  for (size_t i = 0; i < shown; ++i) lines.push_back(table.Row(*tasks[i]));
+  if (all) return;
+  const std::string rest = StrCat("... and ", tasks.size() - shown, " more: ", CountedStates(tasks, shown));
+  lines.push_back(Styled(CutToWidth(rest, static_cast<size_t>(view.size.columns) - 1), Style::kFaint, view.colour));
+}
+
+}  // namespace
+
+std::string CountedStates(const Tasks& tasks, size_t from) {
+  std::map<std::pair<size_t, std::string>, int64_t> counts;
+  for (size_t i = from; i < tasks.size(); ++i) {
+    const std::string state = SafeLine(StateWord(*tasks[i]));
+    ++counts[{Interest(state), state}];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : counts) parts.push_back(StrCat(count, " ", state.second));
+  return Join(parts, ", ");
+}
+
+std::vector<std::string> TableLines(const JobStatus& status, const TableView& given) {
+  TableView view = given;
+  view.size = {std::max(2, given.size.rows), std::max(2, given.size.columns)};
+  const auto most = static_cast<size_t>(view.size.rows) - 1;  // the cursor stands below
+  Lines lines = {JobLine(status, view)};
+  if (!status.verdict) {
+    if (!status.delay.empty()) AppendReason(status.delay, view, lines);
+    if (!status.trouble.empty()) AppendReason(StrCat("trouble: ", status.trouble), view, lines);
+  }
+  if (lines.size() < most) AppendRoles(status, most - lines.size(), view, lines);
+  if (lines.size() < most) AppendTasks(status, most - lines.size(), view, lines);
+  if (lines.size() > most) lines.resize(most);
+  return lines;
+}
+
+}  // namespace tony

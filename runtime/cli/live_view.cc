@@ -1,0 +1,134 @@
+#include "runtime/cli/live_view.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "runtime/backend/backend.h"
+#include "runtime/base/strings.h"
+#include "runtime/cli/live_table.h"
+#include "runtime/cli/progress.h"
+#include "runtime/client/job_access.h"
+
+namespace tony {
+namespace {
+
+constexpr Duration kBetweenDraws{200};
+constexpr Duration kClock{1000};
+constexpr Duration kLastPatience{2000};
+constexpr size_t kMostAbove = 10000;  // lines kept for a terminal that takes none
+
+// A new open file: making standard error itself non-blocking would do so for the shell, too.
+UniqueFd OpenTerminal() { return UniqueFd(open("/proc/self/fd/2", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)); }
+
+}  // namespace
+
+std::unique_ptr<LiveView> LiveView::Make(EventLoop& loop, const JobRecords& records) {
+  if (!IsTerminal(STDERR_FILENO)) return nullptr;
+  UniqueFd terminal = OpenTerminal();
+  if (!terminal.valid()) return nullptr;
+  std::unique_ptr<LiveView> view(new LiveView(loop, std::move(terminal)));
+  view->memory_limits_ = MemoryLimitsOf(records);
+  view->SayAbove(StrCat("logs: ", BackendOf(records.job()).PlaceOfLogs(records)));
+  view->SayAbove(StrCat("follow: tony logs ", records.job().value, " -f"));
+  if (const auto status = StoredStatus(records); status.ok()) view->Show(*status);
+  return view;
+}
+
+LiveView::LiveView(EventLoop& loop, UniqueFd terminal)
+    : loop_(loop), terminal_(std::move(terminal)), colour_(WantsColour(STDERR_FILENO)) {
+  signals_ = loop_.OnSignals({SIGWINCH, SIGCONT}, [this](int signal) { OnSignal(signal); });
+}
+
+void LiveView::Show(const JobStatus& status) {
+  for (const std::string& line : ImportantLines(status_, status)) SayAbove(line);
+  status_ = status;
+  stale_ = true;
+  Plan();
+}
+
+void LiveView::SayAbove(const std::string& line) {
+  above_.push_back(SafeLine(Trim(line)));
+  if (above_.size() > kMostAbove) {
+    above_.erase(above_.begin(), above_.begin() + kMostAbove / 2);
+    dropped_ += kMostAbove / 2;
+  }
+  stale_ = true;
+  Plan();
+}
+
+void LiveView::OnSignal(int signal) {
+  if (signal == SIGCONT) screen_ = Screen();  // the shell has written below the table
+  stale_ = true;
+  Plan();
+}
+
+void LiveView::Plan() {
+  if (!terminal_.valid() || !unwritten_.empty()) return;
+  const bool ticks = status_ && !status_->verdict;
+  if (!stale_ && !ticks) {
+    timer_ = nullptr;
+    return;
+  }
+  timer_ = loop_.At(drawn_ + (stale_ ? kBetweenDraws : kClock), [this] { Draw(); });
+}
+
+// In the background the terminal is somebody else's: lines yes, but no table across what is typed.
+bool LiveView::IsInForeground() const {
+  const pid_t owner = tcgetpgrp(terminal_.get());
+  return owner < 0 || owner == getpgrp();
+}
+
+void LiveView::Draw() {
+  if (!terminal_.valid() || !unwritten_.empty()) return;
+  if (dropped_ > 0) above_.insert(above_.begin(), StrCat("... ", std::exchange(dropped_, 0), " lines left out"));
+  const TerminalSize size = SizeOf(terminal_.get());
+  std::vector<std::string> lines;
+  if (status_ && IsInForeground()) lines = TableLines(*status_, {size, colour_, loop_.Now(), memory_limits_});
+  unwritten_ = screen_.Draw(above_, lines, size);
+  above_.clear();
+  stale_ = false;
+  drawn_ = loop_.Now();
+  Write();
+}
+
+void LiveView::Write() {
+  while (!unwritten_.empty()) {
+    const ssize_t written = write(terminal_.get(), unwritten_.data(), unwritten_.size());
+    if (written > 0) {
+      unwritten_.erase(0, static_cast<size_t>(written));
+    } else if (errno == EAGAIN) {
+      if (!writable_) writable_ = loop_.WhenWritable(terminal_.get(), [this] { Write(); });
+      return;
+    } else if (errno != EINTR) {  // it hung up
+      writable_ = nullptr;
+      terminal_.Reset();
+      return;
+    }
+  }
+  writable_ = nullptr;
+  Plan();
+}
+
+void LiveView::Finish() {
+  timer_ = nullptr;
+  signals_ = nullptr;
+  const auto flush = [this] {
+    pollfd fd = {terminal_.get(), POLLOUT, 0};
+    while (terminal_.valid() && !unwritten_.empty() && poll(&fd, 1, kLastPatience.count()) > 0) Write();
+  };
+  flush();
+  Draw();
+  flush();
+}
+
+Duration UsageInterval(size_t tasks) {
+  constexpr size_t kAtOnce = 200;  // tasks whose statuses cost nothing to speak of
+  return std::clamp(kClock * static_cast<int64_t>(tasks) / static_cast<int64_t>(kAtOnce), kClock, kClock * 30);
+}
+
+}  // namespace tony

@@ -1,0 +1,97 @@
+// `tony logs`: what the tasks wrote, once or until the job has ended.
+#include <unistd.h>
+
+#include <csignal>
+
+#include "runtime/backend/backend.h"
+#include "runtime/base/event_loop.h"
+#include "runtime/base/strings.h"
+#include "runtime/cli/commands.h"
+#include "runtime/cli/next_steps.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/progress.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/log_session.h"
+#include "runtime/client/named_job.h"
+
+namespace tony {
+namespace {
+
+constexpr size_t kFlushAt = 64 << 10;
+
+std::string EntryFields(const LogText& log) {
+  return StrCat(R"("task":)", JsonString(ToString(log.attempt.task)), R"(,"attempt":)", log.attempt.number,
+                R"(,"stream":)", JsonString(log.stream), log.process > 0 ? StrCat(R"(,"process":)", log.process) : "",
+                log.when ? StrCat(R"(,"time":")", ToIso8601(*log.when), "\"") : "", R"(,"text":)",
+                JsonString(log.text));
+}
+
+void AnswerJson(const JobRecords& records, LogSession& session) {
+  const bool ended = JobHasEnded(records);  // before reading: what is written later is not part of this answer
+  std::vector<std::string> entries;
+  const bool all =
+      session.ReadOnce(ended, [&](const LogText& log) { entries.push_back(StrCat("{", EntryFields(log), "}")); });
+  PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), R"(,"entries":[)", Join(entries, ","),
+                   R"(],"cursor":)", JsonString(session.cursor().Text()), R"(,"eof":)", ended && all ? "true" : "false",
+                   "}"));
+}
+
+void FollowInJson(LogSession& session) {
+  EventLoop loop;
+  const auto print = [&session](const LogText& log) {
+    PrintLine(StrCat(R"({"schema":1,)", EntryFields(log), R"(,"cursor":)", JsonString(session.CursorBehind(log).Text()),
+                     "}"));
+  };
+  session.Follow(loop, print, [] {});
+}
+
+// The job's end, and its exit code: what `wait` would say.
+int TellVerdict(const JobRecords& records) {
+  const auto status = StoredStatus(records);
+  if (!status.ok() || !status->verdict) return 0;  // it was removed meanwhile
+  Say(StrCat("job ", records.job().value, " ", VerdictLine(*status)));
+  return status->verdict->state == FinalState::kSucceeded ? 0 : 1;
+}
+
+}  // namespace
+
+Result<int> RunLogs(const CommandLine& line) {
+  signal(SIGPIPE, SIG_DFL);  // `tony logs -f JOB | head` ends with head
+  TRY_ASSIGN(LogOrder order, ReadLogOrder(line, RealClock().Now()));
+  const bool json = order.json, follow = order.follow, timestamps = order.timestamps;
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
+  JobSpec spec;
+  if (!json || line.words().size() > 1) {  // a program gets what there is of a damaged job
+    TRY_ASSIGN(spec, records.ReadSpec());
+  }
+  TRY_ASSIGN(const LogChoice choice, ReadLogChoice(line, records.job(), spec));
+  TRY_ASSIGN(const auto logs, BackendOf(records.job()).LogsOf(records));
+  LogSession session(records, *logs, choice, std::move(order));
+  if (json) {
+    follow ? FollowInJson(session) : AnswerJson(records, session);
+    return 0;
+  }
+  std::string text;  // a chunk's lines are written at once
+  LogPrinter printer = MakeLogPrinter(
+      spec, choice, timestamps, [&](std::string_view part) { text += part; }, STDOUT_FILENO);
+  const auto flush = [&] {
+    PrintAsIs(text);
+    text.clear();
+  };
+  if (follow) {
+    EventLoop loop;
+    session.Follow(loop, std::ref(printer), flush);
+  } else {
+    session.ReadOnce(true, [&](const LogText& log) {
+      printer(log);
+      if (text.size() >= kFlushAt) flush();
+    });
+  }
+  printer.Finish();
+  flush();
+  if (follow) return TellVerdict(records);
+  if (!JobHasEnded(records)) SayNext(line, {StrCat("logs ", records.job().value, " -f")});
+  return 0;
+}
+
+}  // namespace tony

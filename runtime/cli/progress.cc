@@ -1,0 +1,323 @@
+#include "runtime/cli/progress.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/backend/backend.h"
+#include "runtime/base/strings.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/terminal.h"
+#include "runtime/client/outputs.h"
+#include "runtime/job/task_text.h"
+
+namespace tony {
+namespace {
+
+std::string Name(const TaskStatus& task) {
+  // The first attempt needs no number: most tasks have no other.
+  return task.attempt > 1 ? ToString(AttemptId{task.id, task.attempt}) : ToString(task.id);
+}
+
+std::string OutcomeText(const Outcome& outcome) {
+  std::string text = outcome.exit ? ToString(*outcome.exit) : std::string(ToString(outcome.cls));
+  if (!outcome.message.empty()) text += StrCat(", ", outcome.message);
+  return text;
+}
+
+std::string TaskLine(const TaskStatus& task) {
+  std::string line = StrCat(Name(task), " ", task.attempt_state);
+  if (task.attempt_state == "running") {
+    if (!task.host.empty()) line += StrCat(" on ", task.host);
+    if (task.pid != 0) line += StrCat(" (pid ", task.pid, ")");
+  }
+  if (task.outcome && !task.outcome->Succeeded()) line += StrCat(": ", OutcomeText(*task.outcome));
+  return line;
+}
+
+// `place`: where it most likely stands.
+const TaskStatus* FindTask(const std::optional<JobStatus>& status, const TaskId& id, size_t place) {
+  if (!status) return nullptr;
+  if (place < status->tasks.size() && status->tasks[place].id == id) return &status->tasks[place];
+  const auto found = std::ranges::find(status->tasks, id, &TaskStatus::id);
+  return found == status->tasks.end() ? nullptr : &*found;
+}
+
+enum class Telling { kEverything, kImportant };
+
+// The other steps of an attempt say nothing to a person, a thousand times over.
+bool IsNews(const TaskStatus& task, Telling telling) {
+  constexpr std::array<std::string_view, 5> kNews = {"failed", "lost", "running", "succeeded", "killed"};
+  const size_t known = telling == Telling::kEverything ? kNews.size() : 2;
+  return std::ranges::find(kNews.begin(), kNews.begin() + known, task.attempt_state) != kNews.begin() + known;
+}
+
+// The line of a restart has said which attempt brought it about, and that the others are stopped.
+bool IsToldByRestart(const TaskStatus& task, const JobStatus& status) {
+  const AttemptId attempt{task.id, task.attempt};
+  const bool stopped = status.state == "RESTARTING" && task.attempt_state == "killed";
+  return stopped || (task.attempt_state != "running" &&
+                     std::ranges::find(status.restarts, attempt, &RestartStatus::cause) != status.restarts.end());
+}
+
+void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, bool told, Telling telling,
+                     std::vector<std::string>& lines) {
+  const bool moved = !before || before->attempt != after.attempt || before->attempt_state != after.attempt_state;
+  if (moved && IsNews(after, telling) && !told) lines.push_back(TaskLine(after));
+  const bool was_suspect = before && before->suspect;
+  if (after.suspect && !was_suspect) lines.push_back(StrCat(Name(after), " is silent: heartbeats are missing"));
+  if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " is heard again"));
+}
+
+std::string RestartLine(const RestartStatus& restart) {
+  return StrCat("restart ", restart.number, " (", restart.scope, "): ", restart.reason);
+}
+
+void AppendRestartLines(const std::optional<JobStatus>& before, const JobStatus& after,
+                        std::vector<std::string>& lines) {
+  const int known = before ? before->restart_count : 0;
+  for (const RestartStatus& restart : after.restarts) {
+    if (restart.number > known) lines.push_back(RestartLine(restart));
+  }
+}
+
+void AppendTroubleLine(const std::optional<JobStatus>& before, const JobStatus& after,
+                       std::vector<std::string>& lines) {
+  const std::string known = before ? before->trouble : "";
+  if (after.trouble == known || after.verdict) return;
+  lines.push_back(after.trouble.empty() ? "the trouble is over" : StrCat("trouble: ", after.trouble));
+}
+
+void AppendDelayLine(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
+  const std::string known = before ? before->delay : "";
+  if (after.delay != known && !after.delay.empty() && !after.verdict) lines.push_back(StrCat("job ", after.delay));
+}
+
+// Once for each role.
+void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
+  for (size_t i = 0; i < after.tasks.size(); ++i) {
+    const TaskStatus& task = after.tasks[i];
+    if (task.id.index != 0 || task.waits_for.empty()) continue;
+    const TaskStatus* known = FindTask(before, task.id, i);
+    if (!known || known->waits_for != task.waits_for)
+      lines.push_back(StrCat(task.id.role, " waits for ", task.waits_for));
+  }
+}
+
+// A re-formed gang runs again, whether or not the state in between was seen.
+void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling,
+                   std::vector<std::string>& lines) {
+  if (after.verdict) return;
+  const bool moved = !before || before->state != after.state;
+  const bool again = after.state == "RUNNING" && after.generation.value > 1;
+  const bool formed = before && before->generation < after.generation;
+  if (again && (moved || formed)) {
+    lines.push_back(StrCat("job running again (generation ", after.generation.value, ")"));
+  } else if (telling == Telling::kEverything && moved &&
+             (after.restart_count == 0 || after.state == "STOPPING")) {  // else the restart's line was it
+    lines.push_back(StrCat("job ", ToLower(after.state)));
+  }
+}
+
+std::string ToleratedText(const JobStatus& status) {
+  const int failed = status.tolerated_failures;
+  return StrCat(failed, failed == 1 ? " task has" : " tasks have", " failed, and the job goes on");
+}
+
+std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling) {
+  std::vector<std::string> lines;
+  if (!after.tracking_url.empty() && !after.verdict && (!before || before->tracking_url != after.tracking_url))
+    lines.push_back(StrCat("page: ", after.tracking_url));
+  if (!after.tensorboard_url.empty() && (!before || before->tensorboard_url != after.tensorboard_url))
+    lines.push_back(StrCat("tensorboard: ", after.tensorboard_url));
+  if (before && before->epoch < after.epoch && before->epoch.value > 0)
+    lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
+  AppendTroubleLine(before, after, lines);
+  if (telling == Telling::kEverything) AppendDelayLine(before, after, lines);
+  if (telling == Telling::kEverything) AppendWaitLines(before, after, lines);
+  AppendRestartLines(before, after, lines);
+  for (size_t i = 0; i < after.tasks.size(); ++i) {
+    const TaskStatus& task = after.tasks[i];
+    AppendTaskLines(FindTask(before, task.id, i), task, IsToldByRestart(task, after), telling, lines);
+  }
+  if (!after.verdict && after.tolerated_failures > (before ? before->tolerated_failures : 0))
+    lines.push_back(ToleratedText(after));
+  AppendJobLine(before, after, telling, lines);
+  return lines;
+}
+
+std::string RestartSummary(const JobStatus& status) {
+  if (status.restart_count == 0 || status.restarts.empty()) return "";
+  const RestartStatus& last = status.restarts.back();
+  return StrCat("  restarts: ", status.restart_count, ", the last (", last.scope, "): ", last.reason, "\n");
+}
+
+std::string WriterText(const CheckpointStatus& checkpoint) {
+  switch (checkpoint.resumed_from->writer) {
+    case CheckpointWriter::kThisJob:
+      return "this job wrote it";
+    case CheckpointWriter::kEarlierJob:
+      return StrCat("job ", checkpoint.earlier_job.value_or(JobId{"?"}).value, " of the same request wrote it");
+    case CheckpointWriter::kOthers:
+      return "it was there before this job";
+    case CheckpointWriter::kUnknown:
+      return "who wrote it is not known";
+  }
+  return "";
+}
+
+std::string CheckpointSummary(const JobStatus& status) {
+  if (!status.checkpoint) return "";
+  const CheckpointStatus& checkpoint = *status.checkpoint;
+  std::string text;
+  if (checkpoint.resumed_from)
+    text += StrCat("  resumed from ", checkpoint.resumed_from->path, ": ", WriterText(checkpoint), "\n");
+  if (!checkpoint.unknown.empty())
+    text +=
+        StrCat("  whose the checkpoints in ", checkpoint.directory, " are is not known: ", checkpoint.unknown, "\n");
+  return text;
+}
+
+std::string Indented(const std::string& text) {
+  std::string out;
+  for (const std::string& line : Split(Trim(text), '\n')) out += StrCat("    ", line, "\n");
+  return out;
+}
+
+// Where nodes show their logs; a job on this machine has none.
+std::string LogLinks(const JobStatus& status, size_t width) {
+  std::string links;
+  for (const TaskStatus& task : status.tasks)
+    if (!task.log_url.empty()) links += StrCat("  ", FitToWidth(ToString(task.id), width), "  ", task.log_url, "\n");
+  return links.empty() ? "" : "  LOGS\n" + links;
+}
+
+std::string ReasonOf(const TaskStatus& task) {
+  if (task.outcome && !task.outcome->Succeeded()) return SafeLine(OutcomeText(*task.outcome));
+  return task.waits_for.empty() ? "" : SafeLine(StrCat("waits for ", task.waits_for));
+}
+
+std::string TasksText(const JobStatus& status, const JobRecords& records, const TableRoom& room) {
+  constexpr size_t kLeastHost = 9, kLeastReason = 14;
+  TextTable table({{"TASK"},
+                   {"ATTEMPT", 4},
+                   {"STATE"},
+                   {"PID", 6, true},
+                   {"MEMORY", 2, true},
+                   {"PEAK", 5, true},
+                   {"CPU", 3, true},
+                   {"HOST", 3, false, kLeastHost},
+                   {"", 1, false, kLeastReason}},
+                  "  ");
+  const MemoryLimits limits = MemoryLimitsOf(records);
+  for (const TaskStatus& task : status.tasks) {
+    const Style style = StyleOfState(StateWord(task));
+    const Style others = style == Style::kBad || style == Style::kWarning ? style : Style::kPlain;
+    const auto limit = limits.find(task.id.role);
+    table.Add({{ToString(task.id), others},
+               {std::to_string(task.attempt), others},
+               {StateWord(task), style},
+               {task.pid == 0 ? "-" : std::to_string(task.pid), others},
+               {MemoryOfLimit(task, limit == limits.end() ? 0 : limit->second), others},
+               {PeakMemoryText(task), others},
+               {CpuText(task), others},
+               {task.host.empty() ? "-" : SafeLine(task.host), others},
+               {ReasonOf(task), others}});
+  }
+  size_t width = 4;
+  for (const TaskStatus& task : status.tasks) width = std::max(width, ToString(task.id).size());
+  return table.Text(room) + LogLinks(status, width);
+}
+
+}  // namespace
+
+MemoryLimits MemoryLimitsOf(const JobRecords& records) {
+  MemoryLimits limits;
+  const auto spec = records.ReadSpec();
+  if (!spec.ok()) return limits;
+  for (const RoleSpec& role : spec->roles) limits[role.name] = role.resources.memory_mb << 20;
+  return limits;
+}
+
+std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, const JobStatus& after) {
+  return Tell(before, after, Telling::kEverything);
+}
+
+std::vector<std::string> ImportantLines(const std::optional<JobStatus>& before, const JobStatus& after) {
+  return Tell(before, after, Telling::kImportant);
+}
+
+std::string VerdictLine(const JobStatus& status) {
+  const Verdict& verdict = *status.verdict;
+  return StrCat(ToString(verdict.state), verdict.message.empty() ? "" : ": ", verdict.message);
+}
+
+std::string NewsLine(const JobStatus& status) {
+  if (status.verdict) return VerdictLine(status);
+  if (!status.trouble.empty()) return StrCat("trouble: ", status.trouble);
+  return status.delay.empty() ? "-" : status.delay;
+}
+
+std::string NoteLines(const JobStatus& status) {
+  constexpr int kMost = 3;
+  std::string text;
+  int found = 0;
+  for (const TaskStatus& task : status.tasks) {
+    if (!task.outcome || !task.outcome->Succeeded() || task.outcome->message.empty()) continue;
+    if (++found <= kMost) text += StrCat("  ", ToString(task.id), ": ", task.outcome->message, "\n");
+  }
+  if (found > kMost) text += StrCat("  and so for ", Counted(found - kMost, "more task"), "\n");
+  return text;
+}
+
+std::string VerdictText(const JobStatus& status, const JobRecords& records) {
+  const Verdict& verdict = *status.verdict;
+  const std::string& job = status.job.value;
+  const Duration length = status.ended.value_or(status.submitted) - status.submitted;
+  std::string text = StrCat("job ", job, " ", ToString(verdict.state), " after ", HumanDuration(length), "\n");
+  if (verdict.state != FinalState::kSucceeded) text += StrCat("  first cause: ", verdict.message, "\n");
+  if (status.tolerated_failures > 0 && verdict.state == FinalState::kSucceeded)
+    text += StrCat("  in spite of failures: ", verdict.message, "\n");
+  text += NoteLines(status);
+  if (!verdict.stderr_tail.empty()) text += StrCat("  its last words on stderr:\n", Indented(verdict.stderr_tail));
+  if (!verdict.stdout_tail.empty()) text += StrCat("  its last words on stdout:\n", Indented(verdict.stdout_tail));
+  if (verdict.attempt && verdict.state != FinalState::kSucceeded)
+    text += StrCat("  more: tony logs ", job, " ", ToString(*verdict.attempt), "\n");
+  text += RestartSummary(status) + CheckpointSummary(status);
+  if (const std::string problem = OutputsProblem(records, status); !problem.empty())
+    text += StrCat("  ", problem, "\n");
+  return text + StrCat("  logs: ", BackendOf(records.job()).PlaceOfLogs(records), "\n");
+}
+
+namespace {
+
+std::string JobText(const KnownStatus& known, const JobRecords& records, Instant now) {
+  const JobStatus& status = known.status;
+  const std::string tags = status.tags.empty() ? "" : StrCat("  tags: ", Join(status.tags, ", "), "\n");
+  if (HasEnded(status)) return VerdictText(status, records) + tags;
+  std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
+                            ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
+                            status.generation.value, "\n");
+  text += tags;
+  if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
+  if (!status.tensorboard_url.empty()) text += StrCat("  tensorboard: ", status.tensorboard_url, "\n");
+  if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
+  if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
+  if (status.tolerated_failures > 0) text += StrCat("  ", ToleratedText(status), "\n");
+  text += RestartSummary(status) + CheckpointSummary(status);
+  if (known.unruled) {
+    text += StrCat("  nobody rules this job; tony wait ", status.job.value, " brings it back\n");
+  } else if (!known.am_reachable && status.epoch.value == 0) {
+    text += "  no application master has begun yet\n";
+  } else if (!known.am_reachable) {
+    text += "  the application master cannot be reached now; this is what it last wrote\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now, const TableRoom& room) {
+  return Fitted(JobText(known, records, now), room) + TasksText(known.status, records, room);
+}
+
+}  // namespace tony

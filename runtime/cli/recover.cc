@@ -1,0 +1,103 @@
+// `tony recover`: brings back the jobs of this machine that nobody rules, and settles those that a reboot has ended.
+#include <algorithm>
+#include <optional>
+
+#include "runtime/backend/backend.h"
+#include "runtime/base/strings.h"
+#include "runtime/cli/commands.h"
+#include "runtime/cli/error_json.h"
+#include "runtime/cli/output.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/named_job.h"
+#include "runtime/client/watch_job.h"
+
+namespace tony {
+namespace {
+
+// An AM that was started answers after some 50 ms, on a machine that pages later.
+constexpr Duration kAnswerLimit{10'000};
+
+struct Recovered {
+  JobStatus status;
+  std::string_view what;  // "none", "settled", "brought_back"
+};
+
+Result<Recovered> BringBack(const JobRecords& records) {
+  EventLoop loop;
+  const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
+  Interrupts interrupts(loop);
+  WatchOptions options = {.limit = kAnswerLimit};
+  options.on_status = [](const JobStatus&) { return false; };
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, options));
+  if (watched.status) return Recovered{*watched.status, "brought_back"};
+  return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " was not brought back: no answer")};
+}
+
+Result<Recovered> Recover(const JobRecords& records) {
+  TRY(StoredStatus(records));
+  const auto written = records.ReadStatus();
+  TRY(BackendOf(records.job()).arbiter().Settle(records));
+  TRY_ASSIGN(JobStatus status, StoredStatus(records));
+  if (IsUnruled(records, status)) return BringBack(records);
+  const bool settled = HasEnded(status) && !(written.ok() && *written && HasEnded(**written));
+  return Recovered{std::move(status), settled ? "settled" : "none"};
+}
+
+struct JobsHere {
+  std::vector<JobRecords> jobs;
+  std::optional<Error> failure;  // a cluster does not answer
+};
+
+// Those that can be brought back from here.
+Status AddJobsOf(const Backend& backend, std::vector<JobRecords>& here) {
+  TRY_ASSIGN(const auto jobs, backend.Jobs());
+  TRY_ASSIGN(const std::vector<JobRecords> all, jobs->List());
+  for (const JobRecords& records : all) {
+    const auto found = jobs->Find(records.job());
+    if (found.ok()) here.push_back(*found);
+    if (!found.ok() && found.error().code != ErrorCode::kUnavailable) Say(StrCat("tony: ", found.error().message));
+  }
+  return Ok();
+}
+
+Result<JobsHere> AllJobs() {
+  JobsHere here;
+  TRY_ASSIGN(here.failure, VisitConfigured([&](const Backend& backend) { return AddJobsOf(backend, here.jobs); }));
+  return here;
+}
+
+std::string Entry(const Recovered& recovered) {
+  return StrCat(R"({"job":)", JsonString(recovered.status.job.value), R"(,"state":)",
+                JsonString(recovered.status.state), R"(,"recovery":)", JsonString(recovered.what), "}");
+}
+
+}  // namespace
+
+Result<int> RunRecover(const CommandLine& line) {
+  JobsHere here;
+  if (line.words().empty()) {
+    TRY_ASSIGN(here, AllJobs());
+  } else {
+    TRY_ASSIGN(JobRecords records, FindNamedJob(line.words().front()));
+    here.jobs.push_back(std::move(records));
+  }
+  std::vector<std::string> entries, lines;
+  std::optional<Error> failure = here.failure;
+  for (const JobRecords& records : here.jobs) {
+    const Result<Recovered> recovered = Recover(records);
+    if (!recovered.ok()) {
+      if (failure) Say(StrCat("tony: ", failure->message));
+      failure = recovered.error();
+    } else if (recovered->what != "none" || !line.words().empty()) {
+      entries.push_back(Entry(*recovered));
+      lines.push_back(StrCat(records.job().value, " ", recovered->status.state, " ", recovered->what, "\n"));
+    }
+  }
+  const std::string document = StrCat(R"({"schema":1,"jobs":[)", Join(entries, ","), "]}");
+  if (!line.Has("json")) Print(lines.empty() ? "nothing to recover\n" : Join(lines, ""));
+  if (failure) return line.Has("json") ? FailWith(*failure, document) : Fail(*failure, false);
+  if (line.Has("json")) PrintLine(document);
+  return 0;
+}
+
+}  // namespace tony

@@ -1,0 +1,92 @@
+// `tony run`: a job of one role from a command line, without a file. It is a submit whose flags are made of this line.
+#include <algorithm>
+#include <filesystem>
+
+#include "runtime/base/strings.h"
+#include "runtime/cli/commands.h"
+#include "runtime/cli/output.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A key of the one role that there is, or of the application, and the option that says it.
+struct Meaning {
+  std::string_view option;
+  std::string_view key;
+  std::string_view unless_given;
+};
+constexpr Meaning kMeanings[] = {
+    {"n", "tony.worker.instances", "1"},
+    {"framework", "tony.application.framework", "pytorch"},
+    {"memory", "tony.worker.memory", "2g"},
+    {"cpus", "tony.worker.vcores", ""},
+    {"gpus", "tony.worker.gpus", ""},
+    {"name", "tony.application.name", ""},
+    {"nproc-per-node", "tony.worker.nproc-per-node", ""},
+};
+
+// As the shell reads it back.
+std::string ShellWord(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// A word alone is a line for the shell: 'echo $RANK'.
+std::string ShellCommand(const std::vector<std::string>& words) {
+  if (words.size() == 1) return words.front();
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back(ShellWord(word));
+  return Join(quoted, " ");
+}
+
+// A relative file that is here: then the command is meant to run in a copy of this folder.
+bool IsFileHere(const std::string& word) {
+  std::error_code ignored;
+  const fs::path path(word);
+  return path.is_relative() && !path.lexically_normal().string().starts_with("..") &&
+         fs::is_regular_file(path, ignored);
+}
+
+// Nobody means to copy these for each task.
+Status CheckSource(const fs::path& folder) {
+  const char* home = std::getenv("HOME");
+  std::error_code ignored;
+  if (folder != "/" && !(home && fs::equivalent(folder, home, ignored))) return Ok();
+  return Error{ErrorCode::kUsage, StrCat("run: ", folder.string(),
+                                         " is no program's folder; go to the one of your program, or name it "
+                                         "with --src_dir")};
+}
+
+Result<std::vector<std::string>> SubmitArguments(const CommandLine& line) {
+  std::vector<std::string> arguments = {"-executes", ShellCommand(line.words())};
+  if (!line.Has("src_dir") && std::ranges::any_of(line.words(), IsFileHere)) {
+    TRY(CheckSource(fs::current_path()));
+    arguments.insert(arguments.end(), {"-src_dir", "."});
+  }
+  for (const Meaning& meaning : kMeanings) {
+    const std::string value = line.Has(meaning.option) ? line.Value(meaning.option) : std::string(meaning.unless_given);
+    if (!value.empty()) arguments.insert(arguments.end(), {"-conf", StrCat(meaning.key, "=", value)});
+  }
+  for (const char* same : {"src_dir", "python_venv", "conf", "shell_env", "secrets-fd"})
+    for (const std::string& value : line.Values(same)) arguments.insert(arguments.end(), {StrCat("-", same), value});
+  for (const char* same : {"detach", "logs", "strict", "quiet", "json"})
+    if (line.Has(same)) arguments.push_back(StrCat("--", same));
+  return arguments;
+}
+
+}  // namespace
+
+Result<int> RunRun(const CommandLine& line) {
+  TRY_ASSIGN(const auto arguments, SubmitArguments(line));
+  const std::vector<Verb> verbs = Verbs();
+  const auto submit = std::ranges::find(verbs, "submit", [](const Verb& command) { return command.verb.name; });
+  TRY_ASSIGN(const CommandLine submitted, CommandLine::Parse(submit->verb, arguments));
+  return submit->run(submitted);
+}
+
+}  // namespace tony

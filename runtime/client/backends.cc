@@ -1,0 +1,16 @@
+#include "runtime/backend/backend.h"
+#include "runtime/client/hadoop_twin.h"
+#include "runtime/local/local_backend.h"
+#include "runtime/yarn/yarn_configured.h"
+
+namespace tony {
+
+std::span<const BackendEntry> Backends() {
+  static constexpr BackendEntry kBackends[] = {
+      {"local", "local-", LocalBackend},
+      {"yarn", "application_", BecomeHadoopTwin, CheckYarnConfigured, HasHadoopTwin, "hdfs"},
+  };
+  return kBackends;
+}
+
+}  // namespace tony

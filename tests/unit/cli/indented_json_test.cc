@@ -1,0 +1,15 @@
+#include "runtime/cli/indented_json.h"
+
+#include <gtest/gtest.h>
+
+namespace tony {
+namespace {
+
+TEST(IndentedJsonTest, PeopleSeeOneMemberALine) {
+  EXPECT_EQ(IndentedJson(R"({"a":[1,{}],"b":{"c":"x,{\"}"},"d":[]})"),
+            "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": {\n    \"c\": \"x,{\\\"}\"\n  },\n  \"d\": []\n}");
+  EXPECT_EQ(IndentedJson("{}"), "{}");
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,39 @@
+#include "runtime/cli/key_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/places.h"
+
+namespace tony {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(KeyListTest, AKeyHasItsTypeItsDefaultItsTextAndWhatIsToBeSaidOfItsEffect) {
+  EXPECT_THAT(KeyList(""), HasSubstr("tony.application.timeout  (milliseconds, 0 if not set)\n    limit of "));
+  EXPECT_THAT(KeyList(""), HasSubstr("tony.secret.key  (text, changeme if not set, secret)\n"));
+  EXPECT_THAT(KeyList(""), HasSubstr("\n    only with tony.scheduler=yarn\n"));
+  EXPECT_THAT(KeyList(""), HasSubstr("\n    no effect: there is no Java in ours\n"));
+  EXPECT_THAT(KeyList(""), HasSubstr("\n    refused: tasks would run without their image\n"));
+}
+
+TEST(KeyListTest, APartOfANameChooses) {
+  EXPECT_THAT(KeyList("docker"), HasSubstr("tony.docker.enabled"));
+  EXPECT_THAT(KeyList("docker"), Not(HasSubstr("tony.application.name")));
+  EXPECT_EQ(KeyList("no.such.part"), "");
+}
+
+TEST(KeyListTest, ThePageHasTheRowsAsTheyArePrinted) {
+  std::stringstream page;
+  page << std::ifstream(SourceFolder() + "/runtime/config/KEYS.md").rdbuf();
+  EXPECT_TRUE(page.str().ends_with(KeyRowsInMarkdown()))
+      << "the rows of runtime/config/KEYS.md are what \"tony help keys --markdown\" prints";
+}
+
+}  // namespace
+}  // namespace tony
