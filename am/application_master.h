@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "am/checkpoint_look.h"
-#include "am/job.h"
+#include "am/core/job.h"
 #include "am/journal.h"
 #include "am/log_relay.h"
 #include "am/parked_calls.h"

@@ -1,6 +1,6 @@
 #include "am/job_clock.h"
 
-#include "am/job_now.h"
+#include "am/core/job_now.h"
 #include "runtime/base/log.h"
 #include "runtime/os/machine_boot.h"
 

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "am/application_master.h"
+#include "am/core/replay.h"
 #include "am/job_clock.h"
 #include "am/record_calls.h"
 #include "am/record_journal.h"
-#include "am/replay.h"
 #include "am/yarn_page.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"

@@ -21,18 +21,18 @@ import test_names  # noqa: E402
 import units  # noqa: E402
 
 FILES = {
-    "am/job.h": "",
-    "am/job.cc": '#include "am/job.h"\n',
+    "am/core/job.h": "",
+    "am/core/job.cc": '#include "am/core/job.h"\n',
     "am/clock.cc": "",
     "runtime/cli/commands.cc": 'return {"kill", };\n',
     "runtime/cli/kill.cc": "",
-    "tests/unit/am/job_test.cc": '#include "am/job.h"\nTEST(JobTest, Starts) {}\nTEST_F(JobTest, Ends) {}\n',
+    "tests/unit/am/job_test.cc": '#include "am/core/job.h"\nTEST(JobTest, Starts) {}\nTEST_F(JobTest, Ends) {}\n',
     "tests/unit/am/shell_test.cc": '#include "tests/support/box.h"\nTEST_P(ShellTest, Waits) {}\n',
     "tests/unit/client/kill_test.cc": "TEST(KillTest, Kills) {}\n",
     "tests/unit/layering/layering_test.cc": "TEST(LayeringTest, Holds) {}\n",
     "tests/faults/disk_test.cc": "TEST(DiskTest, Fills) { Read(\"tests/disks/small\"); }\n",
     "tests/e2e/stop_test.cc": 'TEST(StopTest, Signals) {}\nTEST(StopTest, Kills) { Tony({"kill"}); }\n',
-    "tests/support/box.h": '#include "am/job.h"\n',
+    "tests/support/box.h": '#include "am/core/job.h"\n',
     "tests/disks/small": "",
     "tests/contract/reader.py": "",
     "tests/contract/verbs_test.py": "import reader\n\n\nclass VerbsTest(Case):\n    def test_list(self):\n        pass\n",
@@ -42,7 +42,7 @@ FILES = {
 }
 # By name: sources, and what it needs.
 TARGETS = {
-    "am_core": (["am/job.cc", "am/clock.cc"], []),
+    "am_core": (["am/core/job.cc", "am/clock.cc"], []),
     "client": (["runtime/cli/commands.cc", "runtime/cli/kill.cc"], []),
     "am": ([], ["am_core"]),
     "am_core_test": (["tests/unit/am/job_test.cc"], ["am_core"]),
@@ -116,13 +116,13 @@ class ChoiceTest(MadeUpSources):
 
     def test_a_source_has_its_own_tests_before_others(self):
         self.assertEqual([(choice.OWN, "am_core_test"), (choice.OWN, "am_shell_test"), (choice.DEPENDENT, "faults_test")],
-                         self.parts("am/job.cc"))
+                         self.parts("am/core/job.cc"))
 
     def test_a_header_reaches_what_includes_it(self):
-        reached = dev_tree.Includes(FILES, self.root).all("am/job.h")
-        self.assertEqual({"am/job.cc", "tests/unit/am/job_test.cc", "tests/unit/am/shell_test.cc"},
+        reached = dev_tree.Includes(FILES, self.root).all("am/core/job.h")
+        self.assertEqual({"am/core/job.cc", "tests/unit/am/job_test.cc", "tests/unit/am/shell_test.cc"},
                          {file for file in reached if file.endswith(".cc")})
-        self.assertEqual((choice.OWN, "am_core_test"), self.parts("am/job.h")[0])
+        self.assertEqual((choice.OWN, "am_core_test"), self.parts("am/core/job.h")[0])
         self.assertEqual([(choice.OWN, "am_shell_test")], self.parts("tests/support/box.h"))
 
     def test_only_some_tests_of_a_program(self):
@@ -132,7 +132,7 @@ class ChoiceTest(MadeUpSources):
     def test_the_verb_chooses_tests_through_the_programs(self):
         parts = self.choice.end_to_end("runtime/cli/kill.cc")
         self.assertEqual(["StopTest.Kills"], [name for part in parts for name in part.names])
-        self.assertEqual([], list(self.choice.end_to_end("am/job.cc")))
+        self.assertEqual([], list(self.choice.end_to_end("am/core/job.cc")))
 
     def test_a_file_that_is_gone_has_the_tests_of_its_folder(self):
         self.assertEqual({"am_core_test", "am_shell_test"}, {target for _, target in self.parts("am/gone.cc")})
@@ -147,7 +147,7 @@ class ChoiceTest(MadeUpSources):
         self.assertEqual("am_core_test", tree.program_for("am_core_test"))
 
     def test_what_is_simulated(self):
-        self.assertEqual([""], self.choice.simulations("am/job.cc"))
+        self.assertEqual([""], self.choice.simulations("am/core/job.cc"))
         self.assertEqual([], self.choice.simulations("runtime/cli/kill.cc"))
 
     def test_data_has_the_tests_that_name_it(self):

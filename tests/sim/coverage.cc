@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 

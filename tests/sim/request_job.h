@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "am/attention.h"
+#include "am/core/attention.h"
 #include "tests/sim/request_history.h"
 #include "tests/sim/request_plan.h"
 #include "tests/sim/timeline.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "tests/sim/crash_plan.h"
 #include "tests/sim/flaw.h"
 #include "tests/sim/network.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "runtime/base/check.h"
 #include "runtime/job/job_spec.h"
 

@@ -1,9 +1,9 @@
-// Every state and step of the tables in am/states.h, for tests that go through all of them.
+// Every state and step of the tables in am/core/states.h, for tests that go through all of them.
 #pragma once
 
 #include <array>
 
-#include "am/states.h"
+#include "am/core/states.h"
 
 namespace tony::am {
 

@@ -1,4 +1,4 @@
-#include "am/attention.h"
+#include "am/core/attention.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "am/completion_policy.h"
+#include "am/core/completion_policy.h"
 
 #include <gtest/gtest.h>
 

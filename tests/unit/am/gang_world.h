@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "am/job.h"
+#include "am/core/job.h"
 
 namespace tony::am {
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "tests/support/job_builder.h"
 #include "tests/unit/am/usual_jobs.h"
 

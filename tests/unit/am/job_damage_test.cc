@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "runtime/base/strings.h"
 #include "tests/support/job_builder.h"
 #include "tests/unit/am/usual_jobs.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "runtime/base/strings.h"
 #include "tests/support/job_builder.h"
 #include "tests/unit/am/gang_run.h"

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "am/job.h"
-#include "am/silent_ranks.h"
+#include "am/core/job.h"
+#include "am/core/silent_ranks.h"
 #include "tests/support/job_builder.h"
 #include "tests/unit/am/usual_jobs.h"
 

@@ -1,5 +1,5 @@
 // The straight way of a job, from acceptance until all of it runs.
-#include "am/job.h"
+#include "am/core/job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "runtime/base/strings.h"
 #include "runtime/records/describe.h"
 #include "runtime/records/journal_format.h"

@@ -1,4 +1,4 @@
-#include "am/restart_policy.h"
+#include "am/core/restart_policy.h"
 
 #include <gtest/gtest.h>
 

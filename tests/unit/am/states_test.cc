@@ -1,4 +1,4 @@
-#include "am/states.h"
+#include "am/core/states.h"
 
 #include <gtest/gtest.h>
 

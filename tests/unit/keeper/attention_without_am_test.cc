@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "am/attention.h"
+#include "am/core/attention.h"
 #include "runtime/base/strings.h"
 
 namespace tony::keeper {

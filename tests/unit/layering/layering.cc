@@ -32,6 +32,7 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/logs", {"runtime/base", "runtime/job", "runtime/os", "runtime/records"}},
       {"runtime/backend",
        {"runtime/base", "runtime/job", "runtime/logs", "runtime/net", "runtime/records", "runtime/spec"}},
+      {"am/core", {"runtime/backend", "runtime/base", "runtime/framework", "runtime/job", "runtime/records"}},
       {"runtime/page",
        {"runtime/base", "runtime/config", "runtime/job", "runtime/logs", "runtime/net", "runtime/os", "runtime/records",
         "runtime/spec"}},
@@ -45,8 +46,8 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
        {"runtime/base", "runtime/framework", "runtime/job", "runtime/logs", "runtime/net", "runtime/os",
         "runtime/records", "runtime/rpc", "runtime/yarn"}},
       {"am",
-       {"runtime/backend", "runtime/base", "runtime/framework", "runtime/hadoop", "runtime/job", "runtime/local",
-        "runtime/net", "runtime/os", "runtime/page", "runtime/records", "runtime/rpc", "runtime/yarn"}},
+       {"am/core", "runtime/backend", "runtime/base", "runtime/hadoop", "runtime/job", "runtime/local", "runtime/net",
+        "runtime/os", "runtime/page", "runtime/records", "runtime/rpc", "runtime/yarn"}},
       {"runtime/cli",
        {"runtime/backend", "runtime/base", "runtime/client", "runtime/config", "runtime/framework", "runtime/history",
         "runtime/job", "runtime/logs", "runtime/net", "runtime/os", "runtime/page", "runtime/records", "runtime/spec",
@@ -191,7 +192,7 @@ std::vector<Include> Includes(const SourceFile& source) {
   return includes;
 }
 
-// "runtime/scheduler/local/x.cc" -> "runtime/scheduler"; "am/job.h" -> "am"; anything else -> "". A folder of its own
+// "runtime/scheduler/local/x.cc" -> "runtime/scheduler"; "am/core/job.h" -> "am"; anything else -> "". A folder of its own
 // within another goes before that.
 std::string FolderOf(const std::string& path) {
   std::string found;

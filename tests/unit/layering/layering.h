@@ -9,7 +9,7 @@
 namespace tony::layering {
 
 struct SourceFile {
-  std::string path;  // from the root of the repository: "am/job.cc"
+  std::string path;  // from the root of the repository: "am/core/job.cc"
   std::string text;
 };
 
@@ -21,7 +21,7 @@ std::vector<SourceFile> ReadSources(const std::string& root, const std::string& 
 std::vector<std::string> PureCores(const std::vector<SourceFile>& sources, const std::string& folder,
                                    std::string_view cmake_lists);
 
-// What is wrong with one file, as "am/job.cc:12: ..." lines; none: it keeps to the rules.
+// What is wrong with one file, as "am/core/job.cc:12: ..." lines; none: it keeps to the rules.
 std::vector<std::string> ArrowViolations(const SourceFile& source);       // folders of ours
 std::vector<std::string> ThirdPartyViolations(const SourceFile& source);  // libraries, and headers private to a folder
 std::vector<std::string> PurityViolations(const SourceFile& source);      // for the pure cores

@@ -70,7 +70,7 @@ TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
     EXPECT_THAT(ViolationsIn(sources, PurityViolations), IsEmpty());
   }
   EXPECT_THAT(ViolationsIn(ReadSources(SourceFolder(), "runtime/request"), PurityViolations), IsEmpty());
-  EXPECT_THAT(PureCoresOf("am"), Contains("am/job_decide.cc"));
+  EXPECT_THAT(PureCoresOf("am"), Contains("am/core/job_decide.cc"));
   EXPECT_THAT(PureCoresOf("executor"), Contains("executor/task_run.cc"));
   EXPECT_THAT(PureCoresOf("runtime/scheduler/yarn"), Contains("runtime/yarn/yarn_asks.cc"));
 }
@@ -116,7 +116,7 @@ TEST(LayeringTest, IncludesAreWrittenWithTheShortestPath) {
   for (const char* include : {"\"runtime/base/../../am/job.h\"", "\"am/./job.h\"", "\"am//job.h\"", "<am//job.h>",
                               "<../am/job.h>", "<./am/job.h>", "\"/usr/include/thrift/Thrift.h\""})
     EXPECT_THAT(IncludePathViolations({"runtime/job/x.cc", StrCat("#include ", include, "\n")}), SizeIs(1)) << include;
-  EXPECT_THAT(IncludePathViolations({"am/job.cc", "#include \"am/job.h\"  // see am/../README\n"}), IsEmpty());
+  EXPECT_THAT(IncludePathViolations({"am/core/job.cc", "#include \"am/core/job.h\"  // see am/../README\n"}), IsEmpty());
 }
 
 TEST(LayeringTest, NobodyCallsTheKernelPastTheCLibrary) {
@@ -135,23 +135,23 @@ TEST(LayeringTest, NobodyUsesAWholeNamespace) {
 }
 
 TEST(LayeringTest, AnArrowUpwardsIsReportedWithFileAndLine) {
-  const SourceFile upwards{"runtime/job/job_spec.cc", "#include <string>\n#include \"am/job.h\"\n"};
-  EXPECT_THAT(ArrowViolations(upwards), ElementsAre("runtime/job/job_spec.cc:2: runtime/job may not know am/job.h"));
+  const SourceFile upwards{"runtime/job/job_spec.cc", "#include <string>\n#include \"am/core/job.h\"\n"};
+  EXPECT_THAT(ArrowViolations(upwards), ElementsAre("runtime/job/job_spec.cc:2: runtime/job may not know am/core/job.h"));
 }
 
 TEST(LayeringTest, AnArrowSidewaysIsReported) {
-  EXPECT_THAT(ArrowViolations({"am/job.cc", "#include \"executor/task_run.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"executor/task_run.h\"\n"}), SizeIs(1));
   EXPECT_THAT(ArrowViolations({"executor/main.cc", "#  include \"runtime/backend/scheduler.h\"\n"}), SizeIs(1));
 }
 
 TEST(LayeringTest, AnAllowedArrowAndACommentAreNot) {
-  EXPECT_THAT(ArrowViolations({"am/job.cc", "#include \"runtime/job/ids.h\"\n// #include \"executor/main.h\"\n"}),
+  EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"runtime/job/ids.h\"\n// #include \"executor/main.h\"\n"}),
               IsEmpty());
 }
 
 TEST(LayeringTest, AFolderMissingFromTheTableIsReportedAsSourceAndAsTarget) {
   EXPECT_THAT(ArrowViolations({"runtime/novel/x.cc", ""}), SizeIs(1));
-  EXPECT_THAT(ArrowViolations({"am/job.cc", "#include \"runtime/novel/x.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"runtime/novel/x.h\"\n"}), SizeIs(1));
 }
 
 TEST(LayeringTest, ALibraryInAHeaderIsReportedEvenInItsAdaptersFolder) {
@@ -179,31 +179,31 @@ TEST(LayeringTest, AnAdaptersPrivateHeaderShowsItsLibraryToItsFolderAlone) {
 }
 
 TEST(LayeringTest, AHeaderNamedWithoutItsFolderIsReported) {
-  EXPECT_THAT(ThirdPartyViolations({"am/job.cc", "#include \"job.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"am/core/job.cc", "#include \"job.h\"\n"}), SizeIs(1));
 }
 
 TEST(LayeringTest, AClockAThreadAndALibraryInAPureCoreAreReported) {
-  EXPECT_THAT(PurityViolations({"am/job.cc", "#include <thread>\n"}), SizeIs(1));
-  EXPECT_THAT(PurityViolations({"am/job.cc", "auto t = std::chrono::system_clock::now();\n"}), SizeIs(1));
-  EXPECT_THAT(PurityViolations({"am/job.cc", "const char* home = getenv(\"HOME\");\n"}), SizeIs(1));
-  EXPECT_THAT(PurityViolations({"am/job.cc", "#include \"runtime/base/event_loop.h\"\n"}), SizeIs(1));
-  EXPECT_THAT(PurityViolations({"am/job.cc", "#include <boost/json.hpp>\n"}), SizeIs(1));
+  EXPECT_THAT(PurityViolations({"am/core/job.cc", "#include <thread>\n"}), SizeIs(1));
+  EXPECT_THAT(PurityViolations({"am/core/job.cc", "auto t = std::chrono::system_clock::now();\n"}), SizeIs(1));
+  EXPECT_THAT(PurityViolations({"am/core/job.cc", "const char* home = getenv(\"HOME\");\n"}), SizeIs(1));
+  EXPECT_THAT(PurityViolations({"am/core/job.cc", "#include \"runtime/base/event_loop.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(PurityViolations({"am/core/job.cc", "#include <boost/json.hpp>\n"}), SizeIs(1));
   EXPECT_THAT(PurityViolations({"runtime/records/journal_format.cc", "#include <boost/json.hpp>\n"}), IsEmpty());
 }
 
 TEST(LayeringTest, ACoreIsItsSourcesAndTheHeadersOfItsFolderThatTheyReach) {
-  const std::vector<SourceFile> sources = {{"am/job.cc", "#include \"am/job.h\"\n"},
-                                           {"am/job.h", "#include \"am/decision.h\"\n#include \"runtime/job/ids.h\"\n"},
+  const std::vector<SourceFile> sources = {{"am/core/job.cc", "#include \"am/core/job.h\"\n"},
+                                           {"am/core/job.h", "#include \"am/decision.h\"\n#include \"runtime/job/ids.h\"\n"},
                                            {"am/decision.h", ""},
-                                           {"am/main.cc", "#include \"am/job.h\"\n"}};
+                                           {"am/main.cc", "#include \"am/core/job.h\"\n"}};
   const char* cmake_lists =
       "tony_library(tony_am_core\n  SOURCES job.cc\n)\ntony_library(tony_am\n  SOURCES main.cc)\n";
-  EXPECT_THAT(PureCores(sources, "am", cmake_lists), ElementsAre("am/decision.h", "am/job.cc", "am/job.h"));
+  EXPECT_THAT(PureCores(sources, "am", cmake_lists), ElementsAre("am/decision.h", "am/core/job.cc", "am/core/job.h"));
 }
 
 TEST(LayeringTest, UsingNamespaceIsReportedAlsoWhenIndented) {
-  EXPECT_THAT(UsingNamespaceViolations({"am/job.cc", "  using namespace std;\n"}), SizeIs(1));
-  EXPECT_THAT(UsingNamespaceViolations({"am/job.cc", "using std::string;  // not: using namespace\n"}), IsEmpty());
+  EXPECT_THAT(UsingNamespaceViolations({"am/core/job.cc", "  using namespace std;\n"}), SizeIs(1));
+  EXPECT_THAT(UsingNamespaceViolations({"am/core/job.cc", "using std::string;  // not: using namespace\n"}), IsEmpty());
 }
 
 }  // namespace

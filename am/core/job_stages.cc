@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/job/dependencies.h"

@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "am/actions.h"
-#include "am/attention.h"
-#include "am/completion_policy.h"
-#include "am/observations.h"
-#include "am/restart_policy.h"
-#include "am/states.h"
+#include "am/core/actions.h"
+#include "am/core/attention.h"
+#include "am/core/completion_policy.h"
+#include "am/core/observations.h"
+#include "am/core/restart_policy.h"
+#include "am/core/states.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"

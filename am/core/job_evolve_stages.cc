@@ -1,8 +1,8 @@
 // What follows from the decisions about stages.
 #include <algorithm>
 
-#include "am/evolve_parts.h"
-#include "am/job.h"
+#include "am/core/evolve_parts.h"
+#include "am/core/job.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 

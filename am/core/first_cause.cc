@@ -5,8 +5,8 @@
 // connection to another task broke waits ten times as long for any other, as whoever broke it may take its time to die.
 #include <algorithm>
 
-#include "am/job.h"
-#include "am/silent_ranks.h"
+#include "am/core/job.h"
+#include "am/core/silent_ranks.h"
 #include "runtime/base/strings.h"
 
 namespace tony::am {

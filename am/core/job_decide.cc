@@ -1,9 +1,9 @@
 // The policy of the application master: what to make of what is seen.
 #include <algorithm>
 
-#include "am/completion_policy.h"
-#include "am/evolve_parts.h"
-#include "am/job.h"
+#include "am/core/completion_policy.h"
+#include "am/core/evolve_parts.h"
+#include "am/core/job.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "runtime/base/result.h"
 #include "runtime/records/decisions.h"
 #include "runtime/records/job_records.h"

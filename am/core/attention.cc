@@ -1,8 +1,8 @@
-#include "am/attention.h"
+#include "am/core/attention.h"
 
 #include <algorithm>
 
-#include "am/evolve_parts.h"
+#include "am/core/evolve_parts.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/kill_rules.h"
 

@@ -2,9 +2,9 @@
 // once the chief has ended.
 #include <algorithm>
 
-#include "am/completion_policy.h"
-#include "am/evolve_parts.h"
-#include "am/job.h"
+#include "am/core/completion_policy.h"
+#include "am/core/evolve_parts.h"
+#include "am/core/job.h"
 #include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
 

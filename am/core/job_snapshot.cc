@@ -1,4 +1,4 @@
-#include "am/job.h"
+#include "am/core/job.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/job/dependencies.h"

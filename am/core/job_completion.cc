@@ -1,8 +1,8 @@
 // The policy of completion, as far as it needs the job's state: who has failed and is gone without, and what is over.
 #include <algorithm>
 
-#include "am/completion_policy.h"
-#include "am/job.h"
+#include "am/core/completion_policy.h"
+#include "am/core/job.h"
 #include "runtime/framework/framework.h"
 
 namespace tony::am {

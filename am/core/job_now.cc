@@ -1,4 +1,4 @@
-#include "am/job_now.h"
+#include "am/core/job_now.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "am/silent_ranks.h"
+#include "am/core/silent_ranks.h"
 
 #include <algorithm>
 #include <map>

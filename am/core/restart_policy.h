@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-#include "am/completion_policy.h"
+#include "am/core/completion_policy.h"
 #include "runtime/base/time.h"
 #include "runtime/job/job_spec.h"
 

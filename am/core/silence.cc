@@ -1,7 +1,7 @@
 // The policy of hangs: who stopped writing first, when a job is ended for the time it took.
 #include <algorithm>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
 

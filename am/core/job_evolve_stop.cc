@@ -1,8 +1,8 @@
 // What follows from the decisions to end something.
 #include <algorithm>
 
-#include "am/evolve_parts.h"
-#include "am/job.h"
+#include "am/core/evolve_parts.h"
+#include "am/core/job.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 

@@ -1,4 +1,4 @@
-#include "am/replay.h"
+#include "am/core/replay.h"
 
 #include <utility>
 

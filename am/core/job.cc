@@ -1,9 +1,9 @@
-#include "am/job.h"
+#include "am/core/job.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "am/evolve_parts.h"
+#include "am/core/evolve_parts.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "am/job.h"
+#include "am/core/job.h"
 #include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/kill_rules.h"

@@ -1,8 +1,8 @@
 // The policy of restarts: what to make of an attempt's end, and when what was decided begins.
 #include <algorithm>
 
-#include "am/completion_policy.h"
-#include "am/job.h"
+#include "am/core/completion_policy.h"
+#include "am/core/job.h"
 #include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
 
