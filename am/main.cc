@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "am/application_master.h"
-#include "am/core/replay.h"
+#include "am/replay.h"
 #include "am/job_clock.h"
 #include "am/journal.h"
 #include "am/record_calls.h"

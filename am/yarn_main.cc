@@ -10,7 +10,7 @@
 #include <string>
 
 #include "am/application_master.h"
-#include "am/core/replay.h"
+#include "am/replay.h"
 #include "am/job_clock.h"
 #include "am/record_calls.h"
 #include "am/record_journal.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/backend/backend.h"
-#include "runtime/backend/last_status.h"
+#include "runtime/records/last_status.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"

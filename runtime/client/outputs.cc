@@ -9,7 +9,7 @@
 #include "runtime/client/named_job.h"
 #include "runtime/records/attempt_folder.h"
 #include "runtime/records/kept_outputs.h"
-#include "runtime/spec/outputs_parser.h"
+#include "runtime/job/outputs_parser.h"
 
 namespace tony {
 namespace {

@@ -20,7 +20,7 @@ Result<bool> SpecDiffers(const JobRecords& existing, const JobSpec& spec) {
   return ToJson(its) != ToJson(spec);
 }
 
-Error Refusal(const SubmitStep& last, const SubmitOrder& order) {
+Error WhyNotSubmitted(const SubmitStep& last, const SubmitOrder& order) {
   if (last.end == SubmitEnd::kRefusedDiffers)
     return {ErrorCode::kInvalid,
             StrCat("request ", order.request.value, ": job ", last.job.value, " runs with other ",
@@ -78,7 +78,7 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
   CourseSteps steps(loop, interrupts, launcher, asked, *backend, *jobs, *index);
   TRY_ASSIGN(const auto last, steps.Walk());
   if (!last) return SubmittedJob{.signal = steps.signal()};
-  if (last->end >= SubmitEnd::kRefusedStale) return Refusal(*last, asked.order);
+  if (last->end >= SubmitEnd::kRefusedStale) return WhyNotSubmitted(*last, asked.order);
   TRY_ASSIGN(const JobRecords records, FindJob(last->job.value));
   SubmittedJob submitted = {.records = records, .end = last->end, .differs_in = last->differs_in};
   submitted.sources = steps.files().sources;

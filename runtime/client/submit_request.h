@@ -1,4 +1,4 @@
-// Submits under a request id: finds or makes the job, as the course of such a submit says (request/submit_course.h;
+// Submits under a request id: finds or makes the job, as the course of such a submit says (records/submit_course.h;
 // submit_steps.h takes its steps). `tony submit --request-id` and Azkaban's adapter both come here.
 #pragma once
 

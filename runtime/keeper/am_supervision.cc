@@ -9,7 +9,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/keeper/final_status.h"
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"

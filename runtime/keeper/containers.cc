@@ -11,7 +11,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/keeper/gpus.h"
 #include "runtime/keeper/open_files.h"
 #include "runtime/os/files.h"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/backend/last_status.h"
+#include "runtime/records/last_status.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/records/attempt_folder.h"

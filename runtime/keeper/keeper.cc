@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/backend/last_status.h"
+#include "runtime/records/last_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"

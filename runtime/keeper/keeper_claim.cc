@@ -6,7 +6,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/keeper/keeper.h"
 #include "runtime/ledger/ledger_folder.h"
 #include "runtime/os/users.h"

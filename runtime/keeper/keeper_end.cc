@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/backend/last_status.h"
+#include "runtime/records/last_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"

@@ -7,7 +7,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/keeper/keeper.h"
 #include "runtime/keeper/lost_job.h"
 #include "runtime/keeper/open_files.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "runtime/base/strings.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/keeper/keeper_pulse.h"
 #include "runtime/ledger/ledger_witness.h"
 #include "runtime/os/held_process.h"

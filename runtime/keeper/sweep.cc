@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 
 namespace tony::keeper {
 

@@ -3,7 +3,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/dependencies.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/ledger/ledger.h"
 
 namespace tony {

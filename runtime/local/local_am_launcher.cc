@@ -8,7 +8,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/keeper/staying_process.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sibling_program.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "runtime/backend/last_status.h"
+#include "runtime/records/last_status.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
 #include "runtime/keeper/lost_job.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "runtime/base/strings.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/ledger/ledger_folder.h"
 #include "runtime/net/peer.h"
 #include "runtime/os/process_tree.h"

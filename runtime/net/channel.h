@@ -1,4 +1,4 @@
-// How a connection's bytes go through its socket: as they are, or through TLS (runtime/tls).
+// How a connection's bytes go through its socket: as they are, or through TLS (runtime/net/tls.h).
 #pragma once
 
 #include <cstddef>

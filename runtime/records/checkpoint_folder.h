@@ -1,5 +1,5 @@
 // The directory where a program leaves its checkpoints, as its file system answers. Seam: LocalCheckpointFolder, and
-// HdfsCheckpointFolder (store/hdfs). All of it may block as long as the file system does: not on a loop thread.
+// HdfsCheckpointFolder (records/hdfs). All of it may block as long as the file system does: not on a loop thread.
 #pragma once
 
 #include <cstddef>

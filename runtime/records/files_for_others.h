@@ -1,5 +1,5 @@
 // Files that programs of other users read, as TonY's portal does. Seam: FilesOnThisMachine(), and HDFS
-// (store/hdfs/hdfs_files_for_others.h).
+// (records/hdfs/hdfs_files_for_others.h).
 #pragma once
 
 #include <string>

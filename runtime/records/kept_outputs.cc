@@ -11,7 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/files.h"
-#include "runtime/spec/outputs_parser.h"
+#include "runtime/job/outputs_parser.h"
 
 namespace tony {
 namespace {

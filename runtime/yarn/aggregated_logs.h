@@ -25,7 +25,7 @@ class AggregatedLogs {
  public:
   AggregatedLogs(const YarnCluster& cluster, JobId job);
 
-  // The last kMostOfNodeLog bytes of a log; `link` as scheduler/yarn/log_links.h has it. Waits for HDFS. kNotFound: it
+  // The last kMostOfNodeLog bytes of a log; `link` as yarn/log_links.h has it. Waits for HDFS. kNotFound: it
   // is not there (yet). kInvalid: it cannot be read. Errors name the folder.
   Result<LogExcerpt> Fetch(const std::string& link, const std::string& stream);
 

@@ -3,7 +3,7 @@
 // command stand in launch_container.sh, which the node's pages show to everybody. Values; pure functions but for one.
 //
 //   tony.job, tony.attempt      "application_1700000000000_0001", "worker:3#1"
-//   tony.token, tony.secrets    as the records of these names (store/job_records.h)
+//   tony.token, tony.secrets    as the records of these names (records/job_records.h)
 //   tony.spec                   the job spec (JSON); none: it is the file kSpecFile in the container's folder
 //   tony.lease, tony.staged     the records am.lease and staged.json; paths of entries are names in that folder
 //   tony.tls, tony.executor-tls of this process, and of those that it starts: <alias>.ca, .certificate, .key (PEM)

@@ -11,7 +11,7 @@ namespace tony {
 
 inline constexpr int64_t kMostOfNodeLog = 8 << 20;  // bytes; a node gives no part of a log but its end
 
-// The last kMostOfNodeLog bytes of one; `link` as scheduler/yarn/log_links.h has it. Waits for the node, some seconds
+// The last kMostOfNodeLog bytes of one; `link` as yarn/log_links.h has it. Waits for the node, some seconds
 // at most. kNotFound: the node has it no longer. kUnavailable, kInvalid: it does not answer, or not in the words of a
 // NodeManager. Any thread.
 Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stream);

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/backend/last_status.h"
+#include "runtime/records/last_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/startup_limit.h"

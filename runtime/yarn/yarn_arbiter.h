@@ -11,7 +11,7 @@
 //   no answer                                  kKept: silent is not dead
 //
 // A master that the ResourceManager has given up may live, stopped or behind a broken network, and its last writes may
-// be under way. So who settles a job first seals its journal (store/journal_store.h), after which that master writes
+// be under way. So who settles a job first seals its journal (records/journal_store.h), after which that master writes
 // neither decisions nor records; reads then what it has left; and writes the end as the first of all who settle it has
 // put it down in `settled.json`.
 #pragma once

@@ -3,7 +3,7 @@
 //   <home>/.tony/staged                  what jobs bring along, by content: hdfs_staging.h
 //   <home>/.tony/gc                      what is being removed: yarn_garbage.h
 //   <home>/.tony/requests                what is known under request ids: yarn_requests.h
-//   <home>/.tony/checkpoint-folders      which job has which: store/record_checkpoint_holders.h
+//   <home>/.tony/checkpoint-folders      which job has which: records/record_checkpoint_holders.h
 //   <home>/.tony/jobs/<application id>   the records of a job: job_records.h, but no environment; the journal: a
 //   folder;
 //                                        and beside these

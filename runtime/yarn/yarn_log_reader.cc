@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/backend/last_status.h"
+#include "runtime/records/last_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/logs/log_excerpt.h"

@@ -1,5 +1,5 @@
 // Where each log of a job on YARN is read now: from its executor, by way of the job's master, while that is there; then
-// what the master kept of it (store/kept_logs.h); else from the pages of its node, or where that has moved it to. One
+// what the master kept of it (records/kept_logs.h); else from the pages of its node, or where that has moved it to. One
 // thread.
 //
 // What cannot be read is as good as empty; of each attempt the log says once why, and where else it is read.

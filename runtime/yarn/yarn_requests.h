@@ -1,4 +1,4 @@
-// What is known under request ids of a user's jobs on a cluster: <home>/.tony/requests (store/record_request_index.h).
+// What is known under request ids of a user's jobs on a cluster: <home>/.tony/requests (records/record_request_index.h).
 // So a submit from any machine finds what those from others made.
 #pragma once
 

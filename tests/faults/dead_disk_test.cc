@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/keeper/keeper.h"
 #include "runtime/keeper/lost_job.h"
 #include "runtime/keeper/unwritten_end.h"

@@ -1,4 +1,4 @@
-// runtime/process and executor/usage_sampler on a machine whose processes are played: what real processes do too
+// runtime/os and executor/usage_sampler on a machine whose processes are played: what real processes do too
 // rarely, or at no moment that a test could choose.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What runtime/store writes and reads, on a disk on which each operation fails in turn.
+// What runtime/records writes and reads, on a disk on which each operation fails in turn.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
   BASE         what the files are compared with: HEAD, unless it is given; commits since BASE count as changes
   --seconds N  stops after so many seconds, 60 if not given; the tests of the first program all run
 
-It runs the tests of the file's own folder, a simulation for am, executor and runtime/request, the programs that depend on
+It runs the tests of the file's own folder, a simulation for am, executor and runtime/records, the programs that depend on
 what changed, and the tests through the programs that have the name of the file or use its verb. It says what it did not
 run. The last line is "N passed, N failed"; the exit code is 0 only if none failed."""
 

@@ -12,7 +12,7 @@ import units
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OWN, DEPENDENT, END_TO_END = range(3)
 PYTHON = ["/usr/bin/python3", "-B"]
-SIMULATED = {"am": [""], "executor": [""], "runtime/request": ["--requests"], "tests/sim": ["", "--requests"]}
+SIMULATED = {"am": [""], "executor": [""], "am/core": [""], "runtime/records": ["--requests"], "tests/sim": ["", "--requests"]}
 LAYERING = "tests/unit/layering/layering_test.cc"
 # Units of tests/lanes/units.toml for what has no quick test, where their inputs do not tell.
 UNITS = {"runtime/python/": "python-all", "docs/": "docs-all", "tests/conformance/airflow/quick/": "airflow-quick",
@@ -98,7 +98,7 @@ class Choice:
         return file.removesuffix(".cc") + ".h" if file.endswith(".cc") else file
 
     def own_files(self, file):
-        """The tests of the folder: tests/unit/client for runtime/client, and tests/unit/scheduler for all below it."""
+        """The tests of the folder: tests/unit/client for runtime/client, and tests/unit/am for am/core."""
         if file in self.names:
             return {file}
         folder = pathlib.PurePosixPath(file).parent
@@ -123,7 +123,7 @@ class Choice:
         """Tests through the programs that have the name of the file or its folder, and those that use its verb."""
         path = pathlib.PurePosixPath(file)
         verbs = (self.root / "runtime/cli/commands.cc").read_text(encoding="utf-8")
-        verb = path.stem if str(path.parent) == "runtime/client" and f'"{path.stem}"' in verbs else None
+        verb = path.stem if str(path.parent) == "runtime/cli" and f'"{path.stem}"' in verbs else None
         for target, files in self.files.items():
             for each in files:
                 if not is_end_to_end(each):

@@ -77,10 +77,10 @@ simulate() {  # FIRST|fresh COUNT [--requests]
   "$root/build/release/tests/tony-sim" "${@:3}" --first "$first" --seeds "$2"
 }
 
-# The comparisons of store, staging, history, page and ledger are left to people who work there: tests/mutants/README.md.
+# The comparisons of os, records, staging, history, page and ledger are left to people who work there: tests/mutants/README.md.
 mutants() {  # K/N
   "$root/scripts/mutants" --fresh --slice "$1" --jobs "$(nproc)" \
-    --only '^(row|order) |^comparison (am|executor|runtime/(job|framework|journal|request)|runtime/scheduler/local/am_)'
+    --only '^(row|order) |^comparison (am|executor|runtime/(job|spec|framework|keeper/am_)|runtime/records/(journal|submit))'
 }
 
 # An input that was found is kept beside the build, and printed.

@@ -351,7 +351,7 @@ SYNCS = [
     ("the folder of these records is not synced", HOLDER, "  TRY(SyncHome(home, {}));\n", ""),
     ("a kept program is not synced", PROGRAMS, " || fsync(to.get()) != 0)", ")"),
     ("the names of kept programs are not synced", PROGRAMS,
-     "  TRY(SyncPath(entry));  // the names of the copies, before the manifest that speaks of them\n", ""),
+     "  // The names of the copies become durable before the manifest that lists them.\n  TRY(SyncPath(entry));\n", ""),
     ("gc does not sync the history before it removes jobs", GC, "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n", ""),
     ("gc removes jobs before it syncs the history", GC,
      "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n"

@@ -1,4 +1,4 @@
-// Everything that runtime/store/README.md promises to survive a power cut: written by the code that writes it, cut at
+// Everything that runtime/records/README.md promises to survive a power cut: written by the code that writes it, cut at
 // every point, and read by the code that reads it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The keeper: parent of the job's AM and executors, arbiter of who rules. It may die and come back. Does what
-// runtime/scheduler/local/{keeper,am_supervision}.cc do.
+// runtime/keeper/{keeper,am_supervision}.cc do.
 #pragma once
 
 #include <deque>

@@ -178,7 +178,7 @@ Why AJournalOf200Turns(Cluster& cluster) {
   return "";
 }
 
-// Whether attributes are worth it: see runtime/store/hdfs/README.md.
+// Whether attributes are worth it: see runtime/records/hdfs/README.md.
 Why AttributesAndFiles(Cluster& cluster) {
   const Job job(cluster, "records");
   const std::string bytes(1000, 'x'), full(kMostInAttribute, 'y');

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/os/files.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/local_job_store.h"

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/keeper/environment.h"
+#include "runtime/job/environment.h"
 #include "runtime/os/process_tree.h"
 #include "tests/support/living_process.h"
 #include "tests/support/no_more_files.h"

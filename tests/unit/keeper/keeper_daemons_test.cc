@@ -181,7 +181,7 @@ TEST_F(OrphanWithoutCgroupTest, RootOnlyADaemonThatReforksIsFoundByItsMark) {
   EXPECT_FALSE(DaemonLives(Lock()));
 }
 
-// The escape that is left: no ancestor of ours, no mark, no log, no cgroup. README.md of runtime/scheduler/local.
+// The escape that is left: no ancestor of ours, no mark, no log, no cgroup. README.md of runtime/keeper.
 TEST_F(OrphanWithoutCgroupTest, RootOnlyADaemonThatClearedItsEnvironmentAndItsOutputEscapes) {
   Orphan("stopped,bare,quiet");
   EXPECT_TRUE(DaemonLives(Lock())) << "it was found: then say so in the README";

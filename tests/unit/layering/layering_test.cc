@@ -62,17 +62,16 @@ TEST(LayeringTest, LibrariesStayInTheirAdaptersAndOutOfHeaders) {
 }
 
 TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
-  for (const char* folder : {"am", "executor", "runtime/scheduler/yarn"}) {
+  for (const char* folder : {"am/core", "executor", "runtime/records", "runtime/yarn"}) {
     const std::vector<std::string> cores = PureCoresOf(folder);
     ASSERT_FALSE(cores.empty()) << folder;
     std::vector<SourceFile> sources = ReadSources(SourceFolder(), folder);
     std::erase_if(sources, [&](const SourceFile& s) { return !std::ranges::count(cores, s.path); });
     EXPECT_THAT(ViolationsIn(sources, PurityViolations), IsEmpty());
   }
-  EXPECT_THAT(ViolationsIn(ReadSources(SourceFolder(), "runtime/request"), PurityViolations), IsEmpty());
-  EXPECT_THAT(PureCoresOf("am"), Contains("am/core/job_decide.cc"));
+  EXPECT_THAT(PureCoresOf("am/core"), Contains("am/core/job_decide.cc"));
   EXPECT_THAT(PureCoresOf("executor"), Contains("executor/task_run.cc"));
-  EXPECT_THAT(PureCoresOf("runtime/scheduler/yarn"), Contains("runtime/yarn/yarn_asks.cc"));
+  EXPECT_THAT(PureCoresOf("runtime/yarn"), Contains("runtime/yarn/yarn_asks.cc"));
 }
 
 TEST(LayeringTest, OnlyItsBackendKnowsTheLocalScheduler) {
@@ -105,7 +104,7 @@ TEST(LayeringTest, OnlyTheLocalSchedulerKnowsTheFolderOfAJob) {
 TEST(LayeringTest, OnlyTheirBackendKnowsWhereTheJobsOfThisMachineAre) {
   EXPECT_THAT(ViolationsIn(AllSources(), LocalStoreViolations), IsEmpty());
   for (const char* header : {"local_job_store.h", "local_request_index.h"}) {
-    const std::string include = StrCat("#include \"runtime/store/", header, "\"\n");
+    const std::string include = StrCat("#include \"runtime/records/", header, "\"\n");
     EXPECT_THAT(LocalStoreViolations({"runtime/cli/list.cc", include}), SizeIs(1));
     EXPECT_THAT(LocalStoreViolations({"runtime/local/local_backend.cc", include}), IsEmpty());
   }
@@ -116,15 +115,15 @@ TEST(LayeringTest, IncludesAreWrittenWithTheShortestPath) {
   for (const char* include : {"\"runtime/base/../../am/job.h\"", "\"am/./job.h\"", "\"am//job.h\"", "<am//job.h>",
                               "<../am/job.h>", "<./am/job.h>", "\"/usr/include/thrift/Thrift.h\""})
     EXPECT_THAT(IncludePathViolations({"runtime/job/x.cc", StrCat("#include ", include, "\n")}), SizeIs(1)) << include;
-  EXPECT_THAT(IncludePathViolations({"am/core/job.cc", "#include \"am/core/job.h\"  // see am/../README\n"}), IsEmpty());
+  EXPECT_THAT(IncludePathViolations({"am/core/job.cc", "#include \"am/core/job.h\"  // see am/../README\n"}),
+              IsEmpty());
 }
 
 TEST(LayeringTest, NobodyCallsTheKernelPastTheCLibrary) {
   EXPECT_THAT(ViolationsIn(AllSources(), RawCallViolations), IsEmpty());
-  EXPECT_THAT(RawCallViolations({"runtime/process/x.cc", "const int fd = syscall(SYS_openat, -1, \"x\");\n"}),
-              SizeIs(1));
-  EXPECT_THAT(RawCallViolations({"runtime/process/x.cc", "#include <sys/syscall.h>\n"}), SizeIs(1));
-  EXPECT_THAT(RawCallViolations({"runtime/process/x.cc", "// getdents64(), not syscall()\n"}), IsEmpty());
+  EXPECT_THAT(RawCallViolations({"runtime/os/x.cc", "const int fd = syscall(SYS_openat, -1, \"x\");\n"}), SizeIs(1));
+  EXPECT_THAT(RawCallViolations({"runtime/os/x.cc", "#include <sys/syscall.h>\n"}), SizeIs(1));
+  EXPECT_THAT(RawCallViolations({"runtime/os/x.cc", "// getdents64(), not syscall()\n"}), IsEmpty());
 }
 
 TEST(LayeringTest, NobodyUsesAWholeNamespace) {
@@ -136,7 +135,8 @@ TEST(LayeringTest, NobodyUsesAWholeNamespace) {
 
 TEST(LayeringTest, AnArrowUpwardsIsReportedWithFileAndLine) {
   const SourceFile upwards{"runtime/job/job_spec.cc", "#include <string>\n#include \"am/core/job.h\"\n"};
-  EXPECT_THAT(ArrowViolations(upwards), ElementsAre("runtime/job/job_spec.cc:2: runtime/job may not know am/core/job.h"));
+  EXPECT_THAT(ArrowViolations(upwards),
+              ElementsAre("runtime/job/job_spec.cc:2: runtime/job may not know am/core/job.h"));
 }
 
 TEST(LayeringTest, AnArrowSidewaysIsReported) {
@@ -192,13 +192,15 @@ TEST(LayeringTest, AClockAThreadAndALibraryInAPureCoreAreReported) {
 }
 
 TEST(LayeringTest, ACoreIsItsSourcesAndTheHeadersOfItsFolderThatTheyReach) {
-  const std::vector<SourceFile> sources = {{"am/core/job.cc", "#include \"am/core/job.h\"\n"},
-                                           {"am/core/job.h", "#include \"am/decision.h\"\n#include \"runtime/job/ids.h\"\n"},
-                                           {"am/decision.h", ""},
-                                           {"am/main.cc", "#include \"am/core/job.h\"\n"}};
+  const std::vector<SourceFile> sources = {
+      {"am/core/job.cc", "#include \"am/core/job.h\"\n"},
+      {"am/core/job.h", "#include \"am/core/states.h\"\n#include \"runtime/job/ids.h\"\n"},
+      {"am/core/states.h", ""},
+      {"am/core/other.cc", "#include \"am/core/job.h\"\n"}};
   const char* cmake_lists =
-      "tony_library(tony_am_core\n  SOURCES job.cc\n)\ntony_library(tony_am\n  SOURCES main.cc)\n";
-  EXPECT_THAT(PureCores(sources, "am", cmake_lists), ElementsAre("am/decision.h", "am/core/job.cc", "am/core/job.h"));
+      "tony_library(tony_am_core\n  SOURCES job.cc\n)\ntony_library(tony_am\n  SOURCES other.cc)\n";
+  EXPECT_THAT(PureCores(sources, "am/core", cmake_lists),
+              ElementsAre("am/core/job.cc", "am/core/job.h", "am/core/states.h"));
 }
 
 TEST(LayeringTest, UsingNamespaceIsReportedAlsoWhenIndented) {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "runtime/backend/last_status.h"
+#include "runtime/records/last_status.h"
 #include "runtime/hadoop/wire/client.pb.h"
 #include "runtime/records/hdfs/hdfs_journal_store.h"
 #include "runtime/records/job_records_json.h"

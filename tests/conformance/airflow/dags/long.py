@@ -147,7 +147,7 @@ with dag("outputs_and_links"):
     trains(writes(model_path="/models/m", accuracy="0.97"), task_id="running")
 
 with dag("secrets"):
-    said = ['echo "signed in with $PASSWORD" >&2', 'echo "$TOKEN" | sha256sum >&2', "exit 3"]
+    said = ['echo "signed in with $PASSWORD" >&2', 'echo "$PASSWORD" | sha256sum >&2', 'echo "$TOKEN" | sha256sum >&2', "exit 3"]
     token = {"TOKEN": FromConnection("the_token")}
     trains(*said, env={"PASSWORD": "{{ dag_run.conf['word'] }}"}, secrets=token)
 

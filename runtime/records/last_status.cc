@@ -1,0 +1,77 @@
+#include "runtime/records/last_status.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "runtime/records/claim_record.h"
+
+namespace tony {
+namespace {
+
+// The AM writes down who owns and watches the job before it tells anybody; its document comes later.
+void CatchUpWithClaim(const JobRecords& records, JobStatus& status) {
+  const auto told = ReadClaimRecord(records);
+  if (!told.ok()) return;
+  status.claim = told->claim;
+  status.watcher = told->watcher;
+}
+
+std::string AttemptState(const Outcome& outcome) {
+  if (outcome.Succeeded()) return "succeeded";
+  if (outcome.cls == OutcomeClass::kKilled) return "killed";
+  return outcome.cls == OutcomeClass::kNodeLost ? "lost" : "failed";
+}
+
+}  // namespace
+
+Result<JobStatus> FreshStatus(const JobRecords& records) {
+  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
+  JobStatus status;
+  status.job = records.job();
+  status.user = submission.user;
+  status.state = "ACCEPTED";
+  status.submitted = submission.time;
+  status.request = submission.request;
+  status.number = submission.number;
+  status.claim = submission.claim;
+  const auto spec = records.ReadSpec();  // one that cannot be read may be why there is no AM
+  if (!spec.ok()) return status;
+  status.name = spec->name;
+  status.framework = ToString(spec->framework);
+  status.tags = spec->tags;
+  for (const auto& role : spec->roles)
+    for (int index = 0; index < role.instances; ++index) status.tasks.push_back({TaskId{role.name, index}, "waiting"});
+  return status;
+}
+
+Result<JobStatus> LastStatus(const JobRecords& records) {
+  auto last = records.ReadStatus();
+  TRY_ASSIGN(JobStatus status, last.ok() && *last ? Result<JobStatus>(**std::move(last)) : FreshStatus(records));
+  if (!status.verdict) CatchUpWithClaim(records, status);
+  return status;
+}
+
+void EndTask(TaskStatus& task, const Outcome& outcome, Instant now) {
+  task.state = "done";
+  task.attempt_state = AttemptState(outcome);
+  task.outcome = outcome;
+  task.ended = now;
+  task.pid = 0;
+  task.suspect = false;
+}
+
+void EndStatus(JobStatus& status, const Verdict& verdict, Instant now) {
+  status.state = ToString(verdict.state);
+  status.verdict = verdict;
+  status.trouble.clear();
+  status.ended = std::max(now, status.submitted);
+  ++status.seq;
+  for (auto& task : status.tasks) {
+    if (task.state == "active") EndTask(task, {verdict.cls, std::nullopt, "ended with its job", ""}, *status.ended);
+    task.state = "done";
+  }
+}
+
+}  // namespace tony
