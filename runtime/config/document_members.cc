@@ -228,7 +228,8 @@ Result<SubmitFlags> ReadMembers(const DocumentNode& object, const std::string& p
   return MembersReader(path, read_elsewhere).Run(object);
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const DocumentNode& object, const std::string& path) {
+Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const DocumentNode& object,
+                                                                   const std::string& path) {
   TRY(CheckObject(object, path, "an object NAME: value"));
   std::vector<std::pair<std::string, std::string>> pairs;
   for (size_t i = 0; i < object.items.size(); ++i) {

@@ -4,8 +4,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
-#include "runtime/config/document_node.h"
 #include "runtime/config/document_members.h"
+#include "runtime/config/document_node.h"
 
 namespace tony {
 namespace {

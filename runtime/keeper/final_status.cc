@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/records/last_status.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/records/attempt_folder.h"
+#include "runtime/records/last_status.h"
 
 namespace tony {
 namespace {

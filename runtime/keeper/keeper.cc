@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/records/last_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
 #include "runtime/keeper/keeper_socket.h"
 #include "runtime/keeper/write_apart.h"
 #include "runtime/records/job_folder.h"
+#include "runtime/records/last_status.h"
 
 namespace tony::keeper {
 namespace {

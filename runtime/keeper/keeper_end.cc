@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/records/last_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
@@ -17,6 +16,7 @@
 #include "runtime/keeper/write_apart.h"
 #include "runtime/os/files.h"
 #include "runtime/records/job_folder.h"
+#include "runtime/records/last_status.h"
 
 namespace tony::keeper {
 namespace {

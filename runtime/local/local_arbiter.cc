@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <string_view>
 
-#include "runtime/records/last_status.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
 #include "runtime/keeper/lost_job.h"
@@ -18,6 +17,7 @@
 #include "runtime/os/held_process.h"
 #include "runtime/os/users.h"
 #include "runtime/records/job_folder.h"
+#include "runtime/records/last_status.h"
 #include "runtime/records/looks.h"
 
 namespace tony {

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/records/last_status.h"
 #include "runtime/base/endpoint.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
@@ -14,6 +13,7 @@
 #include "runtime/os/cgroup_memory.h"
 #include "runtime/os/files.h"
 #include "runtime/records/attempt_folder.h"
+#include "runtime/records/last_status.h"
 
 namespace tony {
 namespace {

@@ -123,7 +123,8 @@ bool IsCopy(const fs::path& copy, const Program& program) {
 // The copy alone is hashed, because the hash must name the bytes that jobs run.
 Result<Program> CopyProgram(const fs::path& path, const fs::path& copy) {
   const UniqueFd from(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat before {}, after {};
+  struct stat before {
+  }, after{};
   if (!from.valid() || fstat(from.get(), &before) != 0) return FileError(ErrorCode::kNotFound, "read", path, errno);
   const UniqueFd to(open(copy.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!to.valid()) return FileError(ErrorCode::kCannotWrite, "make", copy, errno);
@@ -195,8 +196,8 @@ bool HaveSettled(const std::vector<Program>& programs, Instant now) {
   return std::ranges::all_of(programs, [now](const Program& program) { return HasSettled(program.stamp, now); });
 }
 
-Result<std::string> FillFromCopies(const fs::path& store, const std::vector<fs::path>& installed, const fs::path& copies,
-                                   Instant now) {
+Result<std::string> FillFromCopies(const fs::path& store, const std::vector<fs::path>& installed,
+                                   const fs::path& copies, Instant now) {
   TRY_ASSIGN(const std::string key, KeyOf(installed));
   TRY(MakeFolder(copies));
   TRY_ASSIGN(const std::vector<Program> programs, CopyPrograms(installed, copies));

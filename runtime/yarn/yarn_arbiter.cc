@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/records/last_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/startup_limit.h"
@@ -12,6 +11,7 @@
 #include "runtime/records/history.h"
 #include "runtime/records/job_records_json.h"
 #include "runtime/records/journal_format.h"
+#include "runtime/records/last_status.h"
 #include "runtime/records/parsed_records.h"
 #include "runtime/yarn/master_wait.h"
 #include "runtime/yarn/rm_calls.h"

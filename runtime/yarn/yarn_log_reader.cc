@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "runtime/records/last_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/logs/log_excerpt.h"
 #include "runtime/records/kept_logs.h"
+#include "runtime/records/last_status.h"
 #include "runtime/yarn/log_links.h"
 #include "runtime/yarn/node_logs.h"
 

@@ -152,8 +152,7 @@ void YarnScheduler::Exchange() {
     case Link::kUp:
       return Allocate();
     case Link::kFinishing:
-      return session_.Finish(end_->status, end_->diagnostics, side_.kept_at,
-                             Then<bool>(&YarnScheduler::TakeEnd));
+      return session_.Finish(end_->status, end_->diagnostics, side_.kept_at, Then<bool>(&YarnScheduler::TakeEnd));
     case Link::kFinished:
     case Link::kOver:
       is_exchanging_ = false;

@@ -1,18 +1,16 @@
-// A master's containers on YARN: the ResourceManager grants them and says how they end, their nodes start and stop
+// A master's containers on YARN: the ResourceManager grants them and reports their ends, their nodes start and stop
 // them. Loop thread only.
 //
 //   registering --registered--> up --Finish()--> finishing --> finished
 //        ^                       |
-//        +----NotRegistered------+--another attempt rules, or the application is killed--> over
+//        +----NotRegistered------+--another attempt leads, or the application is killed--> over
 //
-// What is asked for in one call is handed out when all of it is there (GangHold).
+// All containers of one call are handed out together, when the last of them was granted (GangHold).
 //
-//   container: granted --Launch()--> starting --its node says so--> running --the ResourceManager says so--> (told,
-//   gone)
-//                 \--Stop()--> released    \--its node refuses it--> released
+//   container: granted --Launch()--> starting --the node reports it--> running --the ResourceManager reports--> ended
+//                 \--Stop()--> released    \--the node refuses it--> released
 //
-// Of a container on a lost node the ResourceManager says the end, which is not certain. It is lost_after after a
-// Stop().
+// The ResourceManager's report about a container of a lost node is certain only lost_after after a Stop().
 #pragma once
 
 #include <functional>
@@ -44,7 +42,7 @@ struct YarnSide {
   hadoop::Token token;        // of kind YARN_AM_RM_TOKEN
   hadoop::MasterAddress address;
   std::string kept_at = {};  // where the ResourceManager leads browsers once the job has ended; empty: its own page
-  std::string user;  // whose containers they are
+  std::string user;          // whose containers they are
   Duration am_lease{0};
   Scheduler::Sink sink;
   std::function<hadoop::LaunchContext(const ContainerId&, const ExecutorLaunch&, const std::string& host)> context;

@@ -32,7 +32,7 @@ class JobBuilder {
   JobBuilder& Framework(FrameworkKind framework);
   // Of the role that was added last; 0: not set.
   JobBuilder& Completes(int min_succeeded, int min_failed = 0);
-  JobBuilder& TonysRule();  // of roles that were added before
+  JobBuilder& TonysRule();                                                            // of roles that were added before
   JobBuilder& Restarts(RestartScope level, int most, Duration window = Duration(0));  // of the user's budget
   JobBuilder& LostRestarts(int most, Duration window = Duration(3'600'000));          // of what is nobody's charge
   JobBuilder& NoRestarts();  // whatever fails fails the job, as before there were restarts

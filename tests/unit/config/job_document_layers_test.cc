@@ -203,8 +203,7 @@ TEST_F(JobDocumentLayersTest, AConfFileMayBeADocumentButNotOfMainArgs) {
 }
 
 TEST_F(JobDocumentLayersTest, AFileThatIsEmptyOrNotThereIsNamed) {
-  EXPECT_EQ(ValueOf("a", " \n"),
-            "error: job file " + (folder_ / "job.json").string() + ": empty; expected an object");
+  EXPECT_EQ(ValueOf("a", " \n"), "error: job file " + (folder_ / "job.json").string() + ": empty; expected an object");
   EXPECT_EQ(ValueOf("a", "{"), "error: job.json:1: not JSON: incomplete JSON, at byte 2 of the line");
   options_.spec_file = "nowhere.json";
   EXPECT_EQ(LoadProperties(options_, folder_).error().message,

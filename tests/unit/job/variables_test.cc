@@ -59,7 +59,8 @@ TEST(VariablesTest, TheSumIsLimitedToo) {
                           std::string(100'000, 'x'));
   }
   EXPECT_EQ(ErrorWith(settings),
-            "tony.execution.envs, tony.containers.envs and secrets together have 1500075 bytes, and a process can be given less "
+            "tony.execution.envs, tony.containers.envs and secrets together have 1500075 bytes, and a process can be "
+            "given less "
             "than 1500000");
   settings.pop_back();
   EXPECT_EQ(ErrorWith(settings), "accepted");

@@ -193,7 +193,8 @@ TEST_F(HdfsRecordStoreTest, WhereAttributesAreRefusedAllAreFiles) {
 TEST_F(HdfsRecordStoreTest, ANameNodeThatHasAttributesSwitchedOffIsAskedForOneOnce) {
   hdfs->takes_xattrs = false;
   for (const char* name : {"a", "b"}) ASSERT_TRUE(store.Replace(name, "small", kKept).ok());
-  EXPECT_EQ(std::ranges::count_if(hdfs->asked, [](const std::string& call) { return call.starts_with("SETXATTR"); }), 1);
+  EXPECT_EQ(std::ranges::count_if(hdfs->asked, [](const std::string& call) { return call.starts_with("SETXATTR"); }),
+            1);
 }
 
 TEST_F(HdfsRecordStoreTest, AnotherWriterIsNamed) {
