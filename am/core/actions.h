@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/backend/scheduler.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/scheduler_events.h"
 
 namespace tony::am {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <variant>
 
-#include "runtime/backend/scheduler.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/outcome.h"
+#include "runtime/job/scheduler_events.h"
 
 namespace tony::am {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/backend/scheduler.h"
 #include "runtime/base/result.h"
+#include "runtime/job/scheduler_events.h"
 #include "runtime/records/job_records.h"
 
 namespace tony::keeper {

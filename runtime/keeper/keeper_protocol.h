@@ -19,9 +19,9 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/backend/scheduler.h"
 #include "runtime/base/result.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/scheduler_events.h"
 
 namespace tony {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/backend/scheduler.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/job/scheduler_events.h"
 #include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/hdfs_staging.h"
 

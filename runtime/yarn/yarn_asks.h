@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/backend/scheduler.h"
 #include "runtime/hadoop/am_rm_session.h"
+#include "runtime/job/scheduler_events.h"
 
 namespace tony {
 

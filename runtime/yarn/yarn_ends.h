@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/backend/scheduler.h"
 #include "runtime/hadoop/rm_client.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/job/outcome.h"
+#include "runtime/job/scheduler_events.h"
 
 namespace tony {
 

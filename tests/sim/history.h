@@ -8,13 +8,13 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/backend/scheduler.h"
 #include "runtime/base/exit_status.h"
 #include "runtime/base/time.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/outcome.h"
+#include "runtime/job/scheduler_events.h"
 
 namespace tony::sim {
 

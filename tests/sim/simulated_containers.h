@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/backend/scheduler.h"
+#include "runtime/job/scheduler_events.h"
 #include "tests/sim/simulated_executor.h"
 #include "tests/sim/simulated_scheduler.h"
 

@@ -140,6 +140,7 @@ TEST(LayeringTest, AnArrowUpwardsIsReportedWithFileAndLine) {
 }
 
 TEST(LayeringTest, AnArrowSidewaysIsReported) {
+  EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"runtime/backend/scheduler.h\"\n"}), SizeIs(1));
   EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"executor/task_run.h\"\n"}), SizeIs(1));
   EXPECT_THAT(ArrowViolations({"executor/main.cc", "#  include \"runtime/backend/scheduler.h\"\n"}), SizeIs(1));
 }
