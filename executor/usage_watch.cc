@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -12,13 +11,12 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/ids.h"
-#include "runtime/job/usage_json.h"
+#include "runtime/job/job_fields.h"
+#include "runtime/job/json_fields.h"
 #include "runtime/os/files.h"
 
 namespace tony::executor {
 namespace {
-
-namespace json = boost::json;
 
 // A program that is over sooner costs nothing: its time and most memory are what the kernel says at its end.
 constexpr Duration kFirstSample{200};
@@ -68,16 +66,6 @@ std::vector<LogNotes> NotesFor(const WatchedAttempt& attempt) {
   std::vector<LogNotes> notes;
   for (const auto& log : LogsOf(attempt)) notes.emplace_back(log);
   return notes;
-}
-
-json::object PointJson(const UsagePoint& point) {
-  json::object out;
-  out["at_ms"] = point.at.count();
-  out["length_ms"] = point.length.count();
-  out["mean_memory_bytes"] = point.mean_memory_bytes;
-  out["most_memory_bytes"] = point.most_memory_bytes;
-  out["mean_millicores"] = point.mean_millicores;
-  return out;
 }
 
 }  // namespace
@@ -165,14 +153,20 @@ void UsageWatch::Keep() {
   if (!kept.ok()) LogDebug(kept.error().message);
 }
 
+void Fields(JsonWriter& io, const UsagePoint& point) {
+  io.Field("at_ms", point.at);
+  io.Field("length_ms", point.length);
+  io.Field("mean_memory_bytes", point.mean_memory_bytes);
+  io.Field("most_memory_bytes", point.most_memory_bytes);
+  io.Field("mean_millicores", point.mean_millicores);
+}
+
 std::string UsageDocument(const Usage& usage, const UsageSeries& series) {
-  json::object out;
-  out["schema"] = 1;
-  out["usage"] = UsageJson(usage);
-  json::array points;
-  for (const UsagePoint& point : series.points()) points.push_back(PointJson(point));
-  out["points"] = std::move(points);
-  return SerializeJson(out);
+  return WriteJsonObject([&](JsonWriter& io) {
+    Schema(io, 1);
+    io.Field("usage", usage);
+    io.Field("points", series.points());
+  });
 }
 
 }  // namespace tony::executor

@@ -64,7 +64,7 @@ class UsageWatch {
 };
 
 // usage.json: {"schema":1,"usage":{...},"points":[{"at_ms":1200,"length_ms":1000,"mean_memory_bytes":...,
-// "most_memory_bytes":...,"mean_millicores":...}]}; "usage" as in runtime/job/usage_json.h, at most 60 points.
+// "most_memory_bytes":...,"mean_millicores":...}]}; "usage" as in runtime/job/job_fields.h, at most 60 points.
 std::string UsageDocument(const Usage& usage, const UsageSeries& series);
 
 }  // namespace tony::executor

@@ -1,16 +1,14 @@
 #include "runtime/cli/exit_meaning.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <cctype>
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/failure_rules_json.h"
+#include "runtime/job/job_fields.h"
+#include "runtime/job/json_fields.h"
 
 namespace tony {
-
-namespace json = boost::json;
 
 namespace {
 
@@ -161,27 +159,28 @@ std::string RuleTable(const std::vector<FailureRule>& rules) {
 }
 
 std::string ExplainJson(const std::vector<FailureRule>& rules) {
-  json::array out;
+  std::vector<RawJson> out;
   for (const FailureRule& rule : rules) {
-    json::object object = FailureRuleJson(rule);
-    object["retryable"] = IsRetryable(rule.cls, rule.advice);
-    object["restart"] = ChargeOf(rule).word;
-    out.push_back(std::move(object));
+    out.push_back({WriteJsonObject([&](JsonWriter& io) {
+      Fields(io, rule);
+      io.Field("retryable", IsRetryable(rule.cls, rule.advice));
+      io.Field("restart", ChargeOf(rule).word);
+    })});
   }
-  return SerializeJson(out);
+  return WriteJson(out);
 }
 
 std::string OutcomeClassesJson() {
-  json::array out;
+  std::vector<RawJson> out;
   for (const OutcomeClass cls : AllOutcomeClasses()) {
-    json::object row;
-    row["class"] = ToString(cls);
-    row["retryable"] = IsRetryable(cls);
-    row["restart"] = WordsOf(tony::ChargeOf(Outcome{.cls = cls})).word;
-    row["meaning"] = MeaningOf(cls);
-    out.push_back(std::move(row));
+    out.push_back({WriteJsonObject([&](JsonWriter& io) {
+      io.Field("class", cls);
+      io.Field("retryable", IsRetryable(cls));
+      io.Field("restart", WordsOf(tony::ChargeOf(Outcome{.cls = cls})).word);
+      io.Field("meaning", MeaningOf(cls));
+    })});
   }
-  return SerializeJson(out);
+  return WriteJson(out);
 }
 
 }  // namespace tony

@@ -164,7 +164,7 @@ Result<int> RunHistory(const CommandLine& line) {
   }
   const bool events = line.Has("events");
   if (line.Has("json")) {
-    TRY_ASSIGN(const std::string document, HistoryJson(told, events));
+    const std::string document = HistoryJson(told, events);
     PrintLine(line.Has("conf") ? WithFields(document, {{"configuration", ToJson(configuration)}}) : document);
     return 0;
   }

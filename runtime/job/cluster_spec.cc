@@ -25,21 +25,21 @@ std::optional<Endpoint> ParseEndpoint(std::string_view text) {
 
 // What each task has of `what`; nothing where there is no such field. `read` gets one by its name.
 template <class Named, class Read>
-Status ReadNamed(JsonFields& document, std::string_view what, std::map<TaskId, Named>& all, Read read) {
+Status ReadNamed(JsonReader& document, std::string_view what, std::map<TaskId, Named>& all, Read read) {
   if (!document.Has(what)) return Ok();
-  JsonFields by_task = document.Fields(what);
+  JsonReader by_task = document.Nested(what);
   for (const std::string& text : by_task.Names()) {
     TRY_ASSIGN(const TaskId task, ParseTaskId(text));
-    JsonFields of_task = by_task.Fields(text);
+    JsonReader of_task = by_task.Nested(text);
     for (const std::string& name : of_task.Names()) all[task][name] = read(of_task, name);
     TRY(of_task.status());
   }
   return by_task.status();
 }
 
-Status ReadProcesses(JsonFields& document, std::map<std::string, int>& processes) {
+Status ReadProcesses(JsonReader& document, std::map<std::string, int>& processes) {
   if (!document.Has("processes")) return Ok();
-  JsonFields by_role = document.Fields("processes");
+  JsonReader by_role = document.Nested("processes");
   for (const std::string& role : by_role.Names())
     processes[role] = static_cast<int>(by_role.Int(role, 1, kMostProcesses));
   return by_role.status();
@@ -87,10 +87,10 @@ std::string ToJson(const ClusterSpec& spec) {
 
 Result<ClusterSpec> ClusterSpecFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "cluster spec"));
-  JsonFields fields(document);
+  JsonReader fields(document);
   ClusterSpec spec;
   spec.generation.value = fields.Int("generation");
-  JsonFields roles = fields.Fields("roles");
+  JsonReader roles = fields.Nested("roles");
   for (const auto& role : roles.Names()) {
     auto& endpoints = spec.roles[role];
     for (const auto& item : roles.Strings(role)) {
@@ -99,11 +99,11 @@ Result<ClusterSpec> ClusterSpecFromJson(std::string_view text) {
       endpoints.push_back(endpoint.value_or(Endpoint{}));
     }
   }
-  const Status ports = ReadNamed(fields, "ports", spec.ports, [](JsonFields& f, const std::string& name) {
+  const Status ports = ReadNamed(fields, "ports", spec.ports, [](JsonReader& f, const std::string& name) {
     return static_cast<int>(f.Int(name, 1, kMaxPort));
   });
   const Status values =
-      ReadNamed(fields, "values", spec.values, [](JsonFields& f, const std::string& name) { return f.String(name); });
+      ReadNamed(fields, "values", spec.values, [](JsonReader& f, const std::string& name) { return f.String(name); });
   const Status processes = ReadProcesses(fields, spec.processes);
   for (const auto& status : {fields.status(), roles.status(), ports, values, processes}) {
     if (!status.ok()) return Annotate(status.error(), "cluster spec");

@@ -19,13 +19,13 @@ std::string Shortened(std::string text) {
 }
 
 // Beside "message" the inner object has "extraInfo" with the call stack, and "errorCode".
-Result<ErrorReport> ReadTorchElastic(JsonFields fields) {
+Result<ErrorReport> ReadTorchElastic(JsonReader fields) {
   ErrorReport report{.message = Shortened(fields.String("message"))};
   TRY(fields.status());
   return report;
 }
 
-Result<ErrorReport> ReadOurs(JsonFields fields) {
+Result<ErrorReport> ReadOurs(JsonReader fields) {
   ErrorReport report;
   if (fields.Has("class")) {
     report.cls = UserClassFromString(fields.String("class"));
@@ -48,8 +48,8 @@ Result<ErrorReport> ParseErrorReport(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "error file"));
   const json::object* object = document.if_object();
   const json::value* message = object ? object->if_contains("message") : nullptr;
-  auto report = message && message->is_object() ? ReadTorchElastic(JsonFields(*message, "message"))
-                                                : ReadOurs(JsonFields(document));
+  auto report = message && message->is_object() ? ReadTorchElastic(JsonReader(*message, "message"))
+                                                : ReadOurs(JsonReader(document));
   if (!report.ok()) return Annotate(report.error(), "error file");
   return report;
 }

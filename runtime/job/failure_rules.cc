@@ -1,6 +1,7 @@
 #include "runtime/job/failure_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 
 #include "runtime/base/check.h"
@@ -74,18 +75,15 @@ std::string ShownStderr(const Evidence& evidence, const std::string& before) {
 
 }  // namespace
 
-std::string_view ToString(OomEvidence evidence) {
-  switch (evidence) {
-    case OomEvidence::kUnknown:
-      return "unknown";
-    case OomEvidence::kNone:
-      return "none";
-    case OomEvidence::kMachine:
-      return "machine";
-    case OomEvidence::kCgroup:
-      return "cgroup";
-  }
-  CHECK(false);
+// In the order of the enum.
+constexpr std::array<std::string_view, 4> kOomEvidence = {"unknown", "none", "machine", "cgroup"};
+
+std::string_view ToString(OomEvidence evidence) { return kOomEvidence[static_cast<size_t>(evidence)]; }
+
+std::optional<OomEvidence> OomEvidenceFromString(std::string_view text) {
+  const auto* const found = std::ranges::find(kOomEvidence, text);
+  if (found == kOomEvidence.end()) return std::nullopt;
+  return static_cast<OomEvidence>(found - kOomEvidence.begin());
 }
 
 const FailureRule& RuleFor(const Evidence& evidence, std::span<const FailureRule> extra) {

@@ -20,6 +20,7 @@ enum class OomEvidence {
   kCgroup,   // it ended processes of the attempt's cgroup
 };
 std::string_view ToString(OomEvidence evidence);  // "unknown", "none", "machine", "cgroup"
+std::optional<OomEvidence> OomEvidenceFromString(std::string_view text);
 
 // All conditions that a rule sets must hold. One that sets none holds always.
 struct FailureRule {

@@ -1,446 +1,175 @@
-#include <boost/json.hpp>
+// The list of fields of a job spec. Jobs of 0.1 have none of the fields that came Later().
+#include <algorithm>
+#include <functional>
 
-#include "runtime/base/strings.h"
 #include "runtime/job/dependencies.h"
-#include "runtime/job/failure_rules_json.h"
-#include "runtime/job/job_spec.h"
+#include "runtime/job/job_fields.h"
 #include "runtime/job/json_fields.h"
 
 namespace tony {
 
-namespace json = boost::json;
+constexpr auto FormOf(const FrameworkKind& /*kind*/) {
+  return ByName(FrameworkKindFromString, "standalone, tensorflow, pytorch, jax, lightgbm or xgboost");
+}
+constexpr auto FormOf(const Completion& /*completion*/) {
+  return ByName(CompletionFromString, "tracked, untracked or sidecar");
+}
+constexpr auto FormOf(const CompletionRule& /*rule*/) { return ByName(CompletionRuleFromString, "strict or tony"); }
+constexpr auto FormOf(const Background& /*rule*/) { return ByName(BackgroundFromString, "auto, end, wait or fail"); }
+constexpr auto FormOf(const DistributedMode& /*mode*/) { return ByName(DistributedModeFromString, "GANG or FCFS"); }
+constexpr auto FormOf(const Placement& /*placement*/) { return ByName(PlacementFromString, "pack or spread"); }
+constexpr auto FormOf(const Dependency::Until& /*until*/) { return ByName(UntilFromString, "succeeded or ready"); }
 
-namespace {
+// "framework" for a role without a restart scope of its own.
+using OwnScope = std::optional<RestartScope>;
+constexpr TextForm kOwnScope{[](const OwnScope& scope) { return scope ? ToString(*scope) : "framework"; },
+                             [](std::string_view text) -> std::optional<OwnScope> {
+                               const OwnScope scope = RestartScopeFromString(text);
+                               return scope || text == "framework" ? std::optional<OwnScope>(scope) : std::nullopt;
+                             },
+                             "framework, task, role, gang or job"};
 
-constexpr int64_t kSpecSchema = 1;
-constexpr int64_t kMostAsked = 1'000'000'000;  // fits an int
+// What a job resumes from, if not from its own.
+constexpr TextForm kResumeLatest{[](const bool& latest) { return latest ? "latest" : ""; },
+                                 [](std::string_view text) {
+                                   return text.empty() || text == "latest" ? std::optional(!text.empty())
+                                                                           : std::nullopt;
+                                 },
+                                 "latest"};
 
-// One table for both ways, so that a timer cannot be written and not read.
-struct TimerField {
-  std::string_view name;
-  Duration Timers::*member;
-};
-constexpr TimerField kTimerFields[] = {
-    {"heartbeat_ms", &Timers::heartbeat},       {"suspect_after_ms", &Timers::suspect_after},
-    {"cutoff_after_ms", &Timers::cutoff_after}, {"grace_ms", &Timers::grace},
-    {"lost_after_ms", &Timers::lost_after},     {"record_fresh_ms", &Timers::record_fresh},
-    {"am_lease_ms", &Timers::am_lease},         {"orphan_timeout_ms", &Timers::orphan_timeout},
-};
-
-// What most jobs have none of.
-constexpr std::string_view kExecutionLimit = "execution_limit_ms";
-constexpr std::string_view kRegistryTimeout = "registry_timeout_ms";
-constexpr std::string_view kStartupTimeout = "startup_timeout_ms";
-
-constexpr std::string_view kLatest = "latest";              // what a job resumes from, if not from its own
-constexpr std::string_view kAsFrameworkSays = "framework";  // a role without a restart scope of its own
-
-json::array FilesJson(const std::vector<FileSpec>& files) {
-  json::array out;
-  for (const auto& file : files) {
-    out.push_back({{"source", file.source}, {"name", file.name}, {"archive", file.archive}});
-  }
-  return out;
+void Fields(auto& io, Is<FileSpec> auto& file) {
+  io.Field("source", file.source);
+  io.Field("name", file.name);
+  io.Field("archive", file.archive);
+  io.Check("name", IsFileName(file.name), "a name without a slash");
 }
 
-json::array DependenciesJson(const std::vector<Dependency>& dependencies) {
-  json::array out;
-  for (const auto& [role, until] : dependencies) out.push_back({{"role", role}, {"until", ToString(until)}});
-  return out;
+void Fields(auto& io, Is<Dependency> auto& dependency) {
+  io.Field("role", dependency.role);
+  io.Field("until", dependency.until);
 }
 
-json::array OutlivesJson(const std::vector<Outliving>& outlives) {
-  json::array out;
-  for (const auto& [group, roles, limit, ignored] : outlives) {
-    out.push_back({{"group", group},
-                   {"roles", json::array(roles.begin(), roles.end())},
-                   {"limit_ms", limit.count()},
-                   {"ignored", ignored}});
-  }
-  return out;
+void Fields(auto& io, Is<Outliving> auto& outliving) {
+  io.Field("group", outliving.group);
+  io.Field("roles", outliving.roles);
+  io.Field("limit_ms", outliving.limit);
+  io.Field("ignored", outliving.ignored);
+  io.Check("roles", !outliving.roles.empty(), "at least one role");
 }
 
-json::object RoleJson(const RoleSpec& role) {
-  json::object out;
-  out["name"] = role.name;
-  out["instances"] = role.instances;
-  out["memory_mb"] = role.resources.memory_mb;
-  out["vcores"] = role.resources.vcores;
-  out["gpus"] = role.resources.gpus;
-  if (!role.node_label.empty()) out["node_label"] = role.node_label;
-  if (role.placement != Placement::kPack) out["placement"] = ToString(role.placement);
-  if (!role.key_prefix.empty()) out["key_prefix"] = role.key_prefix;
-  if (role.processes != 1) out["processes"] = role.processes;  // else as in jobs that know of no more
-  if (role.outlives_restarts) out["outlives_restarts"] = true;
-  out["command"] = role.command;
-  out["completion"] = ToString(role.completion);
-  if (role.min_succeeded > 0) out["min_succeeded"] = role.min_succeeded;
-  if (role.min_failed) out["min_failed"] = *role.min_failed;
-  out["restart_scope"] = role.restart_scope ? ToString(*role.restart_scope) : kAsFrameworkSays;
-  out["restarts"] = role.restarts ? json::value(*role.restarts) : json::value();
-  out["files"] = FilesJson(role.files);
-  if (!role.outlives.empty()) out["outlives"] = OutlivesJson(role.outlives);
-  if (!role.depends_on.empty()) out["depends_on"] = DependenciesJson(role.depends_on);
-  return out;
+void Fields(auto& io, Is<RoleSpec> auto& role) {
+  io.Field("name", role.name);
+  io.Field("instances", role.instances, Between{1, kMostCount});
+  Fields(io, role.resources);
+  io.IfSet("node_label", role.node_label);
+  io.IfSet("placement", role.placement);
+  io.IfSet("key_prefix", role.key_prefix);
+  io.Unless("processes", role.processes, 1, Between{1, kMostProcesses});
+  io.IfSet("outlives_restarts", role.outlives_restarts);
+  io.Field("command", role.command);
+  io.Field("completion", role.completion);
+  io.IfSet("min_succeeded", role.min_succeeded, Between{1, role.instances});
+  io.IfSet("min_failed", role.min_failed, Between{0, role.instances});
+  io.Later("restart_scope", role.restart_scope, kOwnScope);
+  io.Later("restarts", role.restarts);
+  io.Check("name", !role.name.empty(), "a role's name");
+  io.Check("command", !role.command.empty(), "a command");
+  io.Later("files", role.files);
+  io.IfSet("outlives", role.outlives);
+  io.IfSet("depends_on", role.depends_on);
 }
 
-json::object EnvironmentJson(const std::map<std::string, std::string>& environment) {
-  json::object out;
-  for (const auto& [name, value] : environment) out[name] = value;
-  return out;
+void Fields(auto& io, Is<Timers> auto& timers) {
+  io.Field("heartbeat_ms", timers.heartbeat);
+  io.Field("suspect_after_ms", timers.suspect_after);
+  io.Field("cutoff_after_ms", timers.cutoff_after);
+  io.Field("grace_ms", timers.grace);
+  io.Field("lost_after_ms", timers.lost_after);
+  io.Field("record_fresh_ms", timers.record_fresh);
+  io.Field("am_lease_ms", timers.am_lease);
+  io.Field("orphan_timeout_ms", timers.orphan_timeout);
+  io.IfSet("execution_limit_ms", timers.execution_limit);
 }
 
-json::object TimersJson(const Timers& timers) {
-  json::object out;
-  for (const auto& field : kTimerFields) out[field.name] = (timers.*field.member).count();
-  if (timers.execution_limit.count() != 0) out[kExecutionLimit] = timers.execution_limit.count();
-  return out;
+void Fields(auto& io, Is<RestartBudget> auto& budget) {
+  io.Field("most", budget.most);
+  io.Field("window_ms", budget.window);
 }
 
-json::object BudgetJson(const RestartBudget& budget) {
-  json::object out;
-  out["most"] = budget.most;
-  out["window_ms"] = budget.window.count();
-  return out;
+void Fields(auto& io, Is<RestartRules> auto& rules) {
+  for (size_t level = 0; level < kRestartScopes; ++level)
+    io.Field(ToString(static_cast<RestartScope>(level)), rules.levels[level]);
+  io.Field("lost", rules.lost);
+  io.Field("backoff_ms", rules.backoff);
+  io.Field("longest_backoff_ms", rules.longest_backoff);
+  io.Field("settle_ms", rules.settle);
 }
 
-json::object RestartJson(const RestartRules& rules) {
-  json::object out;
-  for (size_t level = 0; level < kRestartScopes; ++level) {
-    out[ToString(static_cast<RestartScope>(level))] = BudgetJson(rules.levels[level]);
-  }
-  out["lost"] = BudgetJson(rules.lost);
-  out["backoff_ms"] = rules.backoff.count();
-  out["longest_backoff_ms"] = rules.longest_backoff.count();
-  out["settle_ms"] = rules.settle.count();
-  return out;
+void Fields(auto& io, Is<CheckpointSpec> auto& checkpoint) {
+  io.Field("directory", checkpoint.directory);
+  io.Field("pattern", checkpoint.pattern);
+  io.Field("most_fruitless", checkpoint.most_fruitless, Between{1, kMostCount});
+  io.IfSet("resume", checkpoint.resume_latest, kResumeLatest);
 }
 
-json::object CheckpointJson(const CheckpointSpec& checkpoint) {
-  json::object out;
-  out["directory"] = checkpoint.directory;
-  out["pattern"] = checkpoint.pattern;
-  out["most_fruitless"] = checkpoint.most_fruitless;
-  if (checkpoint.resume_latest) out["resume"] = kLatest;  // else as in jobs that know of no other
-  return out;
+void Fields(auto& io, Is<YarnSpec> auto& yarn) {
+  static const YarnSpec usual;
+  io.Field("queue", yarn.queue);
+  io.Field("am_memory_mb", yarn.am_memory_mb, AtLeast(1));
+  io.Field("am_vcores", yarn.am_vcores, Between{1, kMostCount});
+  io.Unless("type", yarn.type, usual.type);
+  io.IfSet("priority", yarn.priority, Between{0, INT32_MAX});
+  io.Unless("gang_hold_ms", yarn.gang_hold, usual.gang_hold, Between{0, kLongestGangHold.count()});
+  io.IfSet("am_node_label", yarn.am_node_label);
+  io.IfSet("modify_acl", yarn.modify_acl);
+  io.IfSet("node_label", yarn.node_label);
+  io.IfSet("portal_url", yarn.portal_url);
+  io.IfSet("view_acl", yarn.view_acl);
 }
 
-// Jobs of 0.1 have neither field.
-void ReadRoleRestart(JsonFields& fields, RoleSpec& role) {
-  const std::string scope =
-      fields.Has("restart_scope") ? fields.String("restart_scope") : std::string(kAsFrameworkSays);
-  role.restart_scope = RestartScopeFromString(scope);
-  if (!role.restart_scope && scope != kAsFrameworkSays) {
-    fields.Fail("restart_scope", "framework, task, role, gang or job");
-  }
-  if (fields.Has("restarts") && !fields.IsNull("restarts")) {
-    role.restarts = static_cast<int>(fields.Int("restarts", 0, kMostAsked));
-  }
+void Fields(auto& io, Is<JobSpec> auto& spec) {
+  static const JobSpec usual;
+  Schema(io, 1);
+  io.Field("name", spec.name);
+  io.Field("framework", spec.framework);
+  io.Unless("scheduler", spec.scheduler, usual.scheduler);
+  io.Later("mode", spec.mode);
+  io.IfSet("completion_rule", spec.completion_rule);
+  io.Field("roles", spec.roles);
+  const auto in_order = [](const RoleSpec& a, const RoleSpec& b) { return a.name < b.name; };
+  const bool sorted = std::ranges::adjacent_find(spec.roles, std::not_fn(in_order)) == spec.roles.end();
+  io.Check("roles", sorted, "roles sorted by name, each once");
+  io.Check("roles", !spec.roles.empty(), "at least one role");
+  io.Check("roles", spec.TrackedTasks() > 0, "at least one tracked role");
+  io.Field("execution_env", spec.execution_env);
+  io.Field("container_env", spec.container_env);
+  io.Field("src_dir", spec.src_dir);
+  io.Later("python_venv", spec.python_venv);
+  io.Later("files", spec.files);
+  io.Later("am_files", spec.am_files);
+  io.Later("memory_limits", spec.memory_limits);
+  io.IfSet("priority", spec.priority, Between{-kMostJobPriority, kMostJobPriority});
+  io.Later("log_limit_mb", spec.log_limit_mb);
+  io.IfSet("background", spec.background);
+  io.Field("timeout_ms", spec.timeout);
+  io.Later("allocation_timeout_ms", spec.allocation_timeout);
+  io.Field("registration_timeout_ms", spec.registration_timeout);
+  io.IfSet("startup_timeout_ms", spec.startup_timeout);
+  io.IfSet("registry_timeout_ms", spec.registry_timeout);
+  io.Field("timers", spec.timers);
+  io.Later("restart", spec.restart);
+  io.Later("checkpoint", spec.checkpoint);
+  io.Later("failure_rules", spec.failure_rules);
+  io.Later("tags", spec.tags);
+  io.Later("history_folder", spec.history_folder);
+  io.IfSet("yarn", spec.yarn);
 }
 
-Result<std::vector<FileSpec>> ReadFiles(JsonFields& parent, std::string_view name) {
-  std::vector<FileSpec> files;
-  if (!parent.Has(name)) return files;  // a spec of 0.1
-  for (auto& fields : parent.List(name)) {
-    FileSpec file;
-    file.source = fields.String("source");
-    file.name = fields.String("name");
-    file.archive = fields.Bool("archive");
-    if (!IsFileName(file.name)) fields.Fail("name", "a name without a slash");
-    TRY(fields.status());
-    files.push_back(std::move(file));
-  }
-  TRY(parent.status());
-  return files;
-}
-
-Result<std::vector<Dependency>> ReadDependencies(JsonFields& parent) {
-  std::vector<Dependency> dependencies;
-  for (auto& fields : parent.List("depends_on")) {
-    Dependency dependency{.role = fields.String("role")};
-    const auto until = UntilFromString(fields.String("until"));
-    if (!until) fields.Fail("until", "succeeded or ready");
-    TRY(fields.status());
-    dependency.until = *until;
-    dependencies.push_back(std::move(dependency));
-  }
-  TRY(parent.status());
-  return dependencies;
-}
-
-Result<std::vector<Outliving>> ReadOutlives(JsonFields& parent) {
-  std::vector<Outliving> outlives;
-  for (auto& fields : parent.List("outlives")) {
-    Outliving outliving{.group = fields.String("group")};
-    outliving.roles = fields.Strings("roles");
-    outliving.limit = fields.Millis("limit_ms");
-    outliving.ignored = fields.Bool("ignored");
-    if (outliving.roles.empty()) fields.Fail("roles", "at least one role");
-    TRY(fields.status());
-    outlives.push_back(std::move(outliving));
-  }
-  TRY(parent.status());
-  return outlives;
-}
-
-Result<RoleSpec> ReadRole(JsonFields fields) {
-  RoleSpec role;
-  role.name = fields.String("name");
-  role.instances = static_cast<int>(fields.Int("instances", 1, kMostAsked));
-  role.resources.memory_mb = fields.Int("memory_mb", 1);
-  role.resources.vcores = static_cast<int>(fields.Int("vcores", 1, kMostAsked));
-  role.resources.gpus = static_cast<int>(fields.Int("gpus", 0, kMostAsked));
-  if (fields.Has("node_label")) role.node_label = fields.String("node_label");
-  if (fields.Has("placement")) {
-    const auto placement = PlacementFromString(fields.String("placement"));
-    if (!placement) fields.Fail("placement", "pack or spread");
-    role.placement = placement.value_or(Placement::kPack);
-  }
-  if (fields.Has("key_prefix")) role.key_prefix = fields.String("key_prefix");
-  if (fields.Has("outlives_restarts")) role.outlives_restarts = fields.Bool("outlives_restarts");
-  if (fields.Has("processes")) role.processes = static_cast<int>(fields.Int("processes", 1, kMostProcesses));
-  role.command = fields.String("command");
-  const auto completion = CompletionFromString(fields.String("completion"));
-  if (!completion) fields.Fail("completion", "tracked, untracked or sidecar");
-  if (fields.Has("min_succeeded"))
-    role.min_succeeded = static_cast<int>(fields.Int("min_succeeded", 1, role.instances));
-  if (fields.Has("min_failed")) role.min_failed = static_cast<int>(fields.Int("min_failed", 0, role.instances));
-  ReadRoleRestart(fields, role);
-  if (role.name.empty()) fields.Fail("name", "a role's name");
-  if (role.command.empty()) fields.Fail("command", "a command");
-  TRY(fields.status());
-  role.completion = *completion;
-  TRY_ASSIGN(role.files, ReadFiles(fields, "files"));
-  if (fields.Has("outlives")) {
-    TRY_ASSIGN(role.outlives, ReadOutlives(fields));
-  }
-  if (fields.Has("depends_on")) {
-    TRY_ASSIGN(role.depends_on, ReadDependencies(fields));
-  }
-  return role;
-}
-
-Result<std::map<std::string, std::string>> ReadEnvironment(JsonFields fields) {
-  std::map<std::string, std::string> environment;
-  for (const auto& name : fields.Names()) environment[name] = fields.String(name);
-  TRY(fields.status());
-  return environment;
-}
-
-Result<Timers> ReadTimers(JsonFields fields) {
-  Timers timers;
-  for (const auto& field : kTimerFields) timers.*field.member = fields.Millis(field.name);
-  if (fields.Has(kExecutionLimit)) timers.execution_limit = fields.Millis(kExecutionLimit);
-  TRY(fields.status());
-  return timers;
-}
-
-Result<RestartBudget> ReadBudget(JsonFields& parent, std::string_view name) {
-  JsonFields fields = parent.Fields(name);
-  TRY(parent.status());
-  RestartBudget budget;
-  budget.most = static_cast<int>(fields.Int("most", 0, kMostAsked));
-  budget.window = fields.Millis("window_ms");
-  TRY(fields.status());
-  return budget;
-}
-
-Result<RestartRules> ReadRestart(JsonFields fields) {
-  RestartRules rules;
-  for (size_t level = 0; level < kRestartScopes; ++level) {
-    TRY_ASSIGN(rules.levels[level], ReadBudget(fields, ToString(static_cast<RestartScope>(level))));
-  }
-  TRY_ASSIGN(rules.lost, ReadBudget(fields, "lost"));
-  rules.backoff = fields.Millis("backoff_ms");
-  rules.longest_backoff = fields.Millis("longest_backoff_ms");
-  rules.settle = fields.Millis("settle_ms");
-  TRY(fields.status());
-  return rules;
-}
-
-Result<CheckpointSpec> ReadCheckpoint(JsonFields fields) {
-  CheckpointSpec checkpoint;
-  checkpoint.directory = fields.String("directory");
-  checkpoint.pattern = fields.String("pattern");
-  checkpoint.most_fruitless = static_cast<int>(fields.Int("most_fruitless", 1, kMostAsked));
-  const std::string resume = fields.Has("resume") ? fields.String("resume") : "";
-  checkpoint.resume_latest = resume == kLatest;
-  if (!resume.empty() && !checkpoint.resume_latest) fields.Fail("resume", "latest");
-  TRY(fields.status());
-  return checkpoint;
-}
-
-Result<std::vector<RoleSpec>> ReadRoles(JsonFields& fields) {
-  std::vector<RoleSpec> roles;
-  for (auto& item : fields.List("roles")) {
-    TRY_ASSIGN(RoleSpec role, ReadRole(std::move(item)));
-    if (!roles.empty() && role.name <= roles.back().name) fields.Fail("roles", "roles sorted by name, each once");
-    roles.push_back(std::move(role));
-  }
-  if (roles.empty()) fields.Fail("roles", "at least one role");
-  TRY(fields.status());
-  return roles;
-}
-
-// Jobs of 0.1 have neither.
-Status ReadRestartAndCheckpoint(JsonFields& fields, JobSpec& spec) {
-  if (fields.Has("restart")) {
-    JsonFields restart = fields.Fields("restart");
-    TRY(fields.status());
-    TRY_ASSIGN(spec.restart, ReadRestart(std::move(restart)));
-  }
-  if (fields.Has("checkpoint")) {
-    JsonFields checkpoint = fields.Fields("checkpoint");
-    TRY(fields.status());
-    TRY_ASSIGN(spec.checkpoint, ReadCheckpoint(std::move(checkpoint)));
-  }
-  return Ok();
-}
-
-// What most jobs have none of, by name.
-std::map<std::string, std::string*> TextsOf(YarnSpec& yarn) {
-  return {{"node_label", &yarn.node_label},
-          {"am_node_label", &yarn.am_node_label},
-          {"view_acl", &yarn.view_acl},
-          {"modify_acl", &yarn.modify_acl},
-          {"portal_url", &yarn.portal_url}};
-}
-
-json::object YarnJson(YarnSpec yarn) {
-  json::object out{{"queue", yarn.queue}, {"am_memory_mb", yarn.am_memory_mb}, {"am_vcores", yarn.am_vcores}};
-  if (yarn.type != YarnSpec().type) out["type"] = yarn.type;
-  if (yarn.priority != 0) out["priority"] = yarn.priority;
-  if (yarn.gang_hold != YarnSpec().gang_hold) out["gang_hold_ms"] = yarn.gang_hold.count();
-  for (const auto& [name, text] : TextsOf(yarn))
-    if (!text->empty()) out[name] = *text;
-  return out;
-}
-
-Result<YarnSpec> ReadYarn(JsonFields fields) {
-  YarnSpec yarn;
-  yarn.queue = fields.String("queue");
-  yarn.am_memory_mb = fields.Int("am_memory_mb", 1);
-  yarn.am_vcores = static_cast<int>(fields.Int("am_vcores", 1, kMostAsked));
-  if (fields.Has("gang_hold_ms")) yarn.gang_hold = Duration(fields.Int("gang_hold_ms", 0, kLongestGangHold.count()));
-  if (fields.Has("type")) yarn.type = fields.String("type");
-  if (fields.Has("priority")) yarn.priority = static_cast<int>(fields.Int("priority", 0, INT32_MAX));
-  for (const auto& [name, text] : TextsOf(yarn))
-    if (fields.Has(name)) *text = fields.String(name);
-  TRY(fields.status());
-  return yarn;
-}
-
-// Jobs of 0.1 have none of these.
-Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
-  if (fields.Has("mode")) {
-    const auto mode = DistributedModeFromString(fields.String("mode"));
-    if (!mode) fields.Fail("mode", "GANG or FCFS");
-    TRY(fields.status());
-    spec.mode = *mode;
-  }
-  if (fields.Has("completion_rule")) {
-    const auto rule = CompletionRuleFromString(fields.String("completion_rule"));
-    if (!rule) fields.Fail("completion_rule", "strict or tony");
-    TRY(fields.status());
-    spec.completion_rule = *rule;
-  }
-  if (fields.Has("python_venv")) spec.python_venv = fields.String("python_venv");
-  if (fields.Has("memory_limits")) spec.memory_limits = fields.Bool("memory_limits");
-  if (fields.Has("priority")) spec.priority = fields.Int("priority", -kMostJobPriority, kMostJobPriority);
-  if (fields.Has("log_limit_mb")) spec.log_limit_mb = fields.Int("log_limit_mb");
-  if (fields.Has("background")) {
-    const auto background = BackgroundFromString(fields.String("background"));
-    if (!background) fields.Fail("background", "auto, end, wait or fail");
-    TRY(fields.status());
-    spec.background = *background;
-  }
-  if (fields.Has("allocation_timeout_ms")) spec.allocation_timeout = fields.Millis("allocation_timeout_ms");
-  if (fields.Has(kStartupTimeout)) spec.startup_timeout = fields.Millis(kStartupTimeout);
-  if (fields.Has(kRegistryTimeout)) spec.registry_timeout = fields.Millis(kRegistryTimeout);
-  if (fields.Has("scheduler")) spec.scheduler = fields.String("scheduler");
-  if (fields.Has("tags")) spec.tags = fields.Strings("tags");
-  if (fields.Has("history_folder")) spec.history_folder = fields.String("history_folder");
-  TRY(fields.status());
-  TRY_ASSIGN(spec.files, ReadFiles(fields, "files"));
-  TRY_ASSIGN(spec.am_files, ReadFiles(fields, "am_files"));
-  return Ok();
-}
-
-Result<JobSpec> ReadSpec(const json::value& document) {
-  JsonFields fields(document);
-  JobSpec spec;
-  fields.Int("schema", kSpecSchema, kSpecSchema);
-  spec.name = fields.String("name");
-  const auto framework = FrameworkKindFromString(fields.String("framework"));
-  if (!framework) fields.Fail("framework", "standalone, tensorflow, pytorch, jax, lightgbm or xgboost");
-  spec.src_dir = fields.String("src_dir");
-  spec.timeout = fields.Millis("timeout_ms");
-  spec.registration_timeout = fields.Millis("registration_timeout_ms");
-  TRY(fields.status());
-  spec.framework = *framework;
-  TRY_ASSIGN(spec.roles, ReadRoles(fields));
-  if (spec.TrackedTasks() == 0) fields.Fail("roles", "at least one tracked role");
-  TRY(CheckDependencies(spec));
-  JsonFields execution = fields.Fields("execution_env");
-  JsonFields container = fields.Fields("container_env");
-  JsonFields timers = fields.Fields("timers");
-  TRY(fields.status());
-  TRY_ASSIGN(spec.execution_env, ReadEnvironment(std::move(execution)));
-  TRY_ASSIGN(spec.container_env, ReadEnvironment(std::move(container)));
-  TRY_ASSIGN(spec.timers, ReadTimers(std::move(timers)));
-  TRY(ReadModeAndFiles(fields, spec));
-  TRY(ReadRestartAndCheckpoint(fields, spec));
-  TRY_ASSIGN(spec.failure_rules, ReadFailureRules(fields));
-  if (fields.Has("yarn")) {
-    JsonFields yarn = fields.Fields("yarn");
-    TRY(fields.status());
-    TRY_ASSIGN(spec.yarn, ReadYarn(std::move(yarn)));
-  }
-  return spec;
-}
-
-}  // namespace
-
-std::string ToJson(const JobSpec& spec) {
-  json::array roles;
-  for (const auto& role : spec.roles) roles.push_back(RoleJson(role));
-  json::object out;
-  out["schema"] = kSpecSchema;
-  out["name"] = spec.name;
-  out["framework"] = ToString(spec.framework);
-  if (spec.scheduler != JobSpec().scheduler) out["scheduler"] = spec.scheduler;
-  out["mode"] = ToString(spec.mode);
-  if (spec.completion_rule != CompletionRule::kStrict) out["completion_rule"] = ToString(spec.completion_rule);
-  out["roles"] = std::move(roles);
-  out["execution_env"] = EnvironmentJson(spec.execution_env);
-  out["container_env"] = EnvironmentJson(spec.container_env);
-  out["src_dir"] = spec.src_dir;
-  out["python_venv"] = spec.python_venv;
-  out["files"] = FilesJson(spec.files);
-  out["am_files"] = FilesJson(spec.am_files);
-  out["memory_limits"] = spec.memory_limits;
-  if (spec.priority != 0) out["priority"] = spec.priority;
-  out["log_limit_mb"] = spec.log_limit_mb;
-  if (spec.background != Background::kAuto) out["background"] = ToString(spec.background);
-  out["timeout_ms"] = spec.timeout.count();
-  out["allocation_timeout_ms"] = spec.allocation_timeout.count();
-  out["registration_timeout_ms"] = spec.registration_timeout.count();
-  if (spec.startup_timeout.count() != 0) out[kStartupTimeout] = spec.startup_timeout.count();
-  if (spec.registry_timeout.count() != 0) out[kRegistryTimeout] = spec.registry_timeout.count();
-  out["timers"] = TimersJson(spec.timers);
-  out["restart"] = RestartJson(spec.restart);
-  out["checkpoint"] = CheckpointJson(spec.checkpoint);
-  out["failure_rules"] = FailureRulesJson(spec.failure_rules);
-  out["tags"] = json::array(spec.tags.begin(), spec.tags.end());
-  out["history_folder"] = spec.history_folder;
-  if (spec.yarn != YarnSpec()) out["yarn"] = YarnJson(spec.yarn);
-  return SerializeJson(out);
-}
+std::string ToJson(const JobSpec& spec) { return WriteJson(spec); }
 
 Result<JobSpec> JobSpecFromJson(std::string_view text) {
-  TRY_ASSIGN(const json::value document, ParseJson(text, "job spec"));
-  auto spec = ReadSpec(document);
-  if (!spec.ok()) return Annotate(spec.error(), "job spec");
+  TRY_ASSIGN(JobSpec spec, ReadJson<JobSpec>(text, "job spec"));
+  if (const Status sound = CheckDependencies(spec); !sound.ok()) return Annotate(sound.error(), "job spec");
   return spec;
 }
 

@@ -41,107 +41,104 @@ std::string SerializeJson(const json::value& value) {
   return json::serialize(copy);
 }
 
-JsonFields::JsonFields(const json::value& value, std::string path)
+void AppendJsonString(std::string& out, std::string_view text) {
+  if (!IsUtf8(text)) return AppendJsonString(out, ReplaceInvalidUtf8(text));
+  constexpr std::string_view kSpecial = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt", kDigits = "0123456789abcdef";
+  out += '"';
+  for (const char c : text) {
+    if (const size_t special = kSpecial.find(c); special != std::string_view::npos) {
+      out += {'\\', kLetters[special]};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += {'\\', 'u', '0', '0', kDigits[c >> 4], kDigits[c & 15]};
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+Status ReadJsonObject(std::string_view text, std::string_view what, const std::function<void(JsonReader&)>& list) {
+  TRY_ASSIGN(const json::value document, ParseJson(text, what));
+  JsonReader io(document);
+  list(io);
+  if (!io.status().ok()) return Annotate(io.status().error(), std::string(what));
+  return Ok();
+}
+
+JsonReader::JsonReader(const json::value& value, std::string path)
     : object_(value.if_object()), path_(std::move(path)) {
-  if (!object_) status_ = Error{ErrorCode::kInvalid, StrCat("field ", path_, ": expected an object")};
+  if (!object_) *status_ = Error{ErrorCode::kInvalid, StrCat("field ", path_, ": expected an object")};
 }
 
-std::string JsonFields::PathOf(std::string_view name) const {
-  return path_.empty() ? std::string(name) : StrCat(path_, ".", name);
+JsonReader::JsonReader(const Place& place, const JsonReader& parent)
+    : object_(place.value->if_object()), parent_(&parent), place_(place), status_(parent.status_) {
+  if (!object_) parent.Fail(place, "an object");
 }
 
-void JsonFields::Fail(std::string_view name, std::string_view expected) {
-  if (status_.ok()) status_ = Error{ErrorCode::kInvalid, StrCat("field ", PathOf(name), ": expected ", expected)};
+std::string JsonReader::PathOf(const Place& place) const {
+  std::string path = parent_ ? parent_->PathOf(place_) : path_;
+  if (!path.empty()) path += '.';
+  path += place.name;
+  return place.item < 0 ? path : StrCat(path, "[", place.item, "]");
 }
 
-bool JsonFields::Has(std::string_view name) const { return object_ && object_->contains(name); }
+void JsonReader::Fail(const Place& place, std::string_view expected) const {
+  if (status_->ok()) *status_ = Error{ErrorCode::kInvalid, StrCat("field ", PathOf(place), ": expected ", expected)};
+}
 
-bool JsonFields::IsNull(std::string_view name) const { return Has(name) && object_->at(name).is_null(); }
+bool JsonReader::Has(std::string_view name) const { return object_ && object_->contains(name); }
 
-const json::value* JsonFields::Find(std::string_view name, std::string_view expected) {
-  const json::value* value = object_ ? object_->if_contains(name) : nullptr;
+bool JsonReader::IsNull(std::string_view name) const { return Has(name) && object_->at(name).is_null(); }
+
+JsonReader::Place JsonReader::Find(std::string_view name, std::string_view expected) const {
+  const json::value* value = object_ && status_->ok() ? object_->if_contains(name) : nullptr;
   if (!value) Fail(name, StrCat(expected, ", and it is missing"));
-  return value;
+  return {value, name};
 }
 
-std::string JsonFields::String(std::string_view name) {
-  const json::value* value = Find(name, "a string");
-  if (!value) return {};
-  if (const auto* text = value->if_string()) return std::string(*text);
-  Fail(name, "a string");
-  return {};
+void JsonReader::Get(const Place& place, std::string& value) const {
+  const auto* text = place.value->if_string();
+  if (!text) return Fail(place, "a string");
+  value.assign(text->data(), text->size());
 }
 
-bool JsonFields::Bool(std::string_view name) {
-  const json::value* value = Find(name, "true or false");
-  if (!value) return false;
-  if (const bool* flag = value->if_bool()) return *flag;
-  Fail(name, "true or false");
-  return false;
+void JsonReader::Get(const Place& place, bool& value) const {
+  const bool* flag = place.value->if_bool();
+  if (!flag) return Fail(place, "true or false");
+  value = *flag;
 }
 
-int64_t JsonFields::Int(std::string_view name, int64_t least, int64_t most) {
-  const json::value* value = Find(name, "a whole number");
-  if (!value) return 0;
-  const int64_t* number = value->if_int64();
-  if (number && *number >= least && *number <= most) return *number;
-  Fail(name, StrCat("a whole number from ", least, " to ", most));
+int64_t JsonReader::Number(const Place& place, Between range) const {
+  const int64_t* number = place.value->if_int64();
+  if (number && *number >= range.least && *number <= range.most) return *number;
+  Fail(place, StrCat("a whole number from ", range.least, " to ", range.most));
   return 0;
 }
 
-Duration JsonFields::Millis(std::string_view name) { return Duration(Int(name)); }
+std::vector<JsonReader::Place> JsonReader::Items(const Place& place) const {
+  std::vector<Place> items;
+  const json::array* array = place.value->if_array();
+  if (!array) Fail(place, "a list");
+  if (!array) return items;
+  for (const auto& item : *array) items.push_back({&item, place.name, static_cast<int64_t>(items.size())});
+  return items;
+}
 
-JsonFields JsonFields::Fields(std::string_view name) {
+JsonReader JsonReader::Nested(std::string_view name) const {
   static const json::value empty = json::object();
-  const json::value* value = Find(name, "an object");
-  if (value && !value->is_object()) Fail(name, "an object");
-  return JsonFields(value && value->is_object() ? *value : empty, PathOf(name));
+  const Place place = Find(name, "an object");
+  return JsonReader(place.value ? place : Place{&empty, name}, *this);
 }
 
-const json::array* JsonFields::FindArray(std::string_view name) {
-  const json::value* value = Find(name, "a list");
-  if (value && !value->is_array()) Fail(name, "a list");
-  return value ? value->if_array() : nullptr;
+std::vector<JsonReader> JsonReader::List(std::string_view name) const {
+  std::vector<JsonReader> readers;
+  const Place place = Find(name, "a list");
+  if (!place.value) return readers;
+  for (const Place& item : Items(place)) readers.push_back(JsonReader(item, *this));
+  return readers;
 }
 
-std::vector<JsonFields> JsonFields::List(std::string_view name) {
-  std::vector<JsonFields> items;
-  const json::array* array = FindArray(name);
-  if (!array) return items;
-  for (const auto& item : *array) items.emplace_back(item, StrCat(PathOf(name), "[", items.size(), "]"));
-  return items;
-}
-
-std::vector<std::string> JsonFields::Strings(std::string_view name) {
-  std::vector<std::string> items;
-  const json::array* array = FindArray(name);
-  if (!array) return items;
-  for (const auto& item : *array) {
-    if (!item.is_string()) {
-      Fail(name, "a list of strings");
-      return {};
-    }
-    items.emplace_back(item.get_string());
-  }
-  return items;
-}
-
-std::vector<int64_t> JsonFields::Ints(std::string_view name, int64_t least, int64_t most) {
-  std::vector<int64_t> items;
-  const json::array* array = FindArray(name);
-  if (!array) return items;
-  for (const auto& item : *array) {
-    const int64_t* number = item.if_int64();
-    if (!number || *number < least || *number > most) {
-      Fail(name, StrCat("a list of whole numbers from ", least, " to ", most));
-      return {};
-    }
-    items.push_back(*number);
-  }
-  return items;
-}
-
-std::vector<std::string> JsonFields::Names() const {
+std::vector<std::string> JsonReader::Names() const {
   std::vector<std::string> names;
   if (!object_) return names;
   for (const auto& field : *object_) names.emplace_back(field.key());

@@ -4,6 +4,8 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/job_fields.h"
+#include "runtime/job/json_fields.h"
 
 namespace tony {
 namespace {
@@ -134,6 +136,10 @@ std::optional<Source> SourceFromString(std::string_view text) {
   }
   return std::nullopt;
 }
+
+std::string ToJson(const Outcome& outcome) { return WriteJson(outcome); }
+
+Result<Outcome> OutcomeFromJson(std::string_view text) { return ReadJson<Outcome>(text, "outcome"); }
 
 std::string DescribeExit(const Outcome& outcome) {
   const std::string exit = outcome.exit ? ToString(*outcome.exit) : "";

@@ -69,6 +69,10 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
+// As it stands in status documents (job_fields.h).
+std::string ToJson(const Outcome& outcome);
+Result<Outcome> OutcomeFromJson(std::string_view json);
+
 // "process 2: exit code 3"; of a task with one process its exit alone. Empty: neither is known.
 std::string DescribeExit(const Outcome& outcome);
 

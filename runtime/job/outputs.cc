@@ -67,9 +67,9 @@ std::string ToJson(const std::vector<OutputProblem>& problems) {
 
 Result<std::vector<OutputProblem>> OutputProblemsFromJson(std::string_view text) {
   TRY_ASSIGN(const boost::json::value document, ParseJson(text, "problems of outputs"));
-  JsonFields fields(document);
+  JsonReader fields(document);
   std::vector<OutputProblem> problems;
-  for (JsonFields& item : fields.List("problems")) {
+  for (JsonReader& item : fields.List("problems")) {
     problems.push_back({item.Has("name") ? item.String("name") : "", item.String("why"), item.Bool("left_out")});
     TRY(item.status());
   }

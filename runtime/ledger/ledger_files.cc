@@ -6,11 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
@@ -20,7 +19,6 @@ namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
 
 // Keepers of earlier releases know the first two and look at no others.
 constexpr std::pair<Place, std::string_view> kEndings[] = {
@@ -79,27 +77,30 @@ bool IsUnfinished(const std::string& name) { return name.starts_with(kUnfinished
 
 std::string UnfinishedName() { return StrCat(kUnfinished, RandomHex(8)); }
 
-static json::array Numbers(const std::vector<int>& numbers) {
-  json::array array;
-  for (const int number : numbers) array.emplace_back(number);
-  return array;
+// What an entry's file says; its number, user and place are not in it. Keepers of earlier releases did not write what
+// comes Later().
+void Fields(auto& io, Is<LedgerEntry> auto& entry) {
+  constexpr Between kAsked{0, kMostAsked}, kTime{0, kLastMillisecond}, kGpu{0, 1'000'000};
+  io.Derived("schema", 1);
+  io.Later("job", entry.job);
+  io.Field("memory_mb", entry.ask.memory_mb, kAsked);
+  io.Field("vcores", entry.ask.vcores, kAsked);
+  io.Field("gpus", entry.ask.gpus, kAsked);
+  io.Field("since", entry.since, kTime);
+  io.Field("held_gpus", entry.gpus, kGpu);
+  io.Later("priority", entry.priority, Between{-kMostJobPriority, kMostJobPriority});
+  io.Later("admitted_at", entry.admitted_at, kTime);
+  io.Later("keeper", entry.keeper);
+  io.IfSet("gpus_among", entry.ask.gpus_among, kGpu);
 }
 
-std::string EntryJson(const LedgerEntry& entry) {
-  json::object object = {
-      {"schema", 1},
-      {"job", entry.job.value},
-      {"memory_mb", entry.ask.memory_mb},
-      {"vcores", entry.ask.vcores},
-      {"gpus", entry.ask.gpus},
-      {"since", ToMillis(entry.since)},
-      {"held_gpus", Numbers(entry.gpus)},
-      {"priority", entry.priority},
-      {"admitted_at", ToMillis(entry.admitted_at)},
-      {"keeper", {{"pid", entry.keeper.pid}, {"start", entry.keeper.start}, {"namespace", entry.keeper.namespace_}}}};
-  if (!entry.ask.gpus_among.empty()) object["gpus_among"] = Numbers(entry.ask.gpus_among);
-  return SerializeJson(object) + "\n";
+void Fields(auto& io, Is<LedgerKeeper> auto& keeper) {
+  io.Field("pid", keeper.pid, Between{0, kMostPid});
+  io.Field("start", keeper.start);
+  io.Field("namespace", keeper.namespace_);
 }
+
+std::string EntryJson(const LedgerEntry& entry) { return WriteJson(entry) + "\n"; }
 
 Result<std::vector<std::string>> NamesIn(const fs::path& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> handle(opendir(folder.c_str()), closedir);
@@ -148,39 +149,16 @@ Result<std::string> ReadSmall(const OpenEntry& file) {
   return content;
 }
 
-namespace {
-
-void ReadKeeper(JsonFields& fields, LedgerEntry& entry) {
-  if (fields.Has("priority")) entry.priority = fields.Int("priority", -kMostJobPriority, kMostJobPriority);
-  if (fields.Has("admitted_at")) entry.admitted_at = FromMillis(fields.Int("admitted_at", 0, kLastMillisecond));
-  if (!fields.Has("keeper")) return;
-  JsonFields keeper = fields.Fields("keeper");
-  entry.keeper = {
-      .pid = keeper.Int("pid", 0, kMostPid), .start = keeper.String("start"), .namespace_ = keeper.String("namespace")};
-  if (!keeper.status().ok()) fields.Fail("keeper", "a process");
-}
-
-}  // namespace
-
 Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file) {
   TRY_ASSIGN(const std::string content, ReadSmall(file));
-  TRY_ASSIGN(const json::value value, ParseJson(content, "entry"));
-  JsonFields fields(value);
   Sighting sighting{.name = NameOf(name), .file = file.inode, .writable_by_others = (file.mode & 022) != 0};
   LedgerEntry& entry = sighting.entry;
-  entry = {.number = name.number, .job = name.job, .user = file.owner, .place = name.place};
-  entry.ask = {.memory_mb = fields.Int("memory_mb", 0, kMostAsked),
-               .vcores = fields.Int("vcores", 0, kMostAsked),
-               .gpus = fields.Int("gpus", 0, kMostAsked)};
-  if (fields.Has("gpus_among"))
-    for (const int64_t gpu : fields.Ints("gpus_among", 0, 1'000'000))
-      entry.ask.gpus_among.push_back(static_cast<int>(gpu));
-  entry.since = FromMillis(fields.Int("since", 0, kLastMillisecond));
-  for (const int64_t gpu : fields.Ints("held_gpus", 0, 1'000'000)) entry.gpus.push_back(static_cast<int>(gpu));
-  if (fields.Has("job")) sighting.says_job = fields.String("job");
-  ReadKeeper(fields, entry);
-  sighting.says_it_waits = file.names > 1 && fields.Has("admitted_at") && entry.admitted_at == Instant();
-  TRY(fields.status());
+  entry = {.number = name.number, .user = file.owner, .place = name.place};
+  TRY(ReadJsonObject(content, "entry", [&](JsonReader& io) {
+    Fields(io, entry);
+    sighting.says_it_waits = file.names > 1 && io.Has("admitted_at") && entry.admitted_at == Instant();
+  }));
+  sighting.says_job = std::exchange(entry.job, name.job).value;
   return sighting;
 }
 

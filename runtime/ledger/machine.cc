@@ -83,13 +83,13 @@ std::vector<int> NvidiaGpus(const fs::path& root) {
   return gpus;
 }
 
-std::vector<std::string> Unknown(const JsonFields& fields, const std::vector<std::string>& known) {
+std::vector<std::string> Unknown(const JsonReader& fields, const std::vector<std::string>& known) {
   std::vector<std::string> unknown = fields.Names();
   std::erase_if(unknown, [&](const std::string& name) { return std::ranges::count(known, name) > 0; });
   return unknown;
 }
 
-Result<UserLimits> LimitsFrom(JsonFields fields) {
+Result<UserLimits> LimitsFrom(JsonReader fields) {
   TRY(fields.status());
   // A name that is misspelt would be a limit that nobody has.
   for (const std::string& name : Unknown(fields, {"memory_mb", "gpus", "run_minutes"}))
@@ -112,7 +112,7 @@ Machine DetectMachine(const fs::path& root) {
 
 Result<StatedMachine> MachineFromJson(std::string_view json, Machine detected) {
   TRY_ASSIGN(const boost::json::value value, ParseJson(json, "machine"));
-  JsonFields fields(value);
+  JsonReader fields(value);
   if (fields.Has("memory_mb")) detected.memory_mb = fields.Int("memory_mb", 1, kMostAsked);
   if (fields.Has("gpus")) {
     std::set<int> gpus;
@@ -125,13 +125,13 @@ Result<StatedMachine> MachineFromJson(std::string_view json, Machine detected) {
   for (const std::string& name : Unknown(fields, {"schema", "memory_mb", "gpus", "user_limits", "users"}))
     stated.warnings.push_back(StrCat("has no effect by its field ", name, ", which is not known"));
   if (fields.Has("user_limits")) {
-    TRY_ASSIGN(stated.machine.user_limits, LimitsFrom(fields.Fields("user_limits")));
+    TRY_ASSIGN(stated.machine.user_limits, LimitsFrom(fields.Nested("user_limits")));
   }
   TRY(fields.status());
   if (!fields.Has("users")) return stated;
-  JsonFields users = fields.Fields("users");
+  JsonReader users = fields.Nested("users");
   for (const std::string& name : users.Names()) {
-    JsonFields said = users.Fields(name);
+    JsonReader said = users.Nested(name);
     TRY(users.status());
     TRY_ASSIGN(UserLimits limits, LimitsFrom(std::move(said)));
     if (const auto user = UserNumber(name)) {

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "runtime/job/outcome_json.h"
 #include "runtime/os/files.h"
 #include "runtime/os/read_parsed.h"
 

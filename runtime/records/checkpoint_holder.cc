@@ -55,7 +55,7 @@ std::string ToJson(const CheckpointHolder& holder, const std::string& folder) {
 
 Result<CheckpointHolder> CheckpointHolderFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "holder of a checkpoint folder"));
-  JsonFields fields(document);
+  JsonReader fields(document);
   fields.Int("schema", kHolderSchema, kHolderSchema);
   CheckpointHolder holder{{fields.String("job")}, std::nullopt};
   if (fields.Has("before")) holder.before = JobId{fields.String("before")};

@@ -28,7 +28,7 @@ json::object PlanJson(const KillRequest& plan) {
           {"asker", plan.asker}};
 }
 
-KillRequest ReadPlan(JsonFields& fields) {
+KillRequest ReadPlan(JsonReader& fields) {
   return {.reason = fields.String("reason"),
           .grace = Duration(fields.Int("grace_ms", -1)),
           .if_owner = {fields.String("if_owner")},
@@ -52,14 +52,14 @@ std::string ToJson(const ClaimRecord& record) {
 
 Result<ClaimRecord> ClaimRecordFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "claim"));
-  JsonFields fields(document);
+  JsonReader fields(document);
   fields.Int("schema", kClaimSchema, kClaimSchema);
   ClaimRecord record;
   record.epoch.value = fields.Int("epoch", 1);
   record.claim.owner.value = fields.String("owner");
   record.claim.watch_timeout = fields.Millis("watch_timeout_ms");
   record.watcher.value = fields.String("watcher");
-  for (JsonFields& plan : fields.List("planned")) {
+  for (JsonReader& plan : fields.List("planned")) {
     record.planned.push_back(ReadPlan(plan));
     TRY(plan.status());
   }

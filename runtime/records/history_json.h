@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/history.h"
 
@@ -28,6 +27,6 @@ struct ToldJob {
   JobHistory history;
 };
 
-Result<std::string> HistoryJson(const ToldJob& told, bool with_events);
+std::string HistoryJson(const ToldJob& told, bool with_events);
 
 }  // namespace tony

@@ -31,9 +31,9 @@ std::optional<AttemptId> AttemptOf(const std::string& name) {
 }
 
 // `text` loses what the excerpt has of it.
-Result<LogExcerpt> ReadExcerpt(JsonFields fields, std::string_view& text) {
+Result<LogExcerpt> ReadExcerpt(JsonReader fields, std::string_view& text) {
   LogExcerpt excerpt{.stream = fields.String("stream"), .size = fields.Int("size", 0, kLargest)};
-  for (JsonFields& part : fields.List("parts")) {
+  for (JsonReader& part : fields.List("parts")) {
     const int64_t begin = part.Int("begin", 0, kLargest);
     const auto length = static_cast<size_t>(part.Int("length", 0, kLargest));
     TRY(part.status());
@@ -87,11 +87,11 @@ Result<std::optional<std::vector<LogExcerpt>>> ReadKeptLogs(const JobRecords& re
   const size_t line = std::min(text.find('\n'), text.size());
   TRY_ASSIGN(const auto about, ParseJson(text.substr(0, line), "kept logs"));
   text.remove_prefix(std::min(line + 1, text.size()));
-  JsonFields fields(about);
+  JsonReader fields(about);
   auto logs = fields.List("logs");
   TRY(fields.status());
   std::vector<LogExcerpt> excerpts;
-  for (JsonFields& log : logs) {
+  for (JsonReader& log : logs) {
     TRY_ASSIGN(excerpts.emplace_back(), ReadExcerpt(std::move(log), text));
   }
   return std::optional(std::move(excerpts));

@@ -134,7 +134,7 @@ Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobRecords& records)
   const std::string& bytes = record->bytes;
   const size_t line = std::min(bytes.find('\n'), bytes.size());
   TRY_ASSIGN(const auto json, ParseJson(std::string_view(bytes).substr(0, line), "outputs"));
-  JsonFields fields(json);
+  JsonReader fields(json);
   RecordedOutputs recorded;
   const auto task = ParseTaskId(fields.String("task"));
   if (!task.ok()) fields.Fail("task", "ROLE:INDEX");

@@ -26,7 +26,7 @@ std::string NameOf(const std::string& request) { return StrCat("kill-requests/",
 
 Result<FiledAnswer> FromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "answer"));
-  JsonFields fields(document);
+  JsonReader fields(document);
   fields.Int("schema", kAnswerSchema, kAnswerSchema);
   const std::string name = fields.String("answer");
   FiledAnswer filed{.why = fields.String("why")};

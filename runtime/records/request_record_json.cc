@@ -1,22 +1,19 @@
+// The lists of fields of what RequestIndex keeps. Records of version 1, of earlier releases, have no digests and no
+// runs.
 #include "runtime/records/request_record_json.h"
 
-#include <boost/json.hpp>
 #include <charconv>
-#include <limits>
+#include <optional>
 
-#include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
 
 namespace tony {
 namespace {
 
-namespace json = boost::json;
-
 // 2 since there are digests: an earlier release, which would lose them, refuses the record by its name.
 constexpr int kRecordSchema = 2;
-constexpr int kFirstSchema = 1;
 
-std::string ToText(std::string_view bytes) {
+std::string TextOfBytes(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string text;
   for (const char c : bytes) {
@@ -30,7 +27,7 @@ std::string ToText(std::string_view bytes) {
   return text;
 }
 
-Result<std::string> ToBytes(std::string_view text) {
+std::optional<std::string> BytesOfText(std::string_view text) {
   std::string bytes;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
@@ -40,99 +37,59 @@ Result<std::string> ToBytes(std::string_view text) {
     const std::string_view digits = text.substr(i + 1, 2);
     unsigned char byte = 0;
     const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16).ptr;
-    if (digits.size() != 2 || end != digits.data() + 2)
-      return Error{ErrorCode::kInvalid, StrCat("\"", text, "\": '%' without two hexadecimal digits")};
+    if (digits.size() != 2 || end != digits.data() + 2) return std::nullopt;
     bytes.push_back(static_cast<char>(byte));
     i += 2;
   }
   return bytes;
 }
 
-// Bytes, but an unreadable text fails `fields`.
-std::string Bytes(JsonFields& fields, const char* name) {
-  auto bytes = ToBytes(fields.String(name));
-  if (!bytes.ok()) fields.Fail(name, "two hexadecimal digits after each '%'");
-  return bytes.ok() ? *std::move(bytes) : "";
-}
-
-json::object ToObject(const SubmitDigest& digest) {
-  json::object parts;
-  for (const auto& [name, hash] : digest.parts) parts[name] = hash;
-  return parts;
-}
-
-Result<SubmitDigest> Digest(JsonFields& fields) {
-  SubmitDigest digest;
-  if (!fields.Has("digest")) return digest;
-  JsonFields parts = fields.Fields("digest");
-  for (const std::string& name : parts.Names()) digest.parts[name] = parts.String(name);
-  TRY(parts.status());
-  return digest;
-}
-
-constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+constexpr TextForm kBytes{[](const std::string& bytes) { return TextOfBytes(bytes); }, BytesOfText,
+                          "two hexadecimal digits after each '%'"};
 
 }  // namespace
 
-std::string ToJson(const KeptRequest& kept) {
-  json::object out = {{"schema", kRecordSchema},
-                      {"request_id", ToText(kept.id.value)},
-                      {"newest_submission", kept.record.newest_number}};
-  if (kept.record.job) {
-    out["job"] = kept.record.job->value;
-    out["submission"] = kept.record.job_number;
-  }
-  if (!kept.record.adopter.value.empty()) out["adopter"] = ToText(kept.record.adopter.value);
-  if (!kept.record.digest.parts.empty()) out["digest"] = ToObject(kept.record.digest);
-  if (!kept.record.run.value.empty()) out["run"] = ToText(kept.record.run.value);
-  if (const auto& before = kept.record.before) {
-    out["before"] = {{"job", before->job.value},
-                     {"submission", before->number},
-                     {"adopter", ToText(before->adopter.value)},
-                     {"digest", ToObject(before->digest)},
-                     {"run", ToText(before->run.value)}};
-  }
-  if (kept.written != Instant{}) out["written"] = ToMillis(kept.written);
-  return json::serialize(out);
+void Fields(auto& io, Is<RequestRecord::Predecessor> auto& before) {
+  io.Field("job", before.job);
+  io.Field("submission", before.number, kAnyNumber);
+  io.Field("adopter", before.adopter.value, kBytes);
+  io.Later("digest", before.digest.parts);
+  io.Later("run", before.run.value, kBytes);
 }
 
-Result<KeptRequest> KeptRequestFromJson(std::string_view text) {
-  TRY_ASSIGN(const json::value document, ParseJson(text, "request record"));
-  JsonFields fields(document);
-  fields.Int("schema", kFirstSchema, kRecordSchema);
-  KeptRequest kept;
-  kept.id.value = Bytes(fields, "request_id");
-  kept.record.newest_number = fields.Int("newest_submission", kLeast);
-  if (fields.Has("job")) {
-    kept.record.job = JobId{fields.String("job")};
-    kept.record.job_number = fields.Int("submission", kLeast);
+void Fields(auto& io, Is<KeptRequest> auto& kept) {
+  auto& record = kept.record;
+  Schema(io, kRecordSchema);
+  io.Field("request_id", kept.id.value, kBytes);
+  io.Field("newest_submission", record.newest_number, kAnyNumber);
+  if (io.Present("job", record.job.has_value())) {
+    io.Field("job", Value(record.job));
+    io.Field("submission", record.job_number, kAnyNumber);
   }
-  if (fields.Has("adopter")) kept.record.adopter.value = Bytes(fields, "adopter");
-  TRY_ASSIGN(kept.record.digest, Digest(fields));
-  if (fields.Has("run")) kept.record.run.value = Bytes(fields, "run");
-  if (fields.Has("before")) {
-    JsonFields before = fields.Fields("before");
-    kept.record.before = {JobId{before.String("job")}, before.Int("submission", kLeast), {Bytes(before, "adopter")}};
-    TRY_ASSIGN(kept.record.before->digest, Digest(before));
-    if (before.Has("run")) kept.record.before->run.value = Bytes(before, "run");
-    TRY(before.status());
-  }
-  if (fields.Has("written")) kept.written = FromMillis(fields.Int("written"));
-  TRY(fields.status());
-  return kept;
+  io.IfSet("adopter", record.adopter.value, kBytes);
+  io.IfSet("digest", record.digest.parts);
+  io.IfSet("run", record.run.value, kBytes);
+  io.IfSet("before", record.before);
+  io.IfSet("written", kept.written);
 }
 
-std::string RevocationToJson(Instant until) {
-  return json::serialize(json::object{{"schema", kFirstSchema}, {"until", ToMillis(until)}});
+struct Revocation {
+  Instant until{};
+};
+void Fields(auto& io, Is<Revocation> auto& revocation) {
+  Schema(io, 1);
+  io.Field("until", revocation.until);
 }
+
+std::string ToJson(const KeptRequest& kept) { return WriteJson(kept); }
+
+Result<KeptRequest> KeptRequestFromJson(std::string_view text) { return ReadJson<KeptRequest>(text, "request record"); }
+
+std::string RevocationToJson(Instant until) { return WriteJson(Revocation{until}); }
 
 Result<Instant> RevocationFromJson(std::string_view text) {
-  TRY_ASSIGN(const json::value document, ParseJson(text, "revocation"));
-  JsonFields fields(document);
-  fields.Int("schema", kFirstSchema, kFirstSchema);
-  const Instant until = FromMillis(fields.Int("until"));
-  TRY(fields.status());
-  return until;
+  TRY_ASSIGN(const Revocation revocation, ReadJson<Revocation>(text, "revocation"));
+  return revocation.until;
 }
 
 }  // namespace tony

@@ -38,9 +38,9 @@ json::array ToArray(const std::vector<StagedEntry>& entries) {
   return array;
 }
 
-Result<std::vector<StagedEntry>> ReadEntries(JsonFields& fields, std::string_view name) {
+Result<std::vector<StagedEntry>> ReadEntries(JsonReader& fields, std::string_view name) {
   std::vector<StagedEntry> entries;
-  for (JsonFields& item : fields.List(name)) {
+  for (JsonReader& item : fields.List(name)) {
     StagedEntry entry{.name = item.String("name"), .path = item.String("path")};
     const auto form = FormFromString(item.String("form"));
     if (!form) item.Fail("form", "link, contents or copy");
@@ -70,13 +70,13 @@ std::string ToJson(const StagedFiles& files) {
 
 Result<StagedFiles> StagedFilesFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "manifest of staged files"));
-  JsonFields fields(document);
+  JsonReader fields(document);
   fields.Int("schema", 1, 1);
   TRY(fields.status());
   StagedFiles files;
   TRY_ASSIGN(files.job, ReadEntries(fields, "job"));
   TRY_ASSIGN(files.am, ReadEntries(fields, "am"));
-  for (JsonFields& role : fields.List("roles")) {
+  for (JsonReader& role : fields.List("roles")) {
     const std::string name = role.String("role");
     TRY_ASSIGN(files.roles[name], ReadEntries(role, "entries"));
   }

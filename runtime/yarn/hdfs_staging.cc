@@ -263,10 +263,10 @@ std::string ToJson(const HdfsFiles& files) {
 
 Result<HdfsFiles> HdfsFilesFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "list of files in HDFS"));
-  JsonFields fields(document);
+  JsonReader fields(document);
   fields.Int("schema", 1, 1);
   HdfsFiles files;
-  for (JsonFields& item : fields.List("files")) {
+  for (JsonReader& item : fields.List("files")) {
     LocalResource file{.scheme = item.String("scheme"),
                        .host = item.String("host"),
                        .port = static_cast<int>(item.Int("port", -1, 65535)),

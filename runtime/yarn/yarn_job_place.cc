@@ -26,10 +26,10 @@ constexpr CertificateField kCertificateFields[] = {{"master", &JobCertificates::
 
 Result<JobCertificates> CertificatesFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "certificates"));
-  JsonFields fields(document);
+  JsonReader fields(document);
   JobCertificates certificates;
   for (const CertificateField& field : kCertificateFields) {
-    JsonFields identity = fields.Fields(field.name);
+    JsonReader identity = fields.Nested(field.name);
     TRY(fields.status());
     (certificates.*field.member) = {identity.String("ca"), identity.String("certificate"), identity.String("key")};
     TRY(identity.status());

@@ -4,7 +4,6 @@
 
 #include <csignal>
 
-#include "runtime/job/outcome_json.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/process_tree.h"
 #include "tests/unit/executor/executor_bed.h"

@@ -61,7 +61,7 @@ TEST(ClusterSpecTest, ABadFieldIsNamed) {
             "cluster spec: field generation: expected a whole number from 0 to 9223372036854775807");
   EXPECT_EQ(error(R"({"generation":1,"roles":[]})"), "cluster spec: field roles: expected an object");
   EXPECT_EQ(error(R"({"generation":1,"roles":{"w":"x"}})"), "cluster spec: field roles.w: expected a list");
-  EXPECT_EQ(error(R"({"generation":1,"roles":{"w":[1]}})"), "cluster spec: field roles.w: expected a list of strings");
+  EXPECT_EQ(error(R"({"generation":1,"roles":{"w":[1]}})"), "cluster spec: field roles.w[0]: expected a string");
   for (const std::string address : {"h", "h:", ":1", "h:0", "h:65536", "h:1x", ""}) {
     EXPECT_EQ(error(R"({"generation":1,"roles":{"w":[")" + address + "\"]}}"),
               "cluster spec: field roles.w: expected host:port, not \"" + address + "\"");

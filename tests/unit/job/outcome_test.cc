@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/job/outcome_json.h"
 
 namespace tony {
 namespace {
