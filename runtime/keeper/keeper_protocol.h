@@ -7,10 +7,9 @@
 //   keeper  -> AM       Inventory (in parts) after Hello, then Queued or Admitted, as soon as that is known and when it
 //                       changes; Renewed after each Renew; Started, Exited; Finished
 //
-// A message is one byte of version, one of type, and its fields in order: numbers as eight bytes, texts and lists with
-// their length in front, all little-endian. A message has version 2 only where it has a field that version 1 lacks,
-// because a job of a release that kept no programs of its own may have a keeper or a master of version 1. Each other
-// version is an error.
+// message_fields.h says how a message stands in bytes. A message has version 2 only where it has a field that version 1
+// lacks, because a job of a release that kept no programs of its own may have a keeper or a master of version 1. Each
+// other version is an error.
 #pragma once
 
 #include <cstdint>
