@@ -11,16 +11,16 @@
 #include <thread>
 
 #include "am/application_master.h"
-#include "am/replay.h"
 #include "am/job_clock.h"
 #include "am/journal.h"
 #include "am/record_calls.h"
-#include "runtime/backend/backend.h"
+#include "am/replay.h"
 #include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
+#include "runtime/local/local_backend.h"
 #include "runtime/local/master_side.h"
 #include "runtime/net/peer.h"
 #include "runtime/os/files.h"
@@ -63,7 +63,7 @@ Status LinkAmFiles(const JobRecords& records) {
 
 // A job can do without its page.
 std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobRecords& records) {
-  auto logs = BackendOf(records.job()).LogsOf(records);
+  auto logs = LocalBackend().LogsOf(records);
   if (!logs.ok()) return nullptr;
   auto page =
       LivePage::Open(loop, records, std::shared_ptr<LogSource>(*std::move(logs)), InheritedPageSocket(), kLoopback);

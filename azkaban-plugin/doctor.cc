@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "azkaban-plugin/doctor_parts.h"
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/command_line.h"
 #include "runtime/cli/text_table.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/os/files.h"
 
 namespace tony::azkaban {

@@ -74,14 +74,14 @@ bool MayRead(const fs::path& path, const User& user) {
   return sight.kind == Sight::Kind::kHidden || (sight.kind == Sight::Kind::kThere && !Obstacle(path, user, R_OK));
 }
 
-// All of them or none, unless every step needs them.
-std::optional<Check> CheckYarnFiles(const fs::path& folder, const User& user, const PluginFiles& files) {
-  std::vector<std::string> missing;
-  for (const std::string_view name : kYarnFiles)
-    if (!MayRead(folder / name, user)) missing.emplace_back(name);
-  if (missing.empty() || (!IsOnYarn(files.plugin) && missing.size() == std::size(kYarnFiles))) return std::nullopt;
+// A file that is missing matters only where every step needs it. A file that the steps' user may not read was meant for
+// steps on YARN, so that some of them might fail.
+std::optional<Check> CheckYarnFile(const fs::path& folder, const User& user, const PluginFiles& files) {
+  const fs::path file = folder / kYarnFile;
+  std::error_code error;
+  if (MayRead(file, user) || (!IsOnYarn(files.plugin) && !fs::exists(file, error))) return std::nullopt;
   return YarnCheck(files, "programs",
-                   StrCat(Join(missing, ", "), ": not in ", folder.string(), ", or not to be read by ", user.name,
+                   StrCat(kYarnFile, ": not in ", folder.string(), ", or not to be read by ", user.name,
                           ", and a step with tony.scheduler=yarn needs it"),
                    "install all programs of TonY into one folder");
 }
@@ -130,7 +130,7 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
                                       ": no such file, and this machine has a GPU, whose use "
                                       "nobody sees without it"),
                                "install all programs of TonY into one folder"));
-  if (auto yarn = CheckYarnFiles(adapter->parent_path(), WhoRunsSteps(installation, files), files))
+  if (auto yarn = CheckYarnFile(adapter->parent_path(), WhoRunsSteps(installation, files), files))
     checks.push_back(*std::move(yarn));
   if (checks.size() == 1) {
     std::vector<std::string> names(std::begin(kPrograms), std::end(kPrograms));

@@ -107,8 +107,7 @@ Result<std::vector<fs::path>> Programs() {
     if (access(program.c_str(), X_OK) != 0) return FileError(ErrorCode::kNotFound, "run", program, errno);
   for (const std::string_view name : kGpuPrograms)
     if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) == 0) programs.emplace_back(file);
-  for (const std::string_view name : kYarnFiles)
-    if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) == 0) programs.emplace_back(file);
+  if (const std::string file = SiblingProgram(kYarnFile); access(file.c_str(), R_OK) == 0) programs.emplace_back(file);
   return programs;
 }
 

@@ -20,7 +20,7 @@ inline constexpr std::string_view kAdapter = "tony-azkaban";
 // What the adapter and the jobs run, beside it.
 inline constexpr std::string_view kPrograms[] = {"tony", kJobPrograms[0], kJobPrograms[1], kJobPrograms[2]};
 // What a step with tony.scheduler=yarn needs beside those.
-inline constexpr std::string_view kYarnFiles[] = {"tony-hadoop", "tony-azkaban-hadoop", "tony-yarn-am.tar.gz"};
+inline constexpr std::string_view kYarnFile = "tony-yarn-am.tar.gz";
 inline constexpr std::string_view kProgramsFolder = "bin";
 inline constexpr std::string_view kOwnFolder = "${plugin.dir}";  // Azkaban's name for the job type's folder
 // How folders begin that an installation builds in; they stand beside the folder of job types, never in it.

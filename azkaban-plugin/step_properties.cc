@@ -1,7 +1,7 @@
 #include "azkaban-plugin/step_properties.h"
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/spec_input.h"
 #include "runtime/config/azkaban_tags.h"
 

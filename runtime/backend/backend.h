@@ -1,12 +1,9 @@
 // The schedulers that a job may run on, as verbs and adapters reach them.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "runtime/backend/am_launcher.h"
@@ -68,33 +65,5 @@ class Backend {
   // For who may also bring the job's AM back. The loop must outlive it.
   virtual std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const = 0;
 };
-
-// Of a job that is there, by its id; of one that is to be made, by tony.scheduler (kInvalid: there is no such); where
-// no job is named.
-const Backend& BackendOf(const JobId& job);
-Result<const Backend*> BackendFor(const ParsedJobSpec& job);
-const Backend& DefaultBackend();
-
-// All there are: backends.cc, or a test's own. The first is the default.
-struct BackendEntry {
-  std::string_view scheduler;  // as tony.scheduler names it; ids of its jobs begin with `job_prefix`
-  std::string_view job_prefix;
-  const Backend& (*backend)();
-  // Whether this process has what it takes to reach this job; an empty id: any. Who asks all of them leaves out those
-  // that it has not.
-  Status (*check_configured)(const JobId& job) = [](const JobId&) { return Ok(); };
-  // Whether this program can ask it, or become one that can.
-  bool (*is_installed)() = [] { return true; };
-  std::string_view uri_scheme = {};  // of the files in its cluster's file system; empty: it has none
-};
-std::span<const BackendEntry> Backends();
-std::vector<const Backend*> ConfiguredBackends();
-// Each of them in turn. A cluster that does not answer keeps nobody from the jobs of this machine: what failed of it is
-// the value, of the default it is the error.
-Result<std::optional<Error>> VisitConfigured(const std::function<Status(const Backend&)>& visit);
-Status CheckConfigured(const JobId& job);  // of the job's backend
-
-// Backend::ReadFile() of the one that has files of this URI's scheme.
-Result<std::string> ReadFromCluster(const std::string& source);
 
 }  // namespace tony

@@ -1,8 +1,8 @@
 // `tony ack`: an engine says that it has consumed a job's result. Only the newest owner may, or who has adopted it.
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/named_job.h"

@@ -4,12 +4,12 @@
 #include <array>
 #include <string_view>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/init_templates.h"
 #include "runtime/cli/progress.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/outcome.h"

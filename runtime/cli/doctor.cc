@@ -4,13 +4,13 @@
 #include <boost/json/object.hpp>
 #include <utility>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/doctor_checks.h"
 #include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/text_table.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/job/json_fields.h"
 
 namespace tony {

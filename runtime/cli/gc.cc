@@ -10,13 +10,13 @@
 #include <map>
 #include <optional>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/ended_folders.h"
 #include "runtime/cli/error_json.h"
 #include "runtime/cli/numbers.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/os/files.h"
 #include "runtime/os/remove_tree.h"
@@ -258,12 +258,11 @@ class Collection {
 
 Result<int> RunGc(const CommandLine& line) {
   TRY_ASSIGN(const Duration age, AgeOption(line));
-  const std::vector<const Backend*> backends = ConfiguredBackends();  // first: this may become another program
   TRY_ASSIGN(const fs::path home, TonyHome());
   const std::string age_text = line.Has("older-than") ? line.Value("older-than") : std::string(kDefaultAgeText);
   Collection collection(home, RealClock().Now(), age, age_text, line.Has("dry-run"));
   const Status here = collection.Run();
-  const Status there = collection.RunOn(backends);
+  const Status there = collection.RunOn(ConfiguredBackends());
   collection.SayWhatStays();
   const Status& run = here.ok() ? there : here;
   if (line.Has("json") && !run.ok()) return FailWith(run.error(), collection.Json());

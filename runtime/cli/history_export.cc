@@ -1,8 +1,8 @@
 #include "runtime/cli/history_export.h"
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/history/history_files.h"
 

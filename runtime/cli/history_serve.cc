@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/history/ended_log.h"
 #include "runtime/history/ended_query.h"
@@ -99,7 +99,6 @@ std::string TokenOf(const std::filesystem::path& home) {
 Result<int> ServeHistory(const CommandLine& line) {
   if (!line.words().empty())
     return Error{ErrorCode::kUsage, "history --serve shows all jobs that have ended: name none"};
-  (void)ConfiguredBackends();  // a program that has to become another one for them does so before anybody knows it
   TRY_ASSIGN(const int wanted, PortOf(line));
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
   TRY_ASSIGN(UniqueFd listening, ListenOn({kLoopback, wanted}));

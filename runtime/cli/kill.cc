@@ -3,12 +3,12 @@
 // job yet is remembered for its owner.
 #include <optional>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/kill_target.h"
 #include "runtime/client/named_job.h"

@@ -11,7 +11,6 @@
 #include <map>
 #include <optional>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/error_json.h"
@@ -22,6 +21,7 @@
 #include "runtime/cli/queue.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/cli/text_table.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/job/task_text.h"
 

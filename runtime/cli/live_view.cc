@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <csignal>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/live_table.h"
 #include "runtime/cli/progress.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 
 namespace tony {

@@ -1,8 +1,8 @@
 #include "runtime/cli/log_beside.h"
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/log_session.h"
 
 namespace tony {

@@ -3,13 +3,13 @@
 
 #include <csignal>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/log_session.h"
 #include "runtime/client/named_job.h"

@@ -3,12 +3,12 @@
 // what a submit would have a cluster do.
 #include <algorithm>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/plan_text.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/source_report.h"
 #include "runtime/client/spec_input.h"
 #include "runtime/client/submit_watch.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/outputs.h"
 #include "runtime/job/task_text.h"
 

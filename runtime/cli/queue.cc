@@ -4,12 +4,12 @@
 #include <boost/json/object.hpp>
 #include <utility>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/error_json.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/cli/text_table.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/job/json_fields.h"
 
 namespace tony {

@@ -1,9 +1,9 @@
 // `tony submit`: properties to spec, files to the store, spec to job folder, job folder to keeper; then watch. The
 // client's part of the way of a job (README.md). With a request id, submit_request.cc orders the same steps.
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/job_programs.h"
 #include "runtime/client/source_report.h"

@@ -1,5 +1,4 @@
 // `tony wait`: until a job has ended, or until it has changed. Being interrupted does not touch the job.
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/error_json.h"
@@ -7,6 +6,7 @@
 #include "runtime/cli/numbers.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/named_job.h"
 #include "runtime/client/outputs.h"

@@ -4,12 +4,12 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/error_json.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/follow.h"
 #include "runtime/client/job_access.h"
@@ -149,7 +149,6 @@ class JobsWatch {
 }  // namespace
 
 Result<int> RunWatch(const CommandLine& line) {
-  (void)ConfiguredBackends();  // a program that one of them replaces goes before a line is read
   JobsWatch::Options options = {.json = line.Has("json"), .reads = line.words().empty()};
   TRY_ASSIGN(options.watcher, WatcherOption(line, "watcher"));
   std::vector<std::string> ids;

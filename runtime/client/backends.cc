@@ -1,6 +1,6 @@
-#include "runtime/backend/backend.h"
-#include "runtime/client/hadoop_twin.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/local/local_backend.h"
+#include "runtime/yarn/yarn_backend.h"
 #include "runtime/yarn/yarn_configured.h"
 
 namespace tony {
@@ -8,7 +8,7 @@ namespace tony {
 std::span<const BackendEntry> Backends() {
   static constexpr BackendEntry kBackends[] = {
       {"local", "local-", LocalBackend},
-      {"yarn", "application_", BecomeHadoopTwin, CheckYarnConfigured, HasHadoopTwin, "hdfs"},
+      {"yarn", "application_", YarnBackend, CheckYarnConfigured, "hdfs"},
   };
   return kBackends;
 }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/backend/backend.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 
 namespace tony {

@@ -3,14 +3,14 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/backend/backend.h"
-#include "runtime/records/last_status.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/outputs.h"
 #include "runtime/os/files.h"
+#include "runtime/records/last_status.h"
 #include "runtime/rpc/am_connection.h"
 
 namespace tony {

@@ -1,8 +1,8 @@
 #include "runtime/client/kill_target.h"
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/find_request.h"
 
 namespace tony {

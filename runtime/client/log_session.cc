@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/side_thread.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/logs/log_follower.h"
 #include "runtime/logs/log_reader.h"

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 
 namespace tony {

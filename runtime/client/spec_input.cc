@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/config/properties.h"
 #include "runtime/framework/framework.h"
 #include "runtime/framework/restart_scope.h"

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/outputs.h"
 #include "runtime/client/source_report.h"

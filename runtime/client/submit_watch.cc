@@ -6,7 +6,6 @@
 #include <optional>
 #include <thread>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/live_view.h"
 #include "runtime/cli/log_beside.h"
@@ -14,6 +13,7 @@
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/outputs.h"
 

@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "runtime/base/spent_input.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/config/config_text.h"
@@ -51,7 +50,6 @@ Result<std::string> ReadConfigFile(const ConfigFile& file) {
   if (file.is_stdin && !input.valid()) return FileError(file, "not open");
   auto text = file.is_stdin ? ReadText(input.get()) : ReadTextFile(file.path);
   if (!text.ok()) return FileError(file, text.error().message);
-  if (file.is_stdin) NoteSpentInput(STDIN_FILENO, *text);
   return text;
 }
 
@@ -60,7 +58,6 @@ Result<std::map<std::string, std::string>> LoadSecrets(int number) {
   const ConfigFile file{.kind = "the secrets on", .name = "--secrets-fd", .path = StrCat("descriptor ", number)};
   const auto text = ReadText(fd.get());
   if (!text.ok()) return FileError(file, text.error().message);
-  NoteSpentInput(number, *text);
   return ReadSecrets(*text, file.name);
 }
 

@@ -1,4 +1,4 @@
-// A Hadoop cluster's YARN, as $HADOOP_CONF_DIR describes it. For programs with libcurl: see hadoop_twin.h.
+// A Hadoop cluster's YARN, as $HADOOP_CONF_DIR describes it.
 #pragma once
 
 #include "runtime/backend/backend.h"

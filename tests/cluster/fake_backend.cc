@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
+#include "runtime/client/choose_backend.h"
 #include "runtime/local/local_backend.h"
 #include "runtime/logs/local_log_source.h"
 #include "runtime/os/file_lock.h"

@@ -176,7 +176,7 @@ const std::map<std::string, std::string>& Runs() {
       {"tony.application.timeout", "LimitsTest.TheWholeJobsLimitNamesWhoWasSilent"},
       {"tony.application.untracked.jobtypes",
        "TonyScenariosTest.AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped"},
-      {"tony.scheduler", "HadoopTwinTest.WithoutAConfigurationAJobOfYarnIsRefusedByItsKey"},
+      {"tony.scheduler", "YarnClientTest.WithoutAConfigurationAJobOfYarnIsRefusedByItsKey"},
       {"tony.src-dir", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
       {"tony.containers.command", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
       {"tony.containers.env.<NAME>", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},

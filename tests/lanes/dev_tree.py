@@ -158,7 +158,7 @@ def build_end_to_end(target, names, seconds=None, in_dev=None):
     """A program with tests of the built programs, and the variable that tells it where those are."""
     needs_dynamic = execution.matcher("tests/e2e/needs_dynamic_programs.txt")
     dynamic = any(needs_dynamic(name) or needs_dynamic(f"Instance/{name}") for name in names)
-    programs = ["dynamic_programs"] if dynamic else ["one_machine", "tony-azkaban", "tony-hadoop"]
+    programs = ["dynamic_programs"] if dynamic else ["one_machine", "tony-azkaban"]
     tree = build_cheapest({"dev": [in_dev or target], "release": [target, "e2e_programs", *programs]}, seconds, slow=5)
     folder = "dynamic/bin" if dynamic and tree.preset == "release" else "bin"
     program = in_dev or target if tree.preset == "dev" else target

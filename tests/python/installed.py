@@ -34,9 +34,8 @@ def run(*words, fails=False, **options):
 
 
 def build(out, *words, bin_folder=BIN, **options):
-    """The wheel. Hadoop's programs are in it where they are for any Linux."""
-    needed = run("readelf", "-d", BIN / "tony-hadoop") if (BIN / "tony-hadoop").exists() else "libcurl"
-    without = ["--without-hadoop"] if "libcurl" in needed or not (BIN / "tony-yarn-am.tar.gz").exists() else []
+    """The wheel. What the nodes of YARN get is in it where it was built."""
+    without = [] if (BIN / "tony-yarn-am.tar.gz").exists() else ["--without-hadoop"]
     return pathlib.Path(run(ROOT / "scripts/wheel", bin_folder, out, *without, *words, **options).strip())
 
 

@@ -14,7 +14,7 @@ import tony
 from installed import BIN, ROOT, TOOLS, InstalledCase, build, run
 
 PROGRAMS = {"tony", "tony-am", "tony-executor", "tony-gpu-executor", "tony-keeper"}
-HADOOP = {"tony-hadoop", "tony-yarn-am.tar.gz"}
+HADOOP = {"tony-yarn-am.tar.gz"}
 LOADER = {"tony-gpu-loader", "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1"}
 HAS_LOADER = (BIN / "tony-gpu-loader").exists()  # where the release is static
 

@@ -1,7 +1,7 @@
 """What the checks of jobs on a real YARN share: the command line, and what the cluster says of a job.
 
-Each program of them is run as `NAME PROGRAMS_FOLDER CLUSTER_FOLDER`. PROGRAMS_FOLDER has tony, tony-hadoop, tony-executor
-and tony-yarn-am.tar.gz; CLUSTER_FOLDER is one that `cluster start` made.
+Each program of them is run as `NAME PROGRAMS_FOLDER CLUSTER_FOLDER`. PROGRAMS_FOLDER has tony, tony-executor and
+tony-yarn-am.tar.gz; CLUSTER_FOLDER is one that `cluster start` made.
 """
 
 import json

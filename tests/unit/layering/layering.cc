@@ -72,8 +72,7 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
 
 // The rooms of jobs on one machine, and the files outside that may include their headers.
 constexpr std::string_view kOneMachine[] = {"runtime/keeper/", "runtime/ledger/", "runtime/local/"};
-constexpr std::string_view kKnowOneMachine[] = {"am/main.cc", "runtime/client/backends.cc",
-                                                "runtime/client/hadoop_backends.cc"};
+constexpr std::string_view kKnowOneMachine[] = {"am/main.cc", "runtime/client/backends.cc"};
 // The file that alone knows outside of runtime/logs how logs are read on this machine.
 constexpr std::string_view kLocalBackend = "runtime/local/local_backend.cc";
 

@@ -1,9 +1,7 @@
-// Programs without Hadoop in them become their twins where a job is YARN's: runtime/client/hadoop_twin.h. What happens
-// on a cluster, tests/conformance/hadoop tries.
+// Commands about YARN where no cluster answers. tests/conformance/hadoop has those on a real cluster.
 #include <chrono>
 #include <filesystem>
 
-#include "tests/e2e/installation.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/places.h"
 
@@ -16,9 +14,9 @@ using testing::StartsWith;
 
 constexpr const char* kJob = "application_1700000000000_0001";
 
-class HadoopTwinTest : public TonyTest {
+class YarnClientTest : public TonyTest {
  protected:
-  HadoopTwinTest() {
+  YarnClientTest() {
     fs::create_directories(box_.folder() / "conf");
     box_.Write("conf/core-site.xml",
                "<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property>"
@@ -27,12 +25,9 @@ class HadoopTwinTest : public TonyTest {
                "</configuration>");
   }
   Sandbox::Variables Cluster() const { return {{"HADOOP_CONF_DIR", box_.File("conf")}}; }
-  Ran Shell(const std::string& line, const Sandbox::Variables& variables) const {
-    return Background({"/bin/bash", "-c", line}, box_.Environment(variables), box_.folder()).Wait();
-  }
 };
 
-TEST_F(HadoopTwinTest, WithoutAConfigurationAJobOfYarnIsRefusedByItsKey) {
+TEST_F(YarnClientTest, WithoutAConfigurationAJobOfYarnIsRefusedByItsKey) {
   for (const Words& words : {Words{"status", kJob}, Words{"wait", kJob}, Words{"kill", kJob}, Words{"logs", kJob}}) {
     const Ran ran = box_.Tony(words);
     EXPECT_EQ(ran.exit, 65) << words.front();
@@ -44,7 +39,7 @@ TEST_F(HadoopTwinTest, WithoutAConfigurationAJobOfYarnIsRefusedByItsKey) {
   EXPECT_THAT(ran.err, StartsWith("tony: HADOOP_CONF_DIR is not set"));
 }
 
-TEST_F(HadoopTwinTest, AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged) {
+TEST_F(YarnClientTest, AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged) {
   const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Words{"-src_dir", box_.folder()}, Cluster());
   EXPECT_EQ(ran.exit, 69) << ran.err;
   EXPECT_THAT(ran.err, StartsWith("tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "));
@@ -52,7 +47,7 @@ TEST_F(HadoopTwinTest, AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged) {
   EXPECT_FALSE(fs::exists(box_.home() / "staged"));
 }
 
-TEST_F(HadoopTwinTest, ANameServerThatHangsHoldsNobody) {
+TEST_F(YarnClientTest, ANameServerThatHangsHoldsNobody) {
   Sandbox::Variables variables = WithShim("names_shim", Cluster());
   variables["NAMES_SHIM_HANGS"] = "hangs.example.org";
   const auto takes = [&](const Words& words, const std::string& says) {
@@ -76,22 +71,13 @@ TEST_F(HadoopTwinTest, ANameServerThatHangsHoldsNobody) {
       << "the resolver's own two minutes";
 }
 
-TEST_F(HadoopTwinTest, WarningsAreSaidOnce) {
+TEST_F(YarnClientTest, WarningsAreSaidOnce) {
   const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Conf("tony.local.priority=9"), Cluster());
   EXPECT_EQ(ran.exit, 69);
   EXPECT_EQ(CountLines(ran.err), 2u) << ran.err;
 }
 
-TEST_F(HadoopTwinTest, WhatWasReadOnceIsReadAgain) {
-  box_.Write("job.json", R"({"executes":"true","framework":"standalone","conf":{"tony.scheduler":"yarn"}})");
-  const std::string tony = (ProgramFolder() + "/tony");
-  const Ran ran =
-      Shell("cat job.json | " + tony + " submit - --secrets-fd 5 5< <(echo '{\"KEY\":\"secret\"}')", Cluster());
-  EXPECT_EQ(ran.exit, 69) << ran.out << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("getNewApplication at 127.0.0.1:1"));
-}
-
-TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerHidesNoJobOfThisMachine) {
+TEST_F(YarnClientTest, AClusterThatDoesNotAnswerHidesNoJobOfThisMachine) {
   ASSERT_EQ(box_.Tony(One("true") + Words{"--request-id", "k"}).exit, 0);
   const Ran list = box_.Tony({"list"}, Cluster());
   EXPECT_EQ(list.exit, 69);
@@ -102,7 +88,7 @@ TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerHidesNoJobOfThisMachine) {
   EXPECT_EQ(box_.Tony({"find", "--request-id", "unknown"}, Cluster()).exit, 69) << "the cluster may know it";
 }
 
-TEST_F(HadoopTwinTest, TheQueueOfThisMachineIsShownThoughAClusterDoesNotAnswer) {
+TEST_F(YarnClientTest, TheQueueOfThisMachineIsShownThoughAClusterDoesNotAnswer) {
   const Ran queue = box_.Tony({"list", "--queue"}, Cluster());
   EXPECT_EQ(queue.exit, 69);
   EXPECT_THAT(queue.out, HasSubstr("MB of memory"));
@@ -110,7 +96,7 @@ TEST_F(HadoopTwinTest, TheQueueOfThisMachineIsShownThoughAClusterDoesNotAnswer) 
   EXPECT_EQ(box_.Tony({"list", "--queue"}).exit, 0);
 }
 
-TEST_F(HadoopTwinTest, TheDoctorSaysWhatIsWrongOfAClusterAndWhatMendsIt) {
+TEST_F(YarnClientTest, TheDoctorSaysWhatIsWrongOfAClusterAndWhatMendsIt) {
   const Ran dead = box_.Tony({"doctor", "--yarn"}, Cluster());
   EXPECT_EQ(dead.exit, 1) << dead.err;
   EXPECT_THAT(dead.out, HasSubstr("ok    configuration: by HADOOP_CONF_DIR="));
@@ -124,7 +110,7 @@ TEST_F(HadoopTwinTest, TheDoctorSaysWhatIsWrongOfAClusterAndWhatMendsIt) {
   EXPECT_THAT(none.out, HasSubstr("-> set HADOOP_CONF_DIR to the folder"));
 }
 
-TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComingBack) {
+TEST_F(YarnClientTest, AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComingBack) {
   ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
   ASSERT_TRUE(WaitForRunning(1));
   for (const int signal : {SIGSTOP, SIGKILL})  // each would bring the other back
@@ -140,7 +126,7 @@ TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComin
   EXPECT_EQ(box_.Tony({"wait", Job()}, Cluster()).exit, 0);
 }
 
-TEST_F(HadoopTwinTest, AJobMayNameItsCluster) {
+TEST_F(YarnClientTest, AJobMayNameItsCluster) {
   const Words yarn = One("true") + Conf("tony.scheduler=yarn");
   const std::string site = box_.File("conf/core-site.xml");
   const Ran own = box_.Tony(yarn + Conf("tony.application.yarn-conf-path=" + site));
@@ -154,19 +140,6 @@ TEST_F(HadoopTwinTest, AJobMayNameItsCluster) {
   EXPECT_EQ(broken.exit, 65);
   EXPECT_THAT(broken.err, StartsWith("tony: tony.application.yarn-conf-path: " + box_.File("broken.xml")));
   EXPECT_EQ(CountLines(missing.err) + CountLines(broken.err), 2u) << missing.err << broken.err;
-}
-
-TEST_F(HadoopTwinTest, JobsOfThisMachineNeedNone) {
-  const Installation installed(box_, {});
-  const std::string tony = box_.File("bin/tony");
-  const Ran local = Shell(tony + " submit -executes true -conf tony.application.framework=standalone", {});
-  EXPECT_EQ(local.exit, 0) << local.err;
-  const Ran list = Shell(tony + " list --json", Cluster());
-  EXPECT_EQ(list.exit, 0) << "a cluster for other programs is nothing to it: " << list.err;
-  EXPECT_THAT(list.out, HasSubstr("local-"));
-  const Ran yarn = Shell(tony + " status " + kJob, Cluster());
-  EXPECT_EQ(yarn.exit, 69);
-  EXPECT_EQ(yarn.err, "tony: YARN: start " + tony + "-hadoop: no such file or directory\n");
 }
 
 }  // namespace
