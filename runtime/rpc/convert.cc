@@ -2,31 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <limits>
-#include <string_view>
 #include <utility>
 
-#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
+#include "runtime/rpc/wire_fields.h"
 #include "tony_constants.h"
 #include "tony_types.h"
 
 namespace tony {
-namespace {
 
-constexpr size_t kLongestName = 255;  // job, container, token, and a host (a DNS name is no longer)
-constexpr size_t kLongestRole = 64;
-constexpr size_t kLongestText = 64 << 10;
-constexpr int64_t kHighestIndex = 1'000'000;  // as ParseTaskId has it
-constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
-constexpr int64_t kHighestInt = std::numeric_limits<int32_t>::max();
-constexpr Duration kLongestWatch = std::chrono::seconds(60);
-constexpr Duration kLongestGrace = std::chrono::hours(24);
-constexpr Duration kLongestWatchTimeout = std::chrono::hours(24 * 366);
-constexpr int64_t kLatestDue = int64_t{1} << 50;  // sums with it do not overflow
-
+// In the order of the enums' values on the wire.
 constexpr std::array<std::pair<int, Phase>, 4> kPhases = {{
     {rpc::WAITING, Phase::kWaiting},
     {rpc::RUNNING, Phase::kRunning},
@@ -57,85 +43,27 @@ constexpr std::array<std::pair<int, RefusalReason>, 8> kRefusalReasons = {{
     {rpc::NOT_RULING, RefusalReason::kNotRuling},
 }};
 
-Error Bad(std::string_view field, const std::string& what) {
-  return Error{ErrorCode::kInvalid, StrCat(field, ": ", what)};
-}
+constexpr const auto& RowsOf(Phase /*phase*/) { return kPhases; }
+constexpr const auto& RowsOf(Command::Kind /*kind*/) { return kCommandKinds; }
+constexpr const auto& RowsOf(KillAnswer /*answer*/) { return kKillAnswers; }
+constexpr const auto& RowsOf(RefusalReason /*reason*/) { return kRefusalReasons; }
 
-// The generated enums hold whatever number came; looking at one as an enum would be undefined.
-template <class WireEnum>
-int NumberOf(const WireEnum& value) {
-  static_assert(sizeof(WireEnum) == sizeof(int));
-  int number = 0;
-  std::memcpy(&number, &value, sizeof number);
-  return number;
-}
+namespace {
 
-template <class WireEnum, class Ours, size_t N>
-Result<Ours> Known(std::string_view field, const WireEnum& value, const std::array<std::pair<int, Ours>, N>& table) {
-  const int number = NumberOf(value);
-  for (const auto& row : table) {
-    if (row.first == number) return row.second;
-  }
-  return Bad(field, StrCat("unknown value ", number));
-}
-
-template <class WireEnum, class Ours, size_t N>
-WireEnum WireOf(Ours value, const std::array<std::pair<int, Ours>, N>& table) {
-  const auto row = std::ranges::find(table, value, &std::pair<int, Ours>::second);
-  CHECK(row != table.end());
-  return static_cast<WireEnum>(row->first);
-}
-
-Result<int64_t> Within(std::string_view field, int64_t value, int64_t lowest, int64_t highest) {
-  if (value >= lowest && value <= highest) return value;
-  if (highest == kNoLimit) return Bad(field, StrCat(value, ", expected ", lowest, " or more"));
-  return Bad(field, StrCat(value, ", expected ", lowest, " to ", highest));
-}
-
-Result<int> IntWithin(std::string_view field, int64_t value, int64_t lowest, int64_t highest) {
-  TRY_ASSIGN(const int64_t checked, Within(field, value, lowest, highest));
-  return static_cast<int>(checked);
-}
-
-Status NoLonger(std::string_view field, const std::string& text, size_t longest) {
-  if (text.size() <= longest) return Ok();
-  return Bad(field, StrCat(text.size(), " bytes, expected at most ", longest));
-}
-
-// A name goes into logs and messages as it is.
-Result<std::string> Name(std::string_view field, const std::string& text, size_t longest) {
-  TRY(NoLonger(field, text, longest));
-  if (text.empty()) return Bad(field, "missing");
-  const bool printable = std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
-  if (!printable) return Bad(field, "not printable ASCII");
-  return text;
-}
-
-Result<std::string> Text(std::string_view field, const std::string& text) {
-  TRY(NoLonger(field, text, kLongestText));
-  return ReplaceInvalidUtf8(text);
-}
-
-Result<Phase> CheckedPhase(const rpc::Phase& phase) { return Known("phase", phase, kPhases); }
-Result<int64_t> CheckedPid(int64_t pid) { return Within("pid", pid, 0, kHighestInt); }
-
-Result<std::optional<ExitStatus>> CheckedExit(const rpc::TaskOutcome& wire) {
-  std::optional<ExitStatus> exit;
-  if (wire.__isset.exit_code && wire.__isset.signal) return Bad("signal", "given together with exit_code");
-  if (wire.__isset.exit_code) {
-    TRY_ASSIGN(const int code, IntWithin("exit_code", wire.exit_code, 0, 255));
-    exit = ExitStatus{ExitStatus::Kind::kExited, code};
-  }
-  if (wire.__isset.signal) {
-    TRY_ASSIGN(const int signal, IntWithin("signal", wire.signal, 1, 64));
-    exit = ExitStatus{ExitStatus::Kind::kSignaled, signal};
-  }
-  return exit;
-}
-
-std::string EndOf(const std::string& tail) {
-  return tail.size() <= kLongestText ? tail : tail.substr(tail.size() - kLongestText);
-}
+constexpr size_t kLongestRole = 64;
+constexpr size_t kMostAsks = 64;  // a master gives far fewer at a time
+constexpr size_t kMostParts = 64;
+constexpr size_t kMostAttempts = 1024;
+constexpr size_t kMostExcerpts = 4;
+constexpr size_t kLongestProblem = 1024;
+constexpr int64_t kHighestIndex = 1'000'000;  // as ParseTaskId has it
+constexpr int64_t kHighestInt = std::numeric_limits<int32_t>::max();
+constexpr int64_t kLargestLog = int64_t{1} << 56;  // sums with it do not overflow
+constexpr int64_t kLatestDue = int64_t{1} << 50;   // the same
+constexpr Duration kLongestWatch = std::chrono::seconds(60);
+constexpr Duration kLongestGrace = std::chrono::hours(24);
+constexpr Duration kLongestWatchTimeout = std::chrono::hours(24 * 366);
+constexpr Between kAnyInt{0, kHighestInt};
 
 // As many of them as fit, and how many there are beside them.
 std::string LeftOutJson(const std::vector<OutputProblem>& left_out) {
@@ -154,70 +82,206 @@ std::string LeftOutJson(const std::vector<OutputProblem>& left_out) {
 
 }  // namespace
 
-Result<Caller> FromThrift(const rpc::Caller& wire) {
-  Caller caller;
-  TRY_ASSIGN(caller.job.value, Name("job", wire.job, kLongestName));
-  TRY_ASSIGN(caller.attempt.task.role, Name("role", wire.role, kLongestRole));
-  TRY_ASSIGN(caller.attempt.task.index, IntWithin("index", wire.index, 0, kHighestIndex));
-  TRY_ASSIGN(caller.attempt.number, IntWithin("attempt", wire.attempt, 1, kHighestInt));
-  TRY_ASSIGN(caller.container.value, Name("container", wire.container, kLongestName));
-  TRY_ASSIGN(caller.generation.value, Within("generation", wire.generation, 0, kNoLimit));
-  TRY_ASSIGN(caller.epoch.value, Within("epoch", wire.epoch, 0, kNoLimit));
-  TRY_ASSIGN(caller.token, CheckedToken(wire.token));
-  return caller;
+// ---- the lists of pairs
+
+void Fields(auto& io, auto& wire, Is<Caller> auto& caller) {
+  io.Field("job", wire.job, caller.job, Name{});
+  io.Field("role", wire.role, caller.attempt.task.role, Name{kLongestRole});
+  io.Field("index", wire.index, caller.attempt.task.index, Between{0, kHighestIndex});
+  io.Field("attempt", wire.attempt, caller.attempt.number, Between{1, kHighestInt});
+  io.Field("container", wire.container, caller.container, Name{});
+  io.Field("generation", wire.generation, caller.generation);
+  io.Field("epoch", wire.epoch, caller.epoch);
+  io.Field("token", wire.token, caller.token, Longest{});
 }
 
-Result<Registration> FromThrift(const rpc::Registration& wire) {
-  Registration what;
-  TRY_ASSIGN(what.endpoint.host, Name("host", wire.host, kLongestName));
-  TRY_ASSIGN(what.endpoint.port, IntWithin("port", wire.port, 1, 65535));
-  TRY_ASSIGN(what.phase, CheckedPhase(wire.phase));
-  TRY_ASSIGN(what.pid, CheckedPid(wire.pid));
-  if (wire.ports.size() > kMostNamedPorts)
-    return Bad("ports", StrCat(wire.ports.size(), ", expected at most ", kMostNamedPorts));
-  for (const auto& [name, port] : wire.ports) {
-    if (!IsPortName(name)) return Bad("ports", "a name that is none");
-    TRY_ASSIGN(what.ports[name], IntWithin("ports." + name, port, 1, 65535));
+template <class Io>
+void Fields(Io& io, auto& wire, Is<Registration> auto& what) {
+  io.Field("host", wire.host, what.endpoint.host, Name{});
+  io.Field("port", wire.port, what.endpoint.port, Between{1, 65535});
+  io.Field("phase", wire.phase, what.phase);
+  io.Field("pid", wire.pid, what.pid, kAnyInt);
+  if constexpr (Io::kReads) {
+    io.Accept(NoMore("ports", wire.ports.size(), kMostNamedPorts));
+    for (const auto& [name, port] : wire.ports) {
+      if (!IsPortName(name)) return io.Accept(Bad("ports", "a name that is none"));
+      io.Field("ports." + name, port, what.ports[name], Between{1, 65535});
+    }
+  } else {
+    wire.protocol = rpc::g_tony_constants.PROTOCOL_VERSION;
+    if (!what.ports.empty()) wire.__set_ports({what.ports.begin(), what.ports.end()});
   }
-  return what;
 }
 
-Result<Progress> FromThrift(const rpc::Progress& wire) {
-  Progress progress;
-  TRY_ASSIGN(progress.phase, CheckedPhase(wire.phase));
-  TRY_ASSIGN(progress.pid, CheckedPid(wire.pid));
-  if (wire.__isset.usage) {
-    TRY_ASSIGN(progress.usage, FromThrift(wire.usage));
-  }
-  return progress;
+void Fields(auto& io, auto& wire, Is<GpuUsage> auto& gpu) {
+  io.Field("memory_bytes", wire.memory_bytes, gpu.memory_bytes);
+  io.Field("most_memory_bytes", wire.most_memory_bytes, gpu.most_memory_bytes);
+  io.Field("percent", wire.percent, gpu.percent, Between{0, 100});
+  io.Field("mean_percent", wire.mean_percent, gpu.mean_percent, Between{0, 100});
+  io.Field("most_percent", wire.most_percent, gpu.most_percent, Between{0, 100});
 }
 
-Result<Outcome> FromThrift(const rpc::TaskOutcome& wire) {
-  const auto cls = OutcomeClassFromString(wire.outcome_class);
-  if (!cls) return Bad("outcome_class", "unknown value");
-  Outcome outcome;
-  outcome.cls = *cls;
-  TRY_ASSIGN(outcome.exit, CheckedExit(wire));
-  TRY_ASSIGN(outcome.message, Text("message", wire.message));
-  TRY_ASSIGN(outcome.stderr_tail, Text("stderr_tail", wire.stderr_tail));
-  TRY_ASSIGN(outcome.stdout_tail, Text("stdout_tail", wire.stdout_tail));
-  if (!wire.source.empty()) {
-    const auto source = SourceFromString(wire.source);
-    if (!source) return Bad("source", "unknown value");
-    outcome.source = *source;
+template <class Io>
+void Fields(Io& io, auto& wire, Is<Usage> auto& usage) {
+  io.Field("samples", wire.samples, usage.samples);
+  io.Field("memory_bytes", wire.memory_bytes, usage.memory_bytes);
+  io.Field("mean_memory_bytes", wire.mean_memory_bytes, usage.mean_memory_bytes);
+  io.Field("most_memory_bytes", wire.most_memory_bytes, usage.most_memory_bytes);
+  io.Field("cpu_ms", wire.cpu_ms, usage.cpu);
+  io.Field("millicores", wire.millicores, usage.millicores);
+  io.Field("most_millicores", wire.most_millicores, usage.most_millicores);
+  io.Field("elapsed_ms", wire.elapsed_ms, usage.elapsed);
+  io.Field("quiet_ms", wire.quiet_ms, usage.quiet);
+  io.IfSet("gpu", wire.gpu, wire.__isset.gpu, usage.gpu);
+  if constexpr (!Io::kReads) wire.__isset.gpu = usage.gpu.has_value();
+}
+
+template <class Io>
+void Fields(Io& io, auto& wire, Is<Progress> auto& progress) {
+  io.Field("phase", wire.phase, progress.phase);
+  io.Field("pid", wire.pid, progress.pid, kAnyInt);
+  io.IfSet("usage", wire.usage, wire.__isset.usage, progress.usage);
+  if constexpr (!Io::kReads) wire.__isset.usage = progress.usage.has_value();
+}
+
+template <class Io>
+void Fields(Io& io, auto& wire, Is<Outcome> auto& outcome) {
+  constexpr auto exited = ExitStatus::Kind::kExited, signaled = ExitStatus::Kind::kSignaled;
+  std::optional<int> code, signal;
+  if (outcome.exit) (outcome.exit->kind == exited ? code : signal) = outcome.exit->value;
+  io.Field("outcome_class", wire.outcome_class, outcome.cls);
+  io.IfSet("exit_code", wire.exit_code, wire.__isset.exit_code, code, Between{0, 255});
+  io.IfSet("signal", wire.signal, wire.__isset.signal, signal, Between{1, 64});
+  io.Field("message", wire.message, outcome.message, Head{});
+  io.Field("stderr_tail", wire.stderr_tail, outcome.stderr_tail, Tail{});
+  io.Field("stdout_tail", wire.stdout_tail, outcome.stdout_tail, Tail{});
+  io.Newer("source", wire.source, outcome.source);
+  io.Newer("advice", wire.advice, outcome.advice);
+  io.IfSet("usage", wire.usage, wire.__isset.usage, outcome.usage);
+  io.IfSet("process", wire.process, wire.__isset.process, outcome.process, Between{0, kMostProcesses - 1});
+  if constexpr (Io::kReads) {
+    if (code) outcome.exit = ExitStatus{exited, *code};
+    if (signal) outcome.exit = ExitStatus{signaled, *signal};
+    if (code && signal) io.Accept(Bad("signal", "given together with exit_code"));
+  } else {
+    wire.__isset.exit_code = code.has_value();
+    wire.__isset.signal = signal.has_value();
+    wire.__isset.usage = outcome.usage.has_value();
+    wire.__isset.process = outcome.process.has_value();
   }
-  if (!wire.advice.empty()) {
-    const auto advice = AdviceFromString(wire.advice);
-    if (!advice) return Bad("advice", "unknown value");
-    outcome.advice = *advice;
+}
+
+template <class Io>
+void Fields(Io& io, auto& wire, Is<LogWant> auto& want) {
+  if constexpr (Io::kReads) {
+    auto task = ParseTaskId(StrCat(wire.role, ":", wire.index));
+    if (!task.ok()) return io.Accept(task.error());
+    want.attempt.task = *std::move(task);
+  } else {
+    wire.role = want.attempt.task.role;
+    wire.index = want.attempt.task.index;
   }
-  if (wire.__isset.usage) {
-    TRY_ASSIGN(outcome.usage, FromThrift(wire.usage));
+  io.Field("attempt", wire.attempt, want.attempt.number, Between{1, kHighestInt});
+  io.Field("offset", wire.offset, want.offset, Floored{-1, kLargestLog});
+  io.Field("stream", wire.stream, want.stream, StreamName{});
+}
+
+void Fields(auto& io, auto& wire, Is<LogAsk> auto& ask) {
+  io.Field("id", wire.id, ask.id, kAnyNumber);
+  io.Field("most", wire.most, ask.most, Between{0, kMostLogBytes});
+  io.Field("wait_ms", wire.wait_ms, ask.wait, Between{0, kLongestLogWait.count()});
+  io.List("wants", wire.wants, ask.wants, kMostLogWants);
+}
+
+void Fields(auto& io, auto& wire, Is<LogSpan> auto& span) {
+  io.Field("parts.first", wire.first, span.begin, Between{0, kLargestLog});
+  io.Field("parts.behind", wire.behind, span.end, Between{span.begin, kLargestLog});
+}
+
+template <class Io>
+void Fields(Io& io, auto& wire, Is<LogNews> auto& news) {
+  io.Field("there", wire.there, news.is_there);
+  io.Field("cut", wire.cut, news.cut, Between{0, kLargestLog});
+  io.Field("text", wire.text, news.text);
+  io.Field("size", wire.size, news.size, Between{0, kLargestLog});
+  io.Field("ended", wire.ended, news.ended);
+  io.Field("changed_ms", wire.changed_ms, news.changed, Between{0, kLargestLog});
+  io.List("parts", wire.parts, news.parts, kMostParts);
+  io.List("attempts", wire.attempts, news.attempts, kMostAttempts, Between{1, kHighestInt});
+  io.Field("problem", wire.problem, news.problem);
+  if constexpr (Io::kReads) news.problem.resize(std::min(news.problem.size(), kLongestProblem));
+}
+
+void Fields(auto& io, auto& wire, Is<Command> auto& command) {
+  io.Field("number", wire.number, command.number);
+  io.Field("kind", wire.kind, command.kind);
+  io.Field("generation", wire.generation, command.generation);
+  io.Field("cluster_spec", wire.cluster_spec, command.cluster_spec);
+  io.Field("grace_ms", wire.grace_ms, command.grace, Between{0, kLongestGrace.count()});
+  io.Field("attempt", wire.attempt, command.attempt, kAnyInt);
+  io.Field("resume_from", wire.resume_from, command.resume_from);
+  io.Field("reason", wire.reason, command.reason);
+  io.List("logs", wire.logs, command.logs, kMostAsks);
+}
+
+void Fields(auto& io, auto& wire, Is<KillRequest> auto& request) {
+  io.Field("reason", wire.reason, request.reason, Head{});
+  io.Field("grace_ms", wire.grace_ms, request.grace, Floored{-1, kLongestGrace.count()});
+  io.Field("token", wire.if_owner, request.if_owner, Longest{});
+  io.Field("token", wire.if_watcher, request.if_watcher, Longest{});
+  io.Field("due_ms", wire.due_ms, request.due, Between{0, kLatestDue});
+  io.Field("delay_ms", wire.delay_ms, request.delay, Between{0, kLatestDue});
+}
+
+void Fields(auto& io, auto& wire, Is<Refusal> auto& refusal) {
+  io.Field("reason", wire.reason, refusal.reason);
+  io.Field("message", wire.message, refusal.message);
+}
+
+void Fields(auto& io, auto& wire, Is<StatusAnswer> auto& answer) {
+  io.Field("seq", wire.seq, answer.seq);
+  io.Field("epoch", wire.epoch, answer.epoch);
+  io.Field("ended", wire.ended, answer.ended);
+  io.Field("status", wire.status, answer.status_json);
+}
+
+void Fields(auto& io, auto& wire, Is<KillReply> auto& reply) {
+  io.Field("answer", wire.answer, reply.answer);
+  io.Field("status", wire.status, reply.status);
+}
+
+void Fields(auto& io, auto& wire, Is<AttachReply> auto& reply) {
+  io.Field("attached", wire.attached, reply.attached);
+  io.Field("status", wire.status, reply.status);
+}
+
+// ---- from the wire
+
+Result<Caller> FromThrift(const rpc::Caller& wire) { return Read<Caller>(wire); }
+Result<Registration> FromThrift(const rpc::Registration& wire) { return Read<Registration>(wire); }
+Result<Progress> FromThrift(const rpc::Progress& wire) { return Read<Progress>(wire); }
+Result<Outcome> FromThrift(const rpc::TaskOutcome& wire) { return Read<Outcome>(wire); }
+Result<Command> FromThrift(const rpc::Command& wire) { return Read<Command>(wire); }
+Result<KillRequest> FromThrift(const rpc::KillOrder& wire) { return Read<KillRequest>(wire); }
+
+Result<Epoch> FromThrift(const rpc::Registered& wire) { return Read<Epoch>(wire.epoch, "epoch", AtLeast(1)); }
+
+Refusal FromThrift(const rpc::Refused& wire) {
+  const auto refusal = Read<Refusal>(wire);
+  if (refusal.ok()) return *refusal;
+  return {RefusalReason::kBadRequest, StrCat(refusal.error().message, ": ", wire.message)};
+}
+
+Result<KillAnswer> AnswerOf(const rpc::KillReply& wire) { return Read<KillAnswer>(wire.answer, "answer"); }
+
+Result<LogAnswer> FromThrift(const rpc::LogReply& wire) {
+  LogAnswer answer;
+  for (const auto& [index, one] : wire.news) {
+    TRY(Within("news", index, 0, static_cast<int64_t>(kMostLogWants) - 1));
+    TRY_ASSIGN(LogNews news, Read<LogNews>(one));
+    answer.emplace_back(index, std::move(news));
   }
-  if (wire.__isset.process) {
-    TRY_ASSIGN(outcome.process, IntWithin("process", wire.process, 0, kMostProcesses - 1));
-  }
-  return outcome;
+  return answer;
 }
 
 Result<std::optional<KeptOutputs>> OutputsFromThrift(const rpc::TaskOutcome& wire) {
@@ -225,7 +289,8 @@ Result<std::optional<KeptOutputs>> OutputsFromThrift(const rpc::TaskOutcome& wir
   KeptOutputs outputs;
   TRY(NoLonger("outputs.text", wire.outputs.text, static_cast<size_t>(kLongestOutputs)));
   outputs.text = wire.outputs.text;
-  TRY_ASSIGN(outputs.problem, Text("outputs.problem", wire.outputs.problem));
+  TRY(NoLonger("outputs.problem", wire.outputs.problem, kLongestText));
+  outputs.problem = ReplaceInvalidUtf8(wire.outputs.problem);
   TRY(NoLonger("outputs.left_out", wire.outputs.left_out, kLongestText));
   if (!wire.outputs.left_out.empty()) {
     auto left_out = OutputProblemsFromJson(wire.outputs.left_out);
@@ -235,113 +300,44 @@ Result<std::optional<KeptOutputs>> OutputsFromThrift(const rpc::TaskOutcome& wir
   return std::optional(std::move(outputs));
 }
 
-Result<Command> FromThrift(const rpc::Command& wire) {
-  Command command;
-  TRY_ASSIGN(command.number, Within("number", wire.number, 0, kNoLimit));
-  TRY_ASSIGN(command.kind, Known("kind", wire.kind, kCommandKinds));
-  TRY_ASSIGN(command.generation.value, Within("generation", wire.generation, 0, kNoLimit));
-  command.cluster_spec = wire.cluster_spec;
-  TRY_ASSIGN(const int64_t grace, Within("grace_ms", wire.grace_ms, 0, kLongestGrace.count()));
-  command.grace = Duration(grace);
-  TRY_ASSIGN(command.attempt, IntWithin("attempt", wire.attempt, 0, kHighestInt));
-  command.resume_from = wire.resume_from;
-  command.reason = wire.reason;
-  TRY_ASSIGN(command.logs, LogAsksFromThrift(wire));
-  return command;
+Result<std::vector<LogExcerpt>> ExcerptsFromThrift(const rpc::TaskOutcome& wire) {
+  std::vector<LogExcerpt> excerpts;
+  if (!wire.__isset.logs) return excerpts;
+  TRY(NoMore("logs", wire.logs.size(), kMostExcerpts));
+  size_t bytes = 0;
+  for (const rpc::LogExcerpt& one : wire.logs) {
+    TRY(CheckText("stream", one.stream, StreamName{}));
+    LogExcerpt& excerpt = excerpts.emplace_back(LogExcerpt{.stream = one.stream, .size = one.size});
+    TRY(Within("logs.size", one.size, 0, kLargestLog));
+    TRY(NoMore("logs.parts", one.parts.size(), kMostParts));
+    int64_t end = 0;
+    for (const rpc::LogPart& part : one.parts) {
+      TRY(Within("logs.first", part.first, end, one.size));
+      end = part.first + static_cast<int64_t>(part.text.size());
+      TRY(Within("logs.text", end, part.first, one.size));
+      bytes += part.text.size();
+      excerpt.parts.push_back({part.first, part.text});
+    }
+  }
+  TRY(NoMore("logs.text", bytes, static_cast<size_t>(2 * (kExcerptHead + kExcerptTail))));
+  return excerpts;
 }
 
-Result<Epoch> FromThrift(const rpc::Registered& wire) {
-  TRY_ASSIGN(const int64_t epoch, Within("epoch", wire.epoch, 1, kNoLimit));
-  return Epoch{epoch};
-}
+// ---- to the wire
 
-Refusal FromThrift(const rpc::Refused& wire) {
-  const auto reason = Known("reason", wire.reason, kRefusalReasons);
-  if (reason.ok()) return {*reason, wire.message};
-  return {RefusalReason::kBadRequest, StrCat(reason.error().message, ": ", wire.message)};
-}
-
-Result<KillRequest> FromThrift(const rpc::KillOrder& wire) {
-  KillRequest request;
-  TRY_ASSIGN(request.reason, CheckedReason(wire.reason));
-  TRY_ASSIGN(request.grace, CheckedGrace(wire.grace_ms));
-  TRY_ASSIGN(request.if_owner.value, CheckedToken(wire.if_owner));
-  TRY_ASSIGN(request.if_watcher.value, CheckedToken(wire.if_watcher));
-  TRY_ASSIGN(const int64_t due, Within("due_ms", wire.due_ms, 0, kLatestDue));
-  if (due > 0) request.due = FromMillis(due);
-  TRY_ASSIGN(const int64_t delay, Within("delay_ms", wire.delay_ms, 0, kLatestDue));
-  request.delay = Duration(delay);
-  return request;
-}
-
-Result<KillAnswer> AnswerOf(const rpc::KillReply& wire) { return Known("answer", wire.answer, kKillAnswers); }
-
-rpc::Caller ToThrift(const Caller& caller) {
-  rpc::Caller wire;
-  wire.__set_job(caller.job.value);
-  wire.__set_role(caller.attempt.task.role);
-  wire.__set_index(caller.attempt.task.index);
-  wire.__set_attempt(caller.attempt.number);
-  wire.__set_container(caller.container.value);
-  wire.__set_generation(caller.generation.value);
-  wire.__set_epoch(caller.epoch.value);
-  wire.__set_token(caller.token);
-  return wire;
-}
-
-rpc::Registration ToThrift(const Registration& what) {
-  rpc::Registration wire;
-  wire.__set_protocol(rpc::g_tony_constants.PROTOCOL_VERSION);
-  wire.__set_host(what.endpoint.host);
-  wire.__set_port(what.endpoint.port);
-  wire.__set_phase(WireOf<rpc::Phase>(what.phase, kPhases));
-  wire.__set_pid(what.pid);
-  if (!what.ports.empty()) wire.__set_ports({what.ports.begin(), what.ports.end()});
-  return wire;
-}
-
-rpc::Progress ToThrift(const Progress& progress) {
-  rpc::Progress wire;
-  wire.__set_phase(WireOf<rpc::Phase>(progress.phase, kPhases));
-  wire.__set_pid(progress.pid);
-  if (progress.usage) wire.__set_usage(ToThrift(*progress.usage));
-  return wire;
-}
-
-rpc::TaskOutcome ToThrift(const Outcome& outcome) {
-  rpc::TaskOutcome wire;
-  wire.__set_outcome_class(std::string(ToString(outcome.cls)));
-  if (outcome.exit && outcome.exit->kind == ExitStatus::Kind::kExited) wire.__set_exit_code(outcome.exit->value);
-  if (outcome.exit && outcome.exit->kind == ExitStatus::Kind::kSignaled) wire.__set_signal(outcome.exit->value);
-  wire.__set_message(outcome.message.substr(0, kLongestText));
-  wire.__set_stderr_tail(EndOf(outcome.stderr_tail));
-  wire.__set_stdout_tail(EndOf(outcome.stdout_tail));
-  wire.__set_source(std::string(ToString(outcome.source)));
-  wire.__set_advice(std::string(ToString(outcome.advice)));
-  if (outcome.usage) wire.__set_usage(ToThrift(*outcome.usage));
-  if (outcome.process) wire.__set_process(*outcome.process);
-  return wire;
-}
-
-void AddOutputs(rpc::TaskOutcome& wire, const KeptOutputs& outputs) {
-  rpc::KeptOutputs kept;
-  kept.__set_text(outputs.text);
-  kept.__set_problem(outputs.problem.substr(0, kLongestText));
-  if (!outputs.left_out.empty()) kept.__set_left_out(LeftOutJson(outputs.left_out));
-  wire.__set_outputs(kept);
-}
+rpc::Caller ToThrift(const Caller& caller) { return Written<rpc::Caller>(caller); }
+rpc::Registration ToThrift(const Registration& what) { return Written<rpc::Registration>(what); }
+rpc::Progress ToThrift(const Progress& progress) { return Written<rpc::Progress>(progress); }
+rpc::TaskOutcome ToThrift(const Outcome& outcome) { return Written<rpc::TaskOutcome>(outcome); }
+rpc::Refused ToThrift(const Refusal& refusal) { return Written<rpc::Refused>(refusal); }
+rpc::StatusReply ToThrift(const StatusAnswer& answer) { return Written<rpc::StatusReply>(answer); }
+rpc::KillOrder ToThrift(const KillRequest& request) { return Written<rpc::KillOrder>(request); }
+rpc::KillReply ToThrift(const KillReply& reply) { return Written<rpc::KillReply>(reply); }
+rpc::AttachReply ToThrift(const AttachReply& reply) { return Written<rpc::AttachReply>(reply); }
 
 rpc::Command ToThrift(const Command& command) {
-  rpc::Command wire;
-  wire.__set_number(command.number);
-  wire.__set_kind(WireOf<rpc::CommandKind>(command.kind, kCommandKinds));
-  wire.__set_generation(command.generation.value);
-  wire.__set_cluster_spec(command.cluster_spec);
-  wire.__set_grace_ms(command.grace.count());
-  wire.__set_attempt(command.attempt);
-  wire.__set_resume_from(command.resume_from);
-  wire.__set_reason(command.reason);
-  if (!command.logs.empty()) AddLogAsks(wire, command.logs);
+  auto wire = Written<rpc::Command>(command);
+  wire.__isset.logs = !command.logs.empty();
   return wire;
 }
 
@@ -351,46 +347,40 @@ rpc::Registered ToThrift(const Epoch& epoch) {
   return wire;
 }
 
-rpc::Refused ToThrift(const Refusal& refusal) {
-  rpc::Refused wire;
-  wire.__set_reason(WireOf<rpc::RefusalReason>(refusal.reason, kRefusalReasons));
-  wire.__set_message(refusal.message);
+rpc::LogReply ToThrift(const LogAnswer& answer) {
+  rpc::LogReply wire;
+  for (const auto& [index, news] : answer) wire.news[index] = Written<rpc::LogNews>(news);
+  wire.__isset.news = true;
   return wire;
 }
 
-rpc::StatusReply ToThrift(const StatusAnswer& answer) {
-  rpc::StatusReply wire;
-  wire.__set_seq(answer.seq);
-  wire.__set_epoch(answer.epoch.value);
-  wire.__set_ended(answer.ended);
-  wire.__set_status(answer.status_json);
-  return wire;
+std::vector<rpc::LogWant> WantsToThrift(const std::vector<LogWant>& wants) { return AllWritten<rpc::LogWant>(wants); }
+std::vector<rpc::LogNews> NewsToThrift(const std::vector<LogNews>& news) { return AllWritten<rpc::LogNews>(news); }
+
+void AddOutputs(rpc::TaskOutcome& wire, const KeptOutputs& outputs) {
+  rpc::KeptOutputs kept;
+  kept.__set_text(outputs.text);
+  kept.__set_problem(outputs.problem.substr(0, kLongestText));
+  if (!outputs.left_out.empty()) kept.__set_left_out(LeftOutJson(outputs.left_out));
+  wire.__set_outputs(kept);
 }
 
-rpc::KillOrder ToThrift(const KillRequest& request) {
-  rpc::KillOrder wire;
-  wire.__set_reason(request.reason.substr(0, kLongestText));
-  wire.__set_grace_ms(request.grace.count());
-  wire.__set_if_owner(request.if_owner.value);
-  wire.__set_if_watcher(request.if_watcher.value);
-  wire.__set_due_ms(request.due == Instant{} ? 0 : ToMillis(request.due));
-  wire.__set_delay_ms(request.delay.count());
-  return wire;
+void AddExcerpts(rpc::TaskOutcome& wire, const std::vector<LogExcerpt>& excerpts) {
+  std::vector<rpc::LogExcerpt> logs;
+  for (const LogExcerpt& excerpt : excerpts) {
+    rpc::LogExcerpt& one = logs.emplace_back();
+    one.__set_stream(excerpt.stream);
+    one.__set_size(excerpt.size);
+    for (const LogExcerpt::Part& part : excerpt.parts) {
+      one.parts.emplace_back();
+      one.parts.back().__set_first(part.begin);
+      one.parts.back().__set_text(part.text);
+    }
+  }
+  wire.__set_logs(logs);
 }
 
-rpc::KillReply ToThrift(const KillReply& reply) {
-  rpc::KillReply wire;
-  wire.__set_answer(WireOf<rpc::KillAnswer>(reply.answer, kKillAnswers));
-  wire.__set_status(ToThrift(reply.status));
-  return wire;
-}
-
-rpc::AttachReply ToThrift(const AttachReply& reply) {
-  rpc::AttachReply wire;
-  wire.__set_attached(reply.attached);
-  wire.__set_status(ToThrift(reply.status));
-  return wire;
-}
+// ---- fields that are plain numbers and strings on the wire
 
 Result<PublishedValues> CheckedValues(const std::map<std::string, std::string>& values) {
   if (values.size() > kMostPublishedValues)
@@ -402,28 +392,41 @@ Result<PublishedValues> CheckedValues(const std::map<std::string, std::string>& 
   return values;
 }
 
-Result<int64_t> CheckedSince(int64_t since) { return Within("since", since, 0, kNoLimit); }
-
-Result<std::string> CheckedToken(const std::string& token) {
-  TRY(NoLonger("token", token, kLongestName));
-  return token;
-}
-
-Result<std::string> CheckedReason(const std::string& reason) { return Text("reason", reason); }
+Result<int64_t> CheckedSince(int64_t since) { return Read<int64_t>(since, "since"); }
+Result<std::string> CheckedToken(const std::string& token) { return Read<std::string>(token, "token", Longest{}); }
+Result<std::string> CheckedReason(const std::string& reason) { return Read<std::string>(reason, "reason", Head{}); }
 
 Result<Duration> CheckedTimeout(int64_t timeout_ms) {
-  TRY_ASSIGN(const int64_t timeout, Within("timeout_ms", timeout_ms, 0, kNoLimit));
-  return std::min(Duration(timeout), kLongestWatch);
+  TRY_ASSIGN(const Duration timeout, Read<Duration>(timeout_ms, "timeout_ms"));
+  return std::min(timeout, kLongestWatch);
 }
 
 Result<Duration> CheckedWatchTimeout(int64_t timeout_ms) {
-  TRY_ASSIGN(const int64_t timeout, Within("watch_timeout_ms", timeout_ms, 0, kLongestWatchTimeout.count()));
-  return Duration(timeout);
+  return Read<Duration>(timeout_ms, "watch_timeout_ms", Between{0, kLongestWatchTimeout.count()});
 }
 
 Result<Duration> CheckedGrace(int64_t grace_ms) {
-  TRY_ASSIGN(const int64_t grace, Within("grace_ms", std::max<int64_t>(grace_ms, -1), -1, kLongestGrace.count()));
-  return Duration(grace);
+  return Read<Duration>(grace_ms, "grace_ms", Floored{-1, kLongestGrace.count()});
+}
+
+Result<LogQuery> CheckedQuery(const std::vector<rpc::LogWant>& wants, int64_t most, int64_t wait_ms) {
+  LogQuery query;
+  FromWire io;
+  io.List("wants", wants, query.wants, kMostLogWants);
+  io.Accept(Within("most", most, 0, kNoLimit));
+  io.Accept(Within("wait_ms", wait_ms, 0, kNoLimit));
+  TRY(io.status());
+  query.most = std::min(most, kMostLogBytes);
+  query.wait = Duration(std::min<int64_t>(wait_ms, kLongestLogWait.count()));
+  return query;
+}
+
+Result<std::vector<LogNews>> CheckedNews(const std::vector<rpc::LogNews>& wire) {
+  std::vector<LogNews> news;
+  FromWire io;
+  io.List("news", wire, news, kMostLogWants);
+  TRY(io.status());
+  return news;
 }
 
 }  // namespace tony

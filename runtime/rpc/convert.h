@@ -28,13 +28,11 @@ class Registered;
 class Registration;
 class StatusReply;
 class TaskOutcome;
-class Usage;
 }  // namespace rpc
 
 Result<Caller> FromThrift(const rpc::Caller& wire);
 Result<Registration> FromThrift(const rpc::Registration& wire);  // `protocol` is for the caller to judge
 Result<Progress> FromThrift(const rpc::Progress& wire);
-Result<Usage> FromThrift(const rpc::Usage& wire);
 // Bytes of the two texts that are not UTF-8 become '?': they go into JSON, and what a user's program printed is no
 // reason to refuse an outcome.
 Result<Outcome> FromThrift(const rpc::TaskOutcome& wire);
@@ -44,20 +42,17 @@ Result<Epoch> FromThrift(const rpc::Registered& wire);
 Result<KillRequest> FromThrift(const rpc::KillOrder& wire);
 Result<KillAnswer> AnswerOf(const rpc::KillReply& wire);
 Result<LogAnswer> FromThrift(const rpc::LogReply& wire);
-Result<std::vector<LogAsk>> LogAsksFromThrift(const rpc::Command& wire);
 Result<std::vector<LogExcerpt>> ExcerptsFromThrift(const rpc::TaskOutcome& wire);
 Refusal FromThrift(const rpc::Refused& wire);  // an unknown reason: kBadRequest, and the message says so
 
 rpc::Caller ToThrift(const Caller& caller);
 rpc::Registration ToThrift(const Registration& what);  // with our PROTOCOL_VERSION
 rpc::Progress ToThrift(const Progress& progress);
-rpc::Usage ToThrift(const Usage& usage);
 rpc::TaskOutcome ToThrift(
     const Outcome& outcome);  // texts cut to what FromThrift accepts: an outcome always gets there
 void AddOutputs(rpc::TaskOutcome& wire, const KeptOutputs& outputs);
 void AddExcerpts(rpc::TaskOutcome& wire, const std::vector<LogExcerpt>& excerpts);
 rpc::Command ToThrift(const Command& command);
-void AddLogAsks(rpc::Command& wire, const std::vector<LogAsk>& asks);
 std::vector<rpc::LogWant> WantsToThrift(const std::vector<LogWant>& wants);
 std::vector<rpc::LogNews> NewsToThrift(const std::vector<LogNews>& news);
 rpc::Registered ToThrift(const Epoch& epoch);

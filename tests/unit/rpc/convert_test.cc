@@ -197,7 +197,7 @@ TEST(ConvertTest, ABadFieldOfWhatWasUsedIsNamed) {
   const auto bad = [](Usage usage) {
     return FromThrift(ToThrift(Progress{Phase::kRunning, 1, usage})).error().message;
   };
-  EXPECT_THAT(bad({.memory_bytes = -1}), StartsWith("usage.memory_bytes: -1, expected 0 to "));
+  EXPECT_THAT(bad({.memory_bytes = -1}), StartsWith("usage.memory_bytes: -1, expected 0 or more"));
   EXPECT_EQ(bad({.gpu = GpuUsage{.mean_percent = 101}}), "usage.gpu.mean_percent: 101, expected 0 to 100");
 }
 
