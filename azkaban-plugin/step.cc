@@ -13,12 +13,12 @@
 #include "azkaban-plugin/step_properties.h"
 #include "azkaban-plugin/what_asks.h"
 #include "runtime/base/strings.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/kill_target.h"
 #include "runtime/client/outputs.h"
-#include "runtime/client/submit_request.h"
-#include "runtime/client/submit_watch.h"
+#include "runtime/client/submit_job.h"
 #include "runtime/os/files.h"
 #include "runtime/os/held_process.h"
 #include "runtime/os/users.h"
@@ -55,8 +55,11 @@ class StepRun {
     if (!notes.ok()) return WithWhatAsks(notes.error(), step_.job.spec, step_.job.configuration);
     for (const std::string& note : *notes) SayInLog(note);
     if (step_.request.replaces_older) TRY(LookAtOlderExecutions());
-    asked_.on_recorded = [](const JobId& job) { SayInLog("job " + job.value); };
-    TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, *launcher_, asked_));
+    notes_.created = [](const JobId& job, const StagedFiles& files) {
+      SayInLog("job " + job.value);
+      SayStaged(files);
+    };
+    TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, *launcher_, notes_, asked_));
     if (job.signal != 0) return Cancel(std::nullopt, job.signal);
     TellSubmitted(job);
     Account account(*job.records, step_.attachment);
@@ -103,7 +106,7 @@ class StepRun {
                                         return true;
                                       },
                                   .usage_interval = kUsageInterval};
-    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, records, *launcher_, options));
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, records, *launcher_, notes_, options));
     if (watched.status && HasEnded(*watched.status)) {
       account.TellEnd(*watched.status);
       return End(records, *watched.status);
@@ -118,7 +121,7 @@ class StepRun {
   Result<Exit> Cancel(std::optional<JobRecords> records, int signal) {
     const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
     if (!records) {
-      TRY_ASSIGN(records, FindForKill(step_.request.id, kill));
+      TRY_ASSIGN(records, FindForKill(step_.request.id, kill, notes_));
     }
     const int code = 128 + signal;
     if (!records) return Exit{code, "cancelled before there was a job"};
@@ -128,7 +131,7 @@ class StepRun {
                                   .until_told = true,
                                   .limit = kTellLimit,
                                   .patience = kKeeperPatience};
-    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, *launcher_, options));
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, *launcher_, notes_, options));
     if (!watched.kill && !recorded.ok()) return recorded.error();
     const bool fenced = watched.kill == KillAnswer::kFenced;
     return Exit{code, StrCat("cancelled; job ", records->job().value,
@@ -162,7 +165,8 @@ class StepRun {
   const Step step_;
   // From the beginning: it may die while files are staged.
   const HeldProcess parent_{getppid()};
-  RequestedJob asked_;
+  const RequestedJob asked_;
+  ClientNotes notes_ = TerminalNotes();
   EventLoop loop_;
   const Backend& backend_;
   const std::unique_ptr<AmLauncher> launcher_;

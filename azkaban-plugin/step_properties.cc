@@ -1,8 +1,8 @@
 #include "azkaban-plugin/step_properties.h"
 
 #include "runtime/base/strings.h"
+#include "runtime/client/checked_spec.h"
 #include "runtime/client/choose_backend.h"
-#include "runtime/client/spec_input.h"
 #include "runtime/config/azkaban_tags.h"
 
 namespace tony::azkaban {

@@ -46,4 +46,13 @@ Instant WallNow() { return Instant(Read(CLOCK_REALTIME)); }
 Instant RealClock::Now() const { return Instant(Ahead().load() + SinceBoot()); }
 void RealClock::Set(Instant now) { Ahead() = now.time_since_epoch() - SinceBoot(); }
 
+std::string HumanDuration(Duration length) {
+  const int64_t ms = std::max<int64_t>(0, length.count());
+  const int64_t seconds = ms / 1000;
+  if (seconds < 60) return StrCat(seconds, ".", ms % 1000 / 100, " s");
+  if (seconds < 3600) return StrCat(seconds / 60, " min ", seconds % 60, " s");
+  if (seconds < 86400) return StrCat(seconds / 3600, " h ", seconds % 3600 / 60, " min");
+  return StrCat(seconds / 86400, " d ", seconds % 86400 / 3600, " h");
+}
+
 }  // namespace tony

@@ -14,6 +14,7 @@ using Instant = std::chrono::sys_time<Duration>;
 inline int64_t ToMillis(Instant t) { return t.time_since_epoch().count(); }
 inline Instant FromMillis(int64_t ms) { return Instant(Duration(ms)); }
 std::string ToIso8601(Instant t);  // "2026-11-21T09:30:15.123Z"
+std::string HumanDuration(Duration length);  // "0.4 s", "3 min 20 s", "2 h 5 min", "3 d 4 h"
 
 class Clock {
  public:

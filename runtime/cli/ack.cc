@@ -1,9 +1,11 @@
 // `tony ack`: an engine says that it has consumed a job's result. Only the newest owner may, or who has adopted it.
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/contract_options.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
-#include "runtime/client/contract_options.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/named_job.h"
 
@@ -29,7 +31,7 @@ Result<OwnerToken> OwnerOf(const JobStatus& status) {
 Result<int> RunAck(const CommandLine& line) {
   TRY_ASSIGN(const OwnerToken owner, OwnerOption(line, "owner"));
   if (owner.value.empty()) return Error{ErrorCode::kUsage, "ack: expected --owner"};
-  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
   TRY_ASSIGN(const KnownStatus known, AskStatus(records));
   const std::string job = records.job().value;
   if (!HasEnded(known.status)) return Error{ErrorCode::kInvalid, StrCat("job ", job, " has not ended")};

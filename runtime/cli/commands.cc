@@ -11,7 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/cli/error_json.h"
 #include "runtime/cli/output.h"
-#include "runtime/client/spec_input.h"
+#include "runtime/cli/spec_input.h"
 #include "runtime/records/owners_rights.h"
 
 namespace tony {

@@ -1,8 +1,10 @@
 // `tony explain-exit`: what an exit means, and what would be done about it. Starts and asks nothing.
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/exit_meaning.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/named_job.h"
 
@@ -16,7 +18,7 @@ constexpr std::string_view kPrecedence =
 
 Result<std::vector<FailureRule>> RulesOfJob(const CommandLine& line) {
   if (!line.Has("job")) return std::vector<FailureRule>();
-  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.Value("job")));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.Value("job"), TerminalNotes()));
   TRY_ASSIGN(JobSpec spec, records.ReadSpec());
   return std::move(spec.failure_rules);
 }

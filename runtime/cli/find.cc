@@ -1,8 +1,9 @@
 // `tony find`: the job of a request.
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/contract_options.h"
 #include "runtime/cli/output.h"
-#include "runtime/client/contract_options.h"
 #include "runtime/client/find_request.h"
 #include "runtime/client/job_access.h"
 

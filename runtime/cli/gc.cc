@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/ended_folders.h"

@@ -5,7 +5,9 @@
 
 #include <cstdio>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/history_export.h"
 #include "runtime/cli/history_list.h"
@@ -14,6 +16,7 @@
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/cli/text_table.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/named_job.h"
@@ -155,7 +158,7 @@ Result<int> RunHistory(const CommandLine& line) {
   TRY(CheckHistoryOptions(line));
   TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
   if (line.words().empty()) return ListHistory(line);
-  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
   if (line.Has("export")) return ExportHistory(records, line.Has("json"));
   TRY_ASSIGN(const ToldJob told, Read(records));
   Configuration configuration;

@@ -1,5 +1,6 @@
 #include "runtime/cli/history_export.h"
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
 #include "runtime/client/choose_backend.h"

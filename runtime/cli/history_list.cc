@@ -19,14 +19,16 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
+#include "runtime/cli/contract_options.h"
 #include "runtime/cli/ended_folders.h"
 #include "runtime/cli/next_steps.h"
 #include "runtime/cli/numbers.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/cli/text_table.h"
-#include "runtime/client/contract_options.h"
 #include "runtime/history/ended_log.h"
 #include "runtime/history/ended_query.h"
 #include "runtime/job/json_fields.h"

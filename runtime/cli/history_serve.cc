@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
 #include "runtime/client/choose_backend.h"

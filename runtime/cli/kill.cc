@@ -3,13 +3,16 @@
 // job yet is remembered for its owner.
 #include <optional>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/contract_options.h"
 #include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
-#include "runtime/client/contract_options.h"
 #include "runtime/client/kill_target.h"
 #include "runtime/client/named_job.h"
 #include "runtime/client/watch_job.h"
@@ -126,7 +129,7 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
     // The master cannot record the end either, and leaves. So this command looks at the processes itself after a while.
     if (!recorded.ok() && request.IsPlain()) options.limit = GraceOf(records, request) + kMasterMargin;
   }
-  const auto watch = WatchJob(loop, interrupts, records, *launcher, options);
+  const auto watch = WatchJob(loop, interrupts, records, *launcher, TerminalNotes(), options);
   const bool has_ended = watch.ok() && watch->status && HasEnded(*watch->status);
   const bool is_heard = watch.ok() && ((watch->kill && options.until_told) || watch->signal != 0);
   const Duration grace = GraceOf(records, request);
@@ -158,11 +161,11 @@ Result<int> RunKill(const CommandLine& line) {
     return Error{ErrorCode::kUsage, "kill: expected JOB or --request-id, and not both"};
   std::optional<JobRecords> records;
   if (line.words().empty()) {
-    TRY_ASSIGN(records, FindForKill(by_request, request));
+    TRY_ASSIGN(records, FindForKill(by_request, request, TerminalNotes()));
     if (!records) return ReportRemembered(line, by_request, request.if_owner);
   } else {
     const std::string& word = line.words().front();
-    auto named = FindNamedJob(word);
+    auto named = FindNamedJob(word, TerminalNotes());
     if (!named.ok() && IsOfFiles(named.error())) {
       TRY_ASSIGN(const auto exit, KillWithoutRecords(line, {word}, request, Timers().grace, named.error()));
       if (exit) return *exit;

@@ -11,7 +11,9 @@
 #include <map>
 #include <optional>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/error_json.h"
 #include "runtime/cli/next_steps.h"

@@ -11,6 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/cli/live_table.h"
 #include "runtime/cli/progress.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 
@@ -21,6 +22,12 @@ constexpr Duration kBetweenDraws{200};
 constexpr Duration kClock{1000};
 constexpr Duration kLastPatience{2000};
 constexpr size_t kMostAbove = 10000;  // lines kept for a terminal that takes none
+
+// How often the usage of a job's tasks is asked for: it makes no change by itself.
+Duration UsageInterval(size_t tasks) {
+  constexpr size_t kAtOnce = 200;  // tasks whose statuses cost nothing to speak of
+  return std::clamp(kClock * static_cast<int64_t>(tasks) / static_cast<int64_t>(kAtOnce), kClock, kClock * 30);
+}
 
 // A new open file: making standard error itself non-blocking would do so for the shell, too.
 UniqueFd OpenTerminal() { return UniqueFd(open("/proc/self/fd/2", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)); }
@@ -42,6 +49,21 @@ std::unique_ptr<LiveView> LiveView::Make(EventLoop& loop, const JobRecords& reco
 LiveView::LiveView(EventLoop& loop, UniqueFd terminal)
     : loop_(loop), terminal_(std::move(terminal)), colour_(WantsColour(STDERR_FILENO)) {
   signals_ = loop_.OnSignals({SIGWINCH, SIGCONT}, [this](int signal) { OnSignal(signal); });
+}
+
+Result<Watched> LiveView::Watch(Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
+                                WatchOptions options) {
+  ClientNotes notes = TerminalNotes();
+  notes.note = [this](const std::string& line) { SayAbove(line); };
+  options.on_status = [this](const JobStatus& status) {
+    Show(status);
+    return true;
+  };
+  options.usage_interval = UsageInterval(status_ ? status_->tasks.size() : 0);
+  auto watched = WatchJob(loop_, interrupts, records, launcher, notes, options);
+  if (watched.ok() && watched->status) Show(*watched->status);  // the newest, if an answer came with it
+  Finish();
+  return watched;
 }
 
 void LiveView::Show(const JobStatus& status) {
@@ -124,11 +146,6 @@ void LiveView::Finish() {
   flush();
   Draw();
   flush();
-}
-
-Duration UsageInterval(size_t tasks) {
-  constexpr size_t kAtOnce = 200;  // tasks whose statuses cost nothing to speak of
-  return std::clamp(kClock * static_cast<int64_t>(tasks) / static_cast<int64_t>(kAtOnce), kClock, kClock * 30);
 }
 
 }  // namespace tony

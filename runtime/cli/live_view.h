@@ -14,6 +14,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/cli/progress.h"
 #include "runtime/cli/screen.h"
+#include "runtime/client/watch_job.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
 
@@ -26,12 +27,13 @@ class LiveView {
 
   void Show(const JobStatus& status);
   void SayAbove(const std::string& line);
-  size_t tasks() const { return status_ ? status_->tasks.size() : 0; }
-  // Draws the final state; waits for a slow terminal for a moment. The last call.
-  void Finish();
+  // WatchJob() with this view, which shows each status and each note, and at last draws the final state; waits for a
+  // slow terminal for a moment. The last call.
+  Result<Watched> Watch(Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher, WatchOptions options);
 
  private:
   LiveView(EventLoop& loop, UniqueFd terminal);
+  void Finish();
   void OnSignal(int signal);
   void Plan();
   void Draw();
@@ -53,8 +55,5 @@ class LiveView {
   EventLoop::FdWatch signals_;
   EventLoop::FdWatch writable_;  // while something is unwritten; released before the terminal
 };
-
-// How often the usage of a job's tasks is asked for: it makes no change by itself.
-Duration UsageInterval(size_t tasks);
 
 }  // namespace tony

@@ -1,9 +1,9 @@
 #include "runtime/cli/log_beside.h"
 
 #include "runtime/base/strings.h"
+#include "runtime/cli/log_session.h"
 #include "runtime/cli/output.h"
 #include "runtime/client/choose_backend.h"
-#include "runtime/client/log_session.h"
 
 namespace tony {
 

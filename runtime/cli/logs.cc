@@ -4,14 +4,16 @@
 #include <csignal>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/log_session.h"
 #include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/log_session.h"
 #include "runtime/client/named_job.h"
 
 namespace tony {
@@ -59,7 +61,7 @@ Result<int> RunLogs(const CommandLine& line) {
   signal(SIGPIPE, SIG_DFL);  // `tony logs -f JOB | head` ends with head
   TRY_ASSIGN(LogOrder order, ReadLogOrder(line, RealClock().Now()));
   const bool json = order.json, follow = order.follow, timestamps = order.timestamps;
-  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
   JobSpec spec;
   if (!json || line.words().size() > 1) {  // a program gets what there is of a damaged job
     TRY_ASSIGN(spec, records.ReadSpec());

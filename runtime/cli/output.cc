@@ -4,13 +4,10 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <boost/json/serialize.hpp>
-#include <boost/json/string_view.hpp>
 #include <cerrno>
 #include <cstdio>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/cli/text_table.h"
 
@@ -61,29 +58,6 @@ int ExitOfAnswer(int exit) {
   if (lost == 0) return exit;
   Say(StrCat("tony: standard output: ", ErrnoText(lost)));
   return exit == 0 ? static_cast<int>(ErrorCode::kCannotWrite) : exit;
-}
-
-std::string JsonString(std::string_view text) {
-  const std::string valid = ReplaceInvalidUtf8(text);
-  return boost::json::serialize(boost::json::string_view(valid.data(), valid.size()));
-}
-
-std::string WithFields(std::string object, const std::map<std::string, std::string>& fields) {
-  object.erase(object.rfind('}'));
-  for (const auto& [name, value] : fields) {
-    const bool first = object.find_last_not_of(" \n") == object.find('{');
-    object += StrCat(first ? "" : ",", JsonString(name), ":", value);
-  }
-  return object + "}";
-}
-
-std::string HumanDuration(Duration length) {
-  const int64_t ms = std::max<int64_t>(0, length.count());
-  const int64_t seconds = ms / 1000;
-  if (seconds < 60) return StrCat(seconds, ".", ms % 1000 / 100, " s");
-  if (seconds < 3600) return StrCat(seconds / 60, " min ", seconds % 60, " s");
-  if (seconds < 86400) return StrCat(seconds / 3600, " h ", seconds % 3600 / 60, " min");
-  return StrCat(seconds / 86400, " d ", seconds % 86400 / 3600, " h");
 }
 
 }  // namespace tony

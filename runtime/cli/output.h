@@ -3,12 +3,7 @@
 // full is one, which ExitOfAnswer() tells.
 #pragma once
 
-#include <map>
-#include <string>
 #include <string_view>
-
-#include "runtime/base/result.h"
-#include "runtime/base/time.h"
 
 namespace tony {
 
@@ -26,11 +21,5 @@ void Say(std::string_view line);        // standard error, with a line end; with
 // Of a command whose answer was printed: `exit`, but 73 for 0 if standard output did not take all of it, as long as
 // this process lives; says why. From one thread.
 int ExitOfAnswer(int exit);
-
-std::string JsonString(std::string_view text);  // quoted and escaped; bytes that are not UTF-8 become U+FFFD
-// The JSON object `object` with `fields` (name -> JSON value) added at its end.
-std::string WithFields(std::string object, const std::map<std::string, std::string>& fields);
-
-std::string HumanDuration(Duration length);  // "0.4 s", "3 min 20 s", "2 h 5 min", "3 d 4 h"
 
 }  // namespace tony

@@ -3,15 +3,16 @@
 // what a submit would have a cluster do.
 #include <algorithm>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/plan_text.h"
+#include "runtime/cli/source_report.h"
+#include "runtime/cli/spec_input.h"
 #include "runtime/client/choose_backend.h"
-#include "runtime/client/source_report.h"
-#include "runtime/client/spec_input.h"
-#include "runtime/client/submit_watch.h"
+#include "runtime/client/submit_job.h"
 #include "runtime/config/keys.h"
 #include "runtime/framework/planned_task.h"
 #include "runtime/job/completion_text.h"

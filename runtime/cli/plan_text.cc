@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
 #include "runtime/cli/output.h"
-#include "runtime/client/source_report.h"
+#include "runtime/cli/source_report.h"
 
 namespace tony {
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/client/choose_backend.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
 #include "runtime/cli/error_json.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/terminal.h"

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/error_json.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/named_job.h"
@@ -28,7 +30,7 @@ Result<Recovered> BringBack(const JobRecords& records) {
   Interrupts interrupts(loop);
   WatchOptions options = {.limit = kAnswerLimit};
   options.on_status = [](const JobStatus&) { return false; };
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, options));
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, TerminalNotes(), options));
   if (watched.status) return Recovered{*watched.status, "brought_back"};
   return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " was not brought back: no answer")};
 }
@@ -78,7 +80,7 @@ Result<int> RunRecover(const CommandLine& line) {
   if (line.words().empty()) {
     TRY_ASSIGN(here, AllJobs());
   } else {
-    TRY_ASSIGN(JobRecords records, FindNamedJob(line.words().front()));
+    TRY_ASSIGN(JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
     here.jobs.push_back(std::move(records));
   }
   std::vector<std::string> entries, lines;

@@ -1,12 +1,14 @@
 // `tony status`: what is known of jobs now. Only reads. One job that cannot be found hides none of the others.
 #include <optional>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/error_json.h"
 #include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/cli/text_table.h"
 #include "runtime/client/named_job.h"
 
@@ -14,7 +16,7 @@ namespace tony {
 namespace {
 
 Result<std::string> Tell(const std::string& id, bool json, const TableRoom& room) {
-  TRY_ASSIGN(const JobRecords records, FindNamedJob(id));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(id, TerminalNotes()));
   TRY_ASSIGN(const KnownStatus known, AskStatus(records));
   return json ? ToJson(known) : StatusText(known, records, RealClock().Now(), room);
 }

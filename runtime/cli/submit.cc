@@ -1,69 +1,165 @@
-// `tony submit`: properties to spec, files to the store, spec to job folder, job folder to keeper; then watch. The
-// client's part of the way of a job (README.md). With a request id, submit_request.cc orders the same steps.
+// `tony submit`: properties to spec, spec to job (client/submit_job.h), then watch. The client's part of the way of a
+// job (README.md).
+#include <unistd.h>
+
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/contract_options.h"
+#include "runtime/cli/live_view.h"
+#include "runtime/cli/log_beside.h"
+#include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/progress.h"
+#include "runtime/cli/spec_input.h"
+#include "runtime/cli/terminal.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
-#include "runtime/client/contract_options.h"
-#include "runtime/client/job_programs.h"
-#include "runtime/client/source_report.h"
-#include "runtime/client/spec_input.h"
-#include "runtime/client/stage_files.h"
-#include "runtime/client/submit_request.h"
-#include "runtime/client/submit_watch.h"
-#include "runtime/os/start_program.h"
-#include "runtime/spec/configuration_json.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/outputs.h"
+#include "runtime/client/submit_job.h"
 
 namespace tony {
+namespace {
+
+// What a submit shows.
+struct SubmitShow {
+  bool json = false;
+  bool detach = false;
+  bool logs = false;  // of the tasks, in place of the table
+  CommandLine line;
+};
+
+Result<SubmitShow> ReadSubmitShow(const CommandLine& line) {
+  const SubmitShow show = {line.Has("json"), line.Has("detach"), line.Has("logs"), line};
+  if (!show.logs || !show.detach) return show;
+  return Error{ErrorCode::kUsage, "--logs does not go with --detach: tony logs -f follows them"};
+}
+
+// Says the id as soon as the job is recorded. With --json the answer that comes later names it, too.
+void Announce(const JobId& job, const SubmitShow& show) {
+  if (!show.json) return PrintLine(job.value);
+  if (!show.detach) Say(StrCat("job ", job.value));
+}
+
+constexpr Duration kPagePatience{2000};  // a master has it some tens of milliseconds after its job is recorded
+
+// Empty: the job has none, or not soon.
+std::string PageOf(const JobRecords& records) {
+  std::string page = BackendOf(records.job()).PageWithoutMaster(records.job());
+  const Instant until = RealClock().Now() + kPagePatience;
+  while (page.empty() && RealClock().Now() < until) {
+    const auto status = StoredStatus(records);
+    if (status.ok()) page = status->tracking_url;
+    if (!status.ok() || status->verdict || status->state == "RUNNING" || !status->delay.empty()) break;
+    std::this_thread::sleep_for(Duration(20));
+  }
+  return page;
+}
+
+// Of a job that goes on alone, for a person at a terminal: its page, and what to type next.
+void TellWhatNext(const JobRecords& records, const SubmitShow& show) {
+  if (show.json || !IsTerminal(STDERR_FILENO)) return;  // a script does not wait for it
+  if (const std::string page = PageOf(records); !page.empty()) Say(StrCat("page: ", page));
+  const std::string& job = records.job().value;
+  SayNext(show.line, {StrCat("logs ", job, " -f"), StrCat("status ", job), StrCat("kill ", job)});
+}
+
+using Fields = std::map<std::string, std::string>;  // JSON values that are added to the document
+
+int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitShow& show, const Fields& fields) {
+  if (show.json) PrintLine(WithFields(StatusDocument(records, *watched.status), fields));
+  if (!HasEnded(*watched.status)) {
+    Say(StrCat("interrupted; job ", records.job().value, " has another owner and goes on"));
+    return 128 + watched.signal;
+  }
+  if (!show.json) Print(VerdictText(*watched.status, records));
+  SayNext(show.line, {StrCat("history ", records.job().value), StrCat("logs ", records.job().value)});
+  if (watched.status->verdict->state == FinalState::kSucceeded) return 0;
+  return watched.signal == 0 ? 1 : 128 + watched.signal;
+}
+
+// A signal kills the job; under a request only while `kill_as` is its owner.
+Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
+                       const SubmitShow& show, const OwnerToken& kill_as, const Fields& fields) {
+  const auto view = show.json || show.logs ? nullptr : LiveView::Make(loop, records);
+  const WatchOptions options = {
+      .kill_on_signal = true, .kill_as = kill_as, .patience = kKeeperPatience, .on_status = SayChanges()};
+  std::optional<LogsBeside> logs;
+  if (show.logs) logs.emplace(records, show.json ? STDERR_FILENO : STDOUT_FILENO);
+  TRY_ASSIGN(const Watched watched, view ? view->Watch(interrupts, records, launcher, options)
+                                         : WatchJob(loop, interrupts, records, launcher, TerminalNotes(), options));
+  if (logs) logs->End(/*stop=*/!HasEnded(*watched.status));
+  return ReportEnd(watched, records, show, fields);
+}
+
+int ReportAdopted(const JobRecords& records, const JobStatus& status, const SubmitShow& show, const Fields& fields) {
+  if (show.json) {
+    PrintLine(WithFields(StatusDocument(records, status), fields));
+  } else {
+    Print(VerdictText(status, records));
+  }
+  return 0;
+}
+
+std::string Names(const SubmitOrder& order, const JobId& job) {
+  const std::string names = StrCat(R"({"schema":1,"job":)", JsonString(job.value));
+  if (order.request.value.empty()) return names + "}";
+  return StrCat(names, R"(,"request_id":)", JsonString(order.request.value), R"(,"submission":)", order.ask.number,
+                "}");
+}
+
+}  // namespace
 
 Result<int> RunSubmit(const CommandLine& line) {
   TRY_ASSIGN(const SubmitShow show, ReadSubmitShow(line));
   TRY_ASSIGN(const SubmitOrder order, ReadSubmitOrder(line));
-  TRY_ASSIGN(const ParsedJobSpec parsed, ReadJobSpec(line));
+  TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
-  TRY_ASSIGN(const auto notes, backend->Check(parsed));
-  for (const std::string& note : notes) Say(StrCat("tony: ", note));
+  TRY_ASSIGN(const auto said, backend->Check(parsed));
+  for (const std::string& note : said) Say(StrCat("tony: ", note));
 
   EventLoop loop;
   const auto launcher = backend->MakeLauncher(loop);
   Interrupts interrupts(loop);  // from here on a signal kills the job instead of leaving one that nobody rules
-  if (!order.request.value.empty())
-    return SubmitRequest(loop, interrupts, *launcher, {.order = order, .job = parsed}, show);
-
-  TRY_ASSIGN(StagedForJob staged, StageFiles(loop, interrupts, *backend, parsed));
-  if (staged.signal != 0) {
-    Say("tony: interrupted while staging; nothing was submitted");
-    return 128 + staged.signal;
+  ClientNotes notes = TerminalNotes();
+  notes.created = [&](const JobId& job, const StagedFiles& files) {
+    Announce(job, show);
+    SayStaged(files);
+  };
+  TRY_ASSIGN(const SubmittedJob submitted,
+             FindOrMakeJob(loop, interrupts, *launcher, notes, {.order = order, .job = parsed}));
+  if (submitted.signal != 0) {
+    const std::string when = submitted.stopped_work.empty() ? "" : StrCat(" while ", submitted.stopped_work);
+    Say(StrCat("tony: interrupted", when, "; nothing was submitted"));
+    return 128 + submitted.signal;
   }
-  TRY_ASSIGN(ProgramsOfJob programs, ProgramsForJob(*backend));
-  const NewJob job = {.spec = parsed.spec,
-                      .environment = OwnEnvironment(),
-                      .staged = staged.files,
-                      .claim = order.claim,
-                      .configuration = ToJson(parsed.configuration),
-                      .secrets = parsed.secrets,
-                      .programs = programs.kept.hash};
-  TRY_ASSIGN(const auto jobs, backend->JobsFor(parsed));
-  TRY_ASSIGN(const LaidJob laid, LayJob(loop, interrupts, *jobs, job));
-  if (laid.signal != 0) {
-    Say("tony: interrupted while sending; nothing was submitted");
-    return 128 + laid.signal;
+  const JobRecords& records = *submitted.records;
+  if (submitted.end != SubmitEnd::kCreated) Announce(records.job(), show);
+  std::vector<std::string> warnings = std::move(parsed.warnings);
+  if (const std::string text = DifferenceText(submitted); !text.empty()) {
+    warnings.push_back(text);
+    Say(StrCat("tony: warning: ", text));
   }
-  TRY_ASSIGN(const JobRecords records, jobs->Create(*laid.job, RealClock().Now()));
-  if (!programs.warning.empty()) Say(programs.warning);
-  Announce(records.job(), show);
-  SayStaged(staged.files);
-  std::map<std::string, std::string> fields;
-  if (const std::string sources = SourceJson(staged.files.sources); !sources.empty()) fields["sources"] = sources;
-  TRY(StartJob(*jobs, records, *launcher));
-  staged.store.reset();  // the job's folder refers to the entries now
-  programs.kept.lock.Reset();
-  if (!show.detach) return WatchToEnd(loop, interrupts, records, *launcher, {.show = show, .fields = fields});
-  TellWhatNext(records, show);
-  const std::string answer = StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), "}");
-  if (show.json) PrintLine(WithFields(answer, fields));
-  return 0;
+  warnings.insert(warnings.end(), submitted.warnings.begin(), submitted.warnings.end());
+  const bool is_requested = !order.request.value.empty();
+  const Fields fields = is_requested ? DecisionFields(submitted, warnings) : SourceFields(submitted);
+  if (show.detach) {
+    TellWhatNext(records, show);
+    if (show.json) PrintLine(WithFields(Names(order, records.job()), fields));
+    return 0;
+  }
+  if (submitted.end == SubmitEnd::kAdopted) {
+    TRY_ASSIGN(const JobStatus status, StoredStatus(records));
+    return ReportAdopted(records, status, show, fields);
+  }
+  return WatchToEnd(loop, interrupts, records, *launcher, show, is_requested ? order.claim.owner : OwnerToken(),
+                    fields);
 }
 
 }  // namespace tony

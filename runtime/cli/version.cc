@@ -1,8 +1,9 @@
 // `tony version`.
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/commit.h"
 #include "runtime/cli/output.h"
-#include "runtime/client/commit.h"
 
 namespace tony {
 

@@ -1,13 +1,16 @@
 // `tony wait`: until a job has ended, or until it has changed. Being interrupted does not touch the job.
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/contract_options.h"
 #include "runtime/cli/error_json.h"
 #include "runtime/cli/next_steps.h"
 #include "runtime/cli/numbers.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
-#include "runtime/client/contract_options.h"
 #include "runtime/client/named_job.h"
 #include "runtime/client/outputs.h"
 #include "runtime/client/watch_job.h"
@@ -89,15 +92,15 @@ Result<int> Report(const WaitOrder& order, const Watched& watched, const JobReco
 
 Result<int> RunWait(const CommandLine& line) {
   TRY_ASSIGN(const WaitOrder order, ReadWaitOrder(line));
-  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
   EventLoop loop;
   const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
   const bool plain = order.json || order.follow || order.since || !order.owner.value.empty();
   const auto view = plain ? nullptr : LiveView::Make(loop, records);
-  WatchOptions options = {.watcher = order.watcher, .limit = order.limit, .view = view.get()};
-  if (!view) options.on_status = OnStatus(order, records);
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, options));
+  const WatchOptions options = {.watcher = order.watcher, .limit = order.limit, .on_status = OnStatus(order, records)};
+  TRY_ASSIGN(const Watched watched, view ? view->Watch(interrupts, records, *launcher, options)
+                                         : WatchJob(loop, interrupts, records, *launcher, TerminalNotes(), options));
   const auto exit = Report(order, watched, records);
   if (exit.ok() && watched.status && HasEnded(*watched.status))
     SayNext(line, {StrCat("history ", records.job().value), StrCat("logs ", records.job().value)});

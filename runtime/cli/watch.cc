@@ -4,16 +4,18 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/contract_options.h"
 #include "runtime/cli/error_json.h"
+#include "runtime/cli/line_exchange.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
+#include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
-#include "runtime/client/contract_options.h"
 #include "runtime/client/follow.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/line_exchange.h"
 #include "runtime/client/named_job.h"
 #include "runtime/client/outputs.h"
 #include "runtime/client/watch_job.h"
@@ -156,7 +158,7 @@ Result<int> RunWatch(const CommandLine& line) {
     if (word == "-") {
       options.reads = true;
     } else {
-      const auto named = FindNamedJob(word);
+      const auto named = FindNamedJob(word, TerminalNotes());
       ids.push_back(named.ok() ? named->job().value : word);  // what is wrong is told in its turn
     }
   }

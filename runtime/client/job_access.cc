@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
-#include "runtime/cli/output.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/outputs.h"
 #include "runtime/os/files.h"

@@ -1,7 +1,6 @@
 #include "runtime/client/kill_target.h"
 
 #include "runtime/base/strings.h"
-#include "runtime/cli/output.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/find_request.h"
 
@@ -26,13 +25,14 @@ Result<std::optional<JobRecords>> JobOf(const RequestId& request) {
 
 // The owner is told to stop before the job is looked for: its submit makes the job before it looks whether it was. A
 // kill that may still be void tells it only where there is no job that it could be void for.
-Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const KillRequest& kill) {
+Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const KillRequest& kill,
+                                              const ClientNotes& notes) {
   const bool owned = !kill.if_owner.value.empty();
   const bool certain = kill.if_watcher.value.empty() && kill.due == Instant{};
   const Status revoked = owned && certain ? Revoke(request, kill.if_owner) : Ok();
   TRY_ASSIGN(auto job, JobOf(request));
   if (job) {
-    if (!revoked.ok()) Say(StrCat("tony: ", revoked.error().message, "; only the job is told"));
+    if (!revoked.ok()) notes.note(StrCat("tony: ", revoked.error().message, "; only the job is told"));
     return job;
   }
   TRY(revoked);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/cli/output.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 
@@ -77,31 +76,30 @@ Error Several(const std::string& word, const std::vector<JobRecords>& jobs) {
                                        jobs.size() > ids.size() ? ", ..." : "")};
 }
 
-JobRecords Told(JobRecords job, const std::string& word, std::string_view how) {
-  Say(StrCat("tony: ", word, " is ", job.job().value, how));
-  return job;
-}
-
 }  // namespace
 
-Result<JobRecords> FindNamedJob(const std::string& word) {
+Result<JobRecords> FindNamedJob(const std::string& word, const ClientNotes& notes) {
+  const auto found = [&](JobRecords job, std::string_view how) {
+    notes.note(StrCat("tony: ", word, " is ", job.job().value, how));
+    return job;
+  };
   Result<JobRecords> by_id = FindJob(word);
   if (by_id.ok() || by_id.error().code != ErrorCode::kNotFound || word.empty()) return by_id;
   if (word == "last") {
     TRY_ASSIGN(Match last, NewestThat([](const JobStatus&) { return true; }, kMostOfASecond));
     if (!last.job) return Error{ErrorCode::kNotFound, "last: there is no job"};
-    return Told(*std::move(last.job), word, "");
+    return found(*std::move(last.job), "");
   }
   TRY_ASSIGN(Match named, NewestThat([&](const JobStatus& status) { return status.name == word; }, kMostEnded));
   if (named.job) {
     const std::string others = named.number > 1 ? StrCat(", the newest of ", named.number, " of this name") : "";
-    return Told(*std::move(named.job), word, others);
+    return found(*std::move(named.job), others);
   }
   if (word.size() < kShortestBeginning) return by_id;
   TRY_ASSIGN(auto beginning, ThatBeginWith(word));
   if (beginning.empty()) return by_id;
   if (beginning.size() > 1) return Several(word, beginning);
-  return Told(std::move(beginning.front()), word, "");
+  return found(std::move(beginning.front()), "");
 }
 
 }  // namespace tony

@@ -4,13 +4,8 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/cli/output.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/job_digest.h"
-#include "runtime/client/job_programs.h"
-#include "runtime/client/submit_watch.h"
-#include "runtime/os/start_program.h"
-#include "runtime/spec/configuration_json.h"
 
 namespace tony {
 namespace {
@@ -33,24 +28,23 @@ Result<SubmitObservation> Taken(const Status& status) {
 
 }  // namespace
 
-CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked,
-                         const Backend& backend, const JobStore& jobs, const RequestIndex& index)
+CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const ClientNotes& notes,
+                         const RequestedJob& asked, const Backend& backend, const JobStore& jobs,
+                         const RequestIndex& index)
     : loop_(loop),
       interrupts_(interrupts),
       launcher_(launcher),
+      notes_(notes),
       asked_(asked),
       request_(asked.order.request),
       claim_(asked.order.claim),
-      backend_(backend),
       jobs_(jobs),
-      index_(index) {}
-
-CourseSteps::~CourseSteps() {
-  if (!is_made_ && !id_.value.empty()) jobs_.DiscardLaid(laid_ ? *laid_ : NewJob{.id = id_});
-}
+      index_(index),
+      maker_(loop, interrupts, asked, backend, jobs, notes) {}
 
 Result<std::optional<SubmitStep>> CourseSteps::Walk() {
   TRY_ASSIGN(id_, jobs_.NewId(RealClock().Now()));
+  maker_.UseId(id_);
   SubmitCourse course(asked_.order.ask, claim_.owner, id_);
   while (course.step().kind != SubmitStepKind::kDone) {
     TRY_ASSIGN(const SubmitObservation seen, Take(course.step()));
@@ -74,7 +68,8 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
     case SubmitStepKind::kPrepare:
       return Prepare(step.to_tell);
     case SubmitStepKind::kCreate:
-      return Taken(Create());
+      TRY(maker_.Create());
+      return Taken(Ok());
     case SubmitStepKind::kAttach:
       return Attach(step.job);
     case SubmitStepKind::kReadRevocation: {
@@ -87,7 +82,7 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
       return Taken(AwaitGone(step.job));
     case SubmitStepKind::kStart: {
       TRY_ASSIGN(const JobRecords records, jobs_.Find(step.job));
-      return Taken(StartJob(jobs_, records, launcher_));
+      return Taken(maker_.Start(records, launcher_));
     }
     case SubmitStepKind::kDone:
       break;
@@ -126,7 +121,8 @@ Result<std::optional<RequestRecord>> CourseSteps::ReadRecord() {
   for (const Instant limit = loop_.Now() + kComingLimit;; HeedSignals(kComingPause)) {
     TRY_ASSIGN(auto record, index_.Read(request_));
     if (!record || !record->coming || record->coming == id_ || signal_ != 0 || loop_.Now() >= limit) return record;
-    if (!std::exchange(said, true)) Say(StrCat("waiting for the submit that makes job ", record->coming->value));
+    if (!std::exchange(said, true))
+      notes_.note(StrCat("waiting for the submit that makes job ", record->coming->value));
   }
 }
 
@@ -152,62 +148,28 @@ Result<SubmitObservation> CourseSteps::Read() {
 
 // Where the job is found already, its sources need not be there any more.
 Result<SubmitObservation> CourseSteps::Prepare(bool to_tell) {
-  TRY_ASSIGN(const Backend* const backend, BackendFor(asked_.job));
-  Result<StagedForJob> staged = StageFiles(loop_, interrupts_, *backend, asked_.job);
+  const Status staged = maker_.Stage();
   if (!staged.ok() && to_tell) {
-    Say(StrCat("tony: whether the job that was found is the same cannot be told: ", staged.error().message));
+    notes_.note(StrCat("tony: whether the job that was found is the same cannot be told: ", staged.error().message));
     return SubmitObservation(PreparedSeen());
   }
   if (!staged.ok()) return staged.error();
-  signal_ = staged->signal;
-  staged_ = *std::move(staged);
-  return SubmitObservation(PreparedSeen{DigestOf(asked_.job, staged_.files.content)});
+  signal_ = maker_.signal();
+  return SubmitObservation(PreparedSeen{DigestOf(asked_.job, maker_.files().content)});
 }
 
 Result<SubmitObservation> CourseSteps::Record(const RequestRecord& record) {
-  if (record.job == id_) TRY(Lay());
-  if (signal_ != 0) return SubmitObservation(RecordSeen());
+  if (record.job == id_) TRY(maker_.Lay());
+  if (signal_ = maker_.signal(); signal_ != 0) return SubmitObservation(RecordSeen());
   TRY_ASSIGN(const bool written, index_.Write(request_, record));
   return SubmitObservation(RecordSeen{written});
-}
-
-// Before it is recorded, so that others wait for nothing that takes long.
-Status CourseSteps::Lay() {
-  if (laid_) return Ok();
-  TRY_ASSIGN(const ProgramsOfJob programs, ProgramsForJob(backend_));
-  programs_warning_ = programs.warning;
-  NewJob job = {.spec = asked_.job.spec,
-                .environment = OwnEnvironment(),
-                .staged = staged_.files,
-                .id = id_,
-                .request = request_,
-                .number = asked_.order.ask.number,
-                .claim = claim_,
-                .configuration = ToJson(asked_.job.configuration),
-                .secrets = asked_.job.secrets,
-                .programs = programs.kept.hash};
-  TRY_ASSIGN(LaidJob laid, LayJob(loop_, interrupts_, jobs_, std::move(job)));
-  signal_ = laid.signal;
-  laid_ = std::move(laid.job);
-  return Ok();
-}
-
-Status CourseSteps::Create() {
-  const NewJob job = *std::exchange(laid_, std::nullopt);
-  TRY(jobs_.Create(job, RealClock().Now()));
-  is_made_ = true;
-  if (!programs_warning_.empty()) Say(programs_warning_);
-  asked_.on_recorded(id_);
-  SayStaged(staged_.files);
-  staged_.store.reset();  // the job's folder refers to the entries now
-  return Ok();
 }
 
 Result<SubmitObservation> CourseSteps::Attach(const JobId& job) {
   TRY_ASSIGN(const auto records, FindIfThere(job));
   if (!records) return SubmitObservation(AttachSeen());
   const WatchOptions options = {.attach = claim_, .limit = kAttachLimit, .patience = kKeeperPatience};
-  TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, launcher_, options));
+  TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, launcher_, notes_, options));
   signal_ = watched.signal;
   if (watched.timed_out) return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " does not answer")};
   const bool attached = watched.attached.value_or(false);
@@ -226,20 +188,20 @@ Status CourseSteps::Kill(const SubmitStep& step) {
   if (!step.differs_in.empty()) replaced_->reason += StrCat(", with other ", Join(step.differs_in, ", "));
   // A full disk keeps nobody from telling the AM.
   if (const auto recorded = RecordKill(*records, *replaced_); !recorded.ok())
-    Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
+    notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   return Ok();
 }
 
 Status CourseSteps::AwaitGone(const JobId& job) {
   TRY_ASSIGN(const auto records, FindIfThere(job));
   if (!records) return Ok();
-  Say(StrCat("waiting until job ", job.value, " is gone"));
+  notes_.note(StrCat("waiting until job ", job.value, " is gone"));
   const auto spec = records->ReadSpec();
   const Instant limit = loop_.Now() + kGoneLimit + (spec.ok() ? spec->timers.grace : Timers().grace);
   const std::optional<KillRequest> kill = std::exchange(replaced_, {});
   while (signal_ == 0) {
     const WatchOptions options = {.kill = kill, .limit = limit - loop_.Now()};
-    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, launcher_, options));
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, launcher_, notes_, options));
     signal_ = watched.signal;
     if (watched.status && IsGone(*records, *watched.status)) break;
     if (loop_.Now() >= limit)

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "runtime/backend/am_launcher.h"
-#include "runtime/backend/backend.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
-#include "runtime/client/stage_files.h"
-#include "runtime/client/submit_request.h"
+#include "runtime/client/client_notes.h"
+#include "runtime/client/make_job.h"
+#include "runtime/client/submit_job.h"
 #include "runtime/client/watch_job.h"
 #include "runtime/records/job_store.h"
 #include "runtime/records/request_index.h"
@@ -19,17 +19,13 @@ namespace tony {
 
 class CourseSteps {
  public:
-  CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked,
-              const Backend& backend, const JobStore& jobs, const RequestIndex& index);
-
-  ~CourseSteps();
-  CourseSteps(const CourseSteps&) = delete;
+  CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const ClientNotes& notes,
+              const RequestedJob& asked, const Backend& backend, const JobStore& jobs, const RequestIndex& index);
 
   // The last step; nothing: a signal came first, and what there is of a job the request id finds.
   Result<std::optional<SubmitStep>> Walk();
   int signal() const { return signal_; }
-  // The files of the job that Walk() has made.
-  StagedFiles files() const { return is_made_ ? staged_.files : StagedFiles(); }
+  const JobMaker& maker() const { return maker_; }  // of the job that Walk() may have made
 
  private:
   Result<SubmitObservation> Take(const SubmitStep& step);
@@ -39,8 +35,6 @@ class CourseSteps {
   Result<bool> IsRevoked() const;
   Result<SubmitObservation> Prepare(bool to_tell);
   Result<SubmitObservation> Record(const RequestRecord& record);
-  Status Lay();
-  Status Create();
   Result<SubmitObservation> Attach(const JobId& job);
   Status Kill(const SubmitStep& step);
   Status AwaitGone(const JobId& job);
@@ -49,20 +43,17 @@ class CourseSteps {
   EventLoop& loop_;
   Interrupts& interrupts_;
   AmLauncher& launcher_;
+  const ClientNotes& notes_;
   const RequestedJob& asked_;
   const RequestId& request_;
   const Claim& claim_;
-  const Backend& backend_;
   const JobStore& jobs_;
   const RequestIndex& index_;
   std::unique_ptr<RequestLock> lock_;
-  JobId id_;  // of the job that it may make
-  StagedForJob staged_;
-  std::optional<NewJob> laid_;  // as far as it can be before the request knows it
-  bool is_made_ = false;
-  std::string programs_warning_;
+  JobId id_;                             // of the job that it may make
   std::optional<KillRequest> replaced_;  // of the job that has to make way
   int signal_ = 0;                       // the first that came; 0: none
+  JobMaker maker_;                       // the last member: it discards while the lock is held
 };
 
 // What a job in this state is to a submit; `kill_requested`: its folder holds a plain kill.

@@ -5,8 +5,7 @@
 #include <memory>
 
 #include "runtime/base/strings.h"
-#include "runtime/cli/output.h"
-#include "runtime/cli/progress.h"
+#include "runtime/base/time.h"
 #include "runtime/client/follow.h"
 #include "runtime/os/files.h"
 
@@ -17,13 +16,15 @@ std::string SignalName(int signal) { return StrCat("SIG", sigabbrev_np(signal));
 
 class Watcher {
  public:
-  Watcher(EventLoop& loop, const JobRecords& records, AmLauncher& launcher, const WatchOptions& options)
+  Watcher(EventLoop& loop, const JobRecords& records, AmLauncher& launcher, const ClientNotes& notes,
+          const WatchOptions& options)
       : loop_(loop),
         folder_(records),
+        notes_(notes),
         options_(options),
         follower_(loop, records, launcher,
                   {.on_status = [this](const JobStatus& status) { OnStatus(status); },
-                   .on_note = [this](const std::string& note) { Tell(note); },
+                   .on_note = notes.note,
                    .on_end = [this](const Result<JobStatus>& end) { OnEnd(end); },
                    .on_attached = [this](bool attached) { watched_.attached = attached; },
                    .on_kill = [this](KillAnswer answer) { watched_.kill = answer; }}) {}
@@ -33,10 +34,9 @@ class Watcher {
     if (options_.limit) limit_ = loop_.After(*options_.limit, [this] { OnLimit(); });
     if (options_.attach) follower_.Attach(*options_.attach);
     follower_.LookAs(options_.watcher);
-    follower_.Start(options_.patience, options_.view ? UsageInterval(options_.view->tasks()) : options_.usage_interval);
+    follower_.Start(options_.patience, options_.usage_interval);
     if (options_.kill) follower_.TellKill(*options_.kill, options_.kill_name);
     loop_.Run();
-    if (options_.view) options_.view->Finish();
     interrupts.Listen([](int) {});
     TRY(failure_);
     return watched_;
@@ -45,7 +45,6 @@ class Watcher {
  private:
   void OnStatus(const JobStatus& status) {
     watched_.status = status;
-    if (options_.view) options_.view->Show(status);
     if (HasAnswer() || (options_.on_status && !options_.on_status(status))) loop_.Stop();
   }
 
@@ -76,14 +75,9 @@ class Watcher {
                                  .if_owner = options_.kill_as};
     // The AM is told even where the request could not be recorded.
     const auto recorded = RecordKill(folder_, request);
-    if (!recorded.ok()) Tell(recorded.error().message);
-    Tell(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));
+    if (!recorded.ok()) notes_.note(recorded.error().message);
+    notes_.note(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));
     follower_.TellKill(request, recorded.ok() ? *recorded : "");
-  }
-
-  void Tell(const std::string& line) {
-    if (options_.view) return options_.view->SayAbove(line);
-    Say(line);
   }
 
   std::string GraceText() const {
@@ -94,6 +88,7 @@ class Watcher {
 
   EventLoop& loop_;
   const JobRecords& folder_;
+  const ClientNotes& notes_;
   const WatchOptions& options_;
   Follower follower_;
   EventLoop::Timer limit_;
@@ -122,16 +117,8 @@ Result<std::string> RecordKill(const JobRecords& records, const KillRequest& req
 }
 
 Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
-                         const WatchOptions& options) {
-  return Watcher(loop, records, launcher, options).Run(interrupts);
-}
-
-std::function<bool(const JobStatus&)> SayChanges() {
-  return [before = std::optional<JobStatus>()](const JobStatus& status) mutable {
-    for (const std::string& line : ChangeLines(before, status)) Say(line);
-    before = status;
-    return true;
-  };
+                         const ClientNotes& notes, const WatchOptions& options) {
+  return Watcher(loop, records, launcher, notes, options).Run(interrupts);
 }
 
 }  // namespace tony

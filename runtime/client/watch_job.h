@@ -7,11 +7,14 @@
 
 #include "runtime/backend/am_launcher.h"
 #include "runtime/base/event_loop.h"
-#include "runtime/cli/live_view.h"
+#include "runtime/client/client_notes.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
 
 namespace tony {
+
+// A keeper that was started has taken its lock after a few milliseconds; on a machine that pages, later.
+constexpr Duration kKeeperPatience{500};
 
 // SIGINT, SIGTERM and SIGHUP, from construction on: they wait until the loop runs and somebody listens. Those that were
 // ignored when the program started (nohup, a script's background job) stay ignored.
@@ -37,7 +40,6 @@ struct WatchOptions {
   Duration patience{0};                             // with a keeper that was started just now
   std::function<bool(const JobStatus&)> on_status;  // false: that is enough
   Duration usage_interval{0};  // how often a status comes with what tasks use, although nothing has changed; 0: never
-  LiveView* view = nullptr;    // shows each status and takes what is said; must outlive the watching
 };
 
 struct Watched {
@@ -54,9 +56,6 @@ Result<std::string> RecordKill(const JobRecords& records, const KillRequest& req
 // Until the job has ended and its keeper is gone, or one of the options ends it earlier. A kill that was not taken ends
 // it too: there is nothing to wait for.
 Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
-                         const WatchOptions& options);
-
-// Says each change on standard error.
-std::function<bool(const JobStatus&)> SayChanges();
+                         const ClientNotes& notes, const WatchOptions& options);
 
 }  // namespace tony

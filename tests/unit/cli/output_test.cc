@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/base/json_text.h"
+#include "runtime/base/time.h"
+
 namespace tony {
 namespace {
 

@@ -1,4 +1,4 @@
-#include "runtime/client/contract_options.h"
+#include "runtime/cli/contract_options.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "runtime/client/contract_options.h"
+#include "runtime/cli/contract_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/cli/commands.h"
-#include "runtime/client/submit_request.h"
+#include "runtime/client/submit_job.h"
 #include "runtime/client/submit_steps.h"
 
 namespace tony {

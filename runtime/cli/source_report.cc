@@ -1,9 +1,8 @@
-#include "runtime/client/source_report.h"
+#include "runtime/cli/source_report.h"
 
 #include <cstdio>
 
 #include "runtime/base/strings.h"
-#include "runtime/cli/output.h"
 #include "runtime/cli/terminal.h"
 
 namespace tony {
@@ -47,19 +46,6 @@ std::vector<std::string> LeftOutLines(const SourceSummary& sources) {
   if (sources.left_out.size() > kMostRules)
     lines.push_back(StrCat("left out: what ", sources.left_out.size() - kMostRules, " more rules name"));
   return lines;
-}
-
-std::string SourceJson(const SourceSummary& sources) {
-  if (sources.folder.empty()) return "";
-  std::vector<std::string> rules;
-  for (const LeftOut& left : sources.left_out) {
-    std::vector<std::string> paths;
-    for (const std::string& path : left.paths) paths.push_back(JsonString(path));
-    rules.push_back(StrCat(R"({"rule":)", JsonString(left.rule), R"(,"paths":[)", Join(paths, ","), R"(],"files":)",
-                           left.files, R"(,"bytes":)", left.bytes, "}"));
-  }
-  return StrCat(R"({"files":)", sources.files, R"(,"bytes":)", sources.bytes, R"(,"left_out":[)", Join(rules, ","),
-                "]}");
 }
 
 }  // namespace tony

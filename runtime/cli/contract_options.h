@@ -7,8 +7,8 @@
 
 #include "runtime/base/result.h"
 #include "runtime/cli/command_line.h"
+#include "runtime/client/submit_job.h"
 #include "runtime/job/claim.h"
-#include "runtime/records/submit_decision.h"
 
 namespace tony {
 
@@ -20,12 +20,6 @@ Result<WatcherToken> WatcherOption(const CommandLine& line, const std::string& o
 // kUsage: what was expected of an option; its value is shown as far as it is short and UTF-8.
 Error RefusedOption(const CommandLine& line, const std::string& option, std::string_view expected);
 
-// What submit was asked, beside the spec.
-struct SubmitOrder {
-  RequestId request;  // empty: none, and `ask` says nothing
-  SubmitAsk ask;
-  Claim claim;
-};
 Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line);
 
 // The request of `kill`, from now on.

@@ -1,4 +1,4 @@
-#include "runtime/client/log_session.h"
+#include "runtime/cli/log_session.h"
 
 #include <unistd.h>
 

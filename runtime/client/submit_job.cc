@@ -1,14 +1,12 @@
-#include "runtime/client/submit_request.h"
+#include "runtime/client/submit_job.h"
 
 #include <utility>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
-#include "runtime/cli/output.h"
-#include "runtime/cli/progress.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/outputs.h"
-#include "runtime/client/source_report.h"
+#include "runtime/client/make_job.h"
 #include "runtime/client/submit_steps.h"
 
 namespace tony {
@@ -38,19 +36,13 @@ std::string JsonList(const std::vector<std::string>& texts) {
   return StrCat("[", Join(quoted, ","), "]");
 }
 
-std::string Names(const RequestedJob& asked, const JobId& job) {
-  return StrCat(R"({"schema":1,"job":)", JsonString(job.value), R"(,"request_id":)",
-                JsonString(asked.order.request.value), R"(,"submission":)", asked.order.ask.number, "}");
-}
-
-Result<int> ReportAdopted(const JobRecords& records, const std::map<std::string, std::string>& fields, bool json) {
-  TRY_ASSIGN(const JobStatus status, StoredStatus(records));
-  if (json) {
-    PrintLine(WithFields(StatusDocument(records, status), fields));
-  } else {
-    Print(VerdictText(status, records));
-  }
-  return 0;
+Result<SubmittedJob> MakeJob(JobMaker& maker, AmLauncher& launcher) {
+  TRY(maker.Stage());
+  if (maker.signal() == 0) TRY(maker.Lay());
+  if (maker.signal() != 0) return SubmittedJob{.signal = maker.signal(), .stopped_work = maker.stopped_work()};
+  TRY_ASSIGN(const JobRecords records, maker.Create());
+  TRY(maker.Start(records, launcher));
+  return SubmittedJob{.records = records, .sources = maker.files().sources};
 }
 
 }  // namespace
@@ -62,57 +54,56 @@ std::string DifferenceText(const SubmittedJob& job) {
 }
 
 std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const std::vector<std::string>& warnings) {
-  std::map<std::string, std::string> fields = {{"decision", JsonString(ToString(job.end))},
-                                               {"spec_differs", job.spec_differs ? "true" : "false"},
-                                               {"differs_in", JsonList(job.differs_in)},
-                                               {"warnings", JsonList(warnings)}};
-  if (const std::string sources = SourceJson(job.sources); !sources.empty()) fields["sources"] = sources;
+  std::map<std::string, std::string> fields = SourceFields(job);
+  fields["decision"] = JsonString(ToString(job.end));
+  fields["spec_differs"] = job.spec_differs ? "true" : "false";
+  fields["differs_in"] = JsonList(job.differs_in);
+  fields["warnings"] = JsonList(warnings);
   return fields;
 }
 
+std::map<std::string, std::string> SourceFields(const SubmittedJob& job) {
+  const std::string sources = SourceJson(job.sources);
+  if (sources.empty()) return {};
+  return {{"sources", sources}};
+}
+
+std::string SourceJson(const SourceSummary& sources) {
+  if (sources.folder.empty()) return "";
+  std::vector<std::string> rules;
+  for (const LeftOut& left : sources.left_out) {
+    std::vector<std::string> paths;
+    for (const std::string& path : left.paths) paths.push_back(JsonString(path));
+    rules.push_back(StrCat(R"({"rule":)", JsonString(left.rule), R"(,"paths":[)", Join(paths, ","), R"(],"files":)",
+                           left.files, R"(,"bytes":)", left.bytes, "}"));
+  }
+  return StrCat(R"({"files":)", sources.files, R"(,"bytes":)", sources.bytes, R"(,"left_out":[)", Join(rules, ","),
+                "]}");
+}
+
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
-                                   const RequestedJob& asked) {
+                                   const ClientNotes& notes, const RequestedJob& asked) {
   TRY_ASSIGN(const Backend* const backend, BackendFor(asked.job));
   TRY_ASSIGN(const auto jobs, backend->JobsFor(asked.job));
+  if (asked.order.request.value.empty()) {
+    JobMaker maker(loop, interrupts, asked, *backend, *jobs, notes);
+    return MakeJob(maker, launcher);
+  }
   TRY_ASSIGN(const auto index, backend->RequestsFor(asked.job));
-  CourseSteps steps(loop, interrupts, launcher, asked, *backend, *jobs, *index);
+  CourseSteps steps(loop, interrupts, launcher, notes, asked, *backend, *jobs, *index);
   TRY_ASSIGN(const auto last, steps.Walk());
   if (!last) return SubmittedJob{.signal = steps.signal()};
   if (last->end >= SubmitEnd::kRefusedStale) return WhyNotSubmitted(*last, asked.order);
   TRY_ASSIGN(const JobRecords records, FindJob(last->job.value));
   SubmittedJob submitted = {.records = records, .end = last->end, .differs_in = last->differs_in};
-  submitted.sources = steps.files().sources;
-  submitted.warnings = steps.files().warnings;
+  if (steps.maker().is_made()) {
+    submitted.sources = steps.maker().files().sources;
+    submitted.warnings = steps.maker().files().warnings;
+  }
   if (submitted.end == SubmitEnd::kCreated) return submitted;
   TRY_ASSIGN(submitted.spec_differs, SpecDiffers(records, asked.job.spec));
   submitted.spec_differs |= !submitted.differs_in.empty();
   return submitted;
-}
-
-Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, RequestedJob asked,
-                          const SubmitShow& show) {
-  asked.on_recorded = [&](const JobId& job) { Announce(job, show); };
-  TRY_ASSIGN(const SubmittedJob submitted, FindOrMakeJob(loop, interrupts, launcher, asked));
-  if (submitted.signal != 0) {
-    Say("tony: interrupted; nothing was submitted");
-    return 128 + submitted.signal;
-  }
-  const JobRecords& records = *submitted.records;
-  if (submitted.end != SubmitEnd::kCreated) Announce(records.job(), show);
-  if (const std::string text = DifferenceText(submitted); !text.empty()) {
-    asked.job.warnings.push_back(text);
-    Say(StrCat("tony: warning: ", text));
-  }
-  asked.job.warnings.insert(asked.job.warnings.end(), submitted.warnings.begin(), submitted.warnings.end());
-  const auto fields = DecisionFields(submitted, asked.job.warnings);
-  if (show.detach) {
-    TellWhatNext(records, show);
-    if (show.json) PrintLine(WithFields(Names(asked, records.job()), fields));
-    return 0;
-  }
-  if (submitted.end == SubmitEnd::kAdopted) return ReportAdopted(records, fields, show.json);
-  return WatchToEnd(loop, interrupts, records, launcher,
-                    {.show = show, .kill_as = asked.order.claim.owner, .fields = fields});
 }
 
 }  // namespace tony

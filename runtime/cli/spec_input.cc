@@ -1,4 +1,4 @@
-#include "runtime/client/spec_input.h"
+#include "runtime/cli/spec_input.h"
 
 #include <fcntl.h>
 
@@ -8,11 +8,9 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
+#include "runtime/client/checked_spec.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/config/properties.h"
-#include "runtime/framework/framework.h"
-#include "runtime/framework/restart_scope.h"
-#include "runtime/spec/property_values.h"
 
 namespace tony {
 namespace {
@@ -125,17 +123,6 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
 Status NoWarnings(const std::vector<std::string>& warnings) {
   if (warnings.empty()) return Ok();
   return Error{ErrorCode::kInvalid, StrCat(Join(warnings, "\n"), "\nwarnings are errors with --strict")};
-}
-
-Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::filesystem::path& directory) {
-  TRY_ASSIGN(ParsedJobSpec parsed, ParseJobSpec(properties, directory));
-  Problems problems;
-  for (const Status& checked : {CheckFramework(parsed.spec), CheckEnvironment(parsed.spec, parsed.secrets)})
-    if (!checked.ok()) problems.Note(checked.error());
-  TRY(problems.All(parsed.warnings));
-  for (std::string& warning : ScopeWarnings(parsed.spec)) parsed.warnings.push_back(std::move(warning));
-  for (std::string& warning : ToleranceWarnings(parsed.spec)) parsed.warnings.push_back(std::move(warning));
-  return parsed;
 }
 
 }  // namespace tony

@@ -1,4 +1,4 @@
-#include "runtime/client/line_exchange.h"
+#include "runtime/cli/line_exchange.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,0 +1,88 @@
+#include "runtime/cli/terminal_notes.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/progress.h"
+#include "runtime/cli/source_report.h"
+#include "runtime/cli/terminal.h"
+
+namespace tony {
+namespace {
+
+// "staging src_dir /x: 0.3 of 4.1 GB".
+std::string ProgressLine(std::string_view doing, const StageProgress& progress) {
+  if (progress.total == 0) return StrCat(doing, " ", SafeLine(progress.what));  // as while uv makes an environment
+  constexpr double kGiga = 1e9, kMega = 1e6;
+  const bool large = static_cast<double>(progress.total) >= kGiga;
+  char amount[64];
+  std::snprintf(amount, sizeof amount, large ? "%.1f of %.1f GB" : "%.0f of %.0f MB",
+                static_cast<double>(progress.done) / (large ? kGiga : kMega),
+                static_cast<double>(progress.total) / (large ? kGiga : kMega));
+  return StrCat(doing, " ", SafeLine(progress.what), ": ", amount);
+}
+
+// One live line on a terminal; elsewhere a line at the beginning and then each five seconds.
+class MovingLine {
+ public:
+  void Show(const std::string& line) {
+    if (live_) {
+      is_drawn_ = true;
+      return Write(StrCat("\r", CutToWidth(line, static_cast<size_t>(SizeOf(STDERR_FILENO).columns - 1)), "\x1b[K"));
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (said_ && now - *said_ < kNextLine) return;
+    said_ = now;
+    Say(line);
+  }
+  void End() {
+    if (std::exchange(is_drawn_, false)) Write("\r\x1b[K");
+    said_.reset();
+  }
+
+ private:
+  static constexpr Duration kNextLine{5000};
+
+  static void Write(const std::string& text) {
+    if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // a terminal that has gone
+  }
+
+  const bool live_ = IsTerminal(STDERR_FILENO);
+  bool is_drawn_ = false;
+  std::optional<std::chrono::steady_clock::time_point> said_;
+};
+
+}  // namespace
+
+ClientNotes TerminalNotes() {
+  const auto moving = std::make_shared<MovingLine>();
+  return {.note = [](const std::string& line) { Say(line); },
+          .moving = [moving](std::string_view doing,
+                             const StageProgress& progress) { moving->Show(ProgressLine(doing, progress)); },
+          .moved = [moving] { moving->End(); },
+          .created = [](const JobId&, const StagedFiles& files) { SayStaged(files); }};
+}
+
+void SayStaged(const StagedFiles& files) {
+  const SourceSummary& sources = files.sources;
+  if (!sources.folder.empty()) Say(StrCat("tony: src_dir ", SafeLine(sources.folder), ": ", AmountOf(sources)));
+  for (const std::string& line : LeftOutLines(sources)) Say(StrCat("tony: ", line));
+  for (const std::string& warning : files.warnings) Say(StrCat("tony: warning: ", warning));
+}
+
+std::function<bool(const JobStatus&)> SayChanges() {
+  return [before = std::optional<JobStatus>()](const JobStatus& status) mutable {
+    for (const std::string& line : ChangeLines(before, status)) Say(line);
+    before = status;
+    return true;
+  };
+}
+
+}  // namespace tony
