@@ -20,9 +20,7 @@
 #include "am/checkpoint_look.h"
 #include "am/core/job.h"
 #include "am/journal.h"
-#include "am/log_relay.h"
 #include "am/parked_calls.h"
-#include "am/record_calls.h"
 #include "runtime/backend/scheduler.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/secret.h"
@@ -115,7 +113,7 @@ class ApplicationMaster : public AmService {
     return !refusal;
   }
 
-  // ---- application_master_clients.cc
+  // ---- clients
   void TellOrPark(int64_t since, Duration limit, const Reply<StatusAnswer>& reply);
   bool MayTell() const;  // an end is told only when it is on the disk
   void AnswerWatches();

@@ -4,7 +4,65 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/records/checkpoints.h"
+#include "runtime/records/journal_format.h"
+
 namespace tony::am {
+namespace {
+
+// A file that still changes after this time is being written by a task that runs on, and is not taken. The time is
+// short beside a restart's back-off.
+constexpr Duration kSettle{200};
+
+bool IsEnding(const JobRecords& records) {
+  const auto status = records.ReadStatus();
+  const auto kill = records.ReadKillRequest();
+  return (status.ok() && *status && (*status)->state == "STOPPING") || (kill.ok() && *kill);
+}
+
+Result<std::optional<CheckpointListing>> ListingIn(const JobRecords& job) {
+  TRY_ASSIGN(const auto bytes, job.ReadJournal());
+  if (!bytes) return Error{ErrorCode::kNotFound, StrCat(job.PlaceOfJournal(), ": it is gone")};
+  TRY_ASSIGN(const DecodedJournal decoded, DecodeJournal(*bytes));
+  for (const Decision& decision : decoded.decisions) {
+    if (const auto* listed = std::get_if<CheckpointsListed>(&decision.body)) return std::optional(listed->listing);
+  }
+  return std::optional<CheckpointListing>();
+}
+
+// Nothing: `earlier` is not one that this job goes on from.
+Result<std::optional<CheckpointListing>> ListingToContinue(const JobRecords& earlier, const Submission& own,
+                                                           const CheckpointSpec& spec) {
+  TRY_ASSIGN(const Submission submission, earlier.ReadSubmission());
+  TRY_ASSIGN(const auto status, earlier.ReadStatus());
+  TRY_ASSIGN(const JobSpec earlier_spec, earlier.ReadSpec());
+  const bool same_request =
+      !own.request.value.empty() && submission.request == own.request && submission.number == own.number;
+  // One that has succeeded is done: a new one is to do it again. Of other names its listing says nothing.
+  const bool succeeded = status && status->verdict && status->verdict->state == FinalState::kSucceeded;
+  if (!same_request || succeeded || earlier_spec.checkpoint.pattern != spec.pattern)
+    return std::optional<CheckpointListing>();
+  return ListingIn(earlier);
+}
+
+void ContinueFrom(const JobId& before, const CheckpointPlace& place, const Submission& own, const CheckpointSpec& spec,
+                  CheckpointListing& listing) {
+  const auto earlier = place.find_job(before);
+  if (!earlier.ok()) return;
+  const auto of_earlier = ListingToContinue(*earlier, own, spec);
+  if (!of_earlier.ok()) return LogWarn(StrCat("job ", before.value, ": ", of_earlier.error().message));
+  if (!*of_earlier || !(*of_earlier)->unknown.empty() || (*of_earlier)->folder != listing.folder) return;
+  listing.earlier_job = before;
+  listing.there = (*of_earlier)->Continued(std::move(listing.there));
+}
+
+CheckpointListing Unknown(const CheckpointSpec& spec, const Error& why) {
+  return {.folder = spec.directory, .unknown = why.message};
+}
+
+}  // namespace
 
 struct CheckpointLook::Shared {
   std::mutex mutex;
@@ -44,6 +102,35 @@ void CheckpointLook::List(Listed listed) {
 void CheckpointLook::Begin(const CheckpointListing& listing, Found found) {
   Run([place = place_, job = submission_.job, spec = spec_, listing] { return LookAgain(place, job, spec, listing); },
       std::move(found));
+}
+
+FirstLook LookFirst(const CheckpointPlace& place, const Submission& submission, const CheckpointSpec& spec) {
+  const auto resolved = place.folder->Resolve();
+  if (!resolved.ok()) return Unknown(spec, resolved.error());
+  const auto holder = place.holders->Take(*resolved, submission.job);
+  if (!holder.ok()) return Unknown(spec, holder.error());
+  if (holder->job != submission.job) {
+    const auto other = place.find_job(holder->job);
+    return FolderInUse{holder->job, other.ok() && IsEnding(*other)};
+  }
+  CheckpointListing listing = tony::ListCheckpoints(*place.folder, spec);
+  if (holder->before && listing.unknown.empty()) ContinueFrom(*holder->before, place, submission, spec, listing);
+  if (!listing.earlier_job && !spec.resume_latest) return listing;
+  auto newest = NewestCheckpoint(*place.folder, spec, listing);
+  if (newest.ok()) listing.newest = *std::move(newest);
+  if (!newest.ok()) LogWarn(newest.error().message);
+  return listing;
+}
+
+Result<std::optional<Checkpoint>> LookAgain(const CheckpointPlace& place, const JobId& job, const CheckpointSpec& spec,
+                                            const CheckpointListing& listing) {
+  if (spec.resume_latest) return NewestCheckpoint(*place.folder, spec, listing, kSettle);
+  TRY_ASSIGN(const auto holder, place.holders->Find(listing.folder));
+  if (listing.unknown.empty() && (!holder || holder->job != job))
+    return Error{ErrorCode::kUnavailable, StrCat("checkpoints in ", spec.directory, ": whose they are is not known: ",
+                                                 holder ? StrCat("job ", holder->job.value, " has the folder now")
+                                                        : "nothing says any more which job has the folder")};
+  return NewestCheckpoint(*place.folder, spec, listing, kSettle);
 }
 
 }  // namespace tony::am

@@ -11,9 +11,7 @@
 #include <thread>
 
 #include "am/application_master.h"
-#include "am/job_clock.h"
 #include "am/journal.h"
-#include "am/record_calls.h"
 #include "am/replay.h"
 #include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"

@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "am/core/job_clock.h"
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/os/machine_boot.h"
 
 namespace tony::am {
 
@@ -16,6 +19,17 @@ Result<Job> Replay(const JobRecords& records, const std::vector<Decision>& decis
     return Annotate({ErrorCode::kInvalid, actions.error().message}, where);
   }
   return job;
+}
+
+void UseJobClock(const JobRecords& records, std::optional<Instant> newest) {
+  const auto kept = records.ReadClock();
+  if (!kept.ok()) LogWarn(kept.error().message);
+  const OwnClocks own{BootId(), SinceBoot(), WallNow()};
+  const Instant now = NowOfJob(kept.ok() ? *kept : std::nullopt, own, newest);
+  RealClock::Set(now);
+  const KeptClock mine{own.boot, now.time_since_epoch() - own.since_boot};
+  if (kept.ok() && *kept && (*kept)->boot == mine.boot) return;
+  if (const Status written = records.WriteClock(mine); !written.ok()) LogWarn(written.error().message);
 }
 
 }  // namespace tony::am

@@ -7,28 +7,36 @@
 
 #include <csignal>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "am/application_master.h"
-#include "am/replay.h"
-#include "am/job_clock.h"
-#include "am/record_calls.h"
+#include "am/journal.h"
 #include "am/record_journal.h"
-#include "am/yarn_page.h"
+#include "am/replay.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/side_thread.h"
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/application_viewers.h"
 #include "runtime/hadoop/rm_client.h"
+#include "runtime/hadoop/web_text.h"
 #include "runtime/net/host_resolver.h"
+#include "runtime/net/tcp.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/files.h"
+#include "runtime/page/live_page.h"
+#include "runtime/records/job_records.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/executor_context.h"
+#include "runtime/yarn/master_logs.h"
 #include "runtime/yarn/yarn_checkpoints.h"
+#include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_history.h"
 #include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_logs.h"
 #include "runtime/yarn/yarn_scheduler.h"
 
 namespace tony::am {
@@ -39,6 +47,8 @@ constexpr const char* kEverywhere = "0.0.0.0";
 constexpr Epoch kFirstEpoch{1};  // there is one attempt
 // A master that has nothing to write would not see that its journal is sealed.
 constexpr Duration kBetweenLooks{10'000};
+constexpr Duration kPagePause{2000};
+constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
 constexpr const char* kSealed = "its journal was sealed: the job was settled without it, or removed";
 
 struct Container {
@@ -72,6 +82,73 @@ Result<Container> ReadContainer() {
   if (container.token.kind.empty())
     return Error{ErrorCode::kInvalid, StrCat(file, ": no token for the ResourceManager")};
   return container;
+}
+
+// ---- The page of a job on YARN, which browsers reach through YARN's proxy alone: it is told who the visitor is, and
+// we ask the ResourceManager whether he may see the application. Connections from elsewhere are closed, as by Hadoop's
+// own AmIpFilter. The proxy answers with what we answer, byte for byte, but keeps it until it has 4 KB or all of it,
+// and has a thread for each request under way: so browsers ask again and again, and nobody waits here for news.
+
+struct YarnPageParts {
+  EventLoop& loop;
+  JobRecords records;
+  YarnCluster cluster;
+  std::string host;  // of this node, as the ResourceManager is to reach it
+  WayToMaster way;   // for the page's thread, which reads logs as every client does
+};
+
+// Says once for each address that it was refused: a proxy that calls from another one than its name's is seen there.
+std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCluster& cluster) {
+  const std::string host = hadoop::HostOfUrl(WebProxyOf(cluster));
+  const auto proxy = std::make_shared<HostAddress>(loop, host);
+  if (!proxy->known().ok()) LogWarn(StrCat("the job's page is shown to nobody yet: ", proxy->known().error().message));
+  return [host, proxy, refused = std::make_shared<std::set<std::string>>()](const std::string& address) {
+    constexpr size_t kMostSaid = 10;
+    if (proxy->Is(address)) return true;
+    if (proxy->known().ok() && refused->size() < kMostSaid && refused->insert(address).second)
+      LogWarn(StrCat("the job's page: a connection from ", address, " is closed: YARN's proxy is at ", host, ", ",
+                     *proxy->known()));
+    return false;
+  };
+}
+
+HttpAnswer Refused(const Result<bool>& may_see, const std::string& user) {
+  const std::string who = user.empty() ? "who gives no name" : user;
+  if (may_see.ok())
+    return TextAnswer(403,
+                      StrCat(who, " may not see this job: its owner may, and who else tony.yarn.view-acl names\n"));
+  return TextAnswer(503, StrCat("the ResourceManager does not say whether ", who,
+                                " may see this job: ", may_see.error().message, "\n"));
+}
+
+PageGate GateOf(EventLoop& loop, const YarnCluster& cluster, const JobId& job) {
+  const auto viewers = std::make_shared<hadoop::ApplicationViewers>(loop, cluster.rm_web, job.value);
+  return {.admits = ProxyAlone(loop, cluster), .ask = [viewers](const HttpRequest& request, PageGate::OnRefusal done) {
+            const std::string user = CookieOf(request, kUserCookie);
+            viewers->Ask(user, [user, done = std::move(done)](const Result<bool>& may_see) {
+              done(may_see.ok() && *may_see ? std::nullopt : std::optional(Refused(may_see, user)));
+            });
+          }};
+}
+
+// Null: the job can do without its page, and nobody could say who may look where the ResourceManager's web server is
+// not known.
+std::unique_ptr<LivePage> OpenYarnPage(YarnPageParts parts) {
+  if (parts.cluster.rm_web.empty()) return nullptr;
+  auto listening = ListenOn({kEverywhere, 0});
+  const auto at = listening.ok() ? BoundAddress(*listening) : Result<Endpoint>(listening.error());
+  if (!at.ok()) {
+    LogWarn(StrCat("the job has no page: ", at.error().message));
+    return nullptr;
+  }
+  PageSite site{.listening = *std::move(listening),
+                .url = StrCat("http://", ToString(Endpoint{parts.host, at->port}), "/"),
+                .below = 0,
+                .make_gate = [cluster = parts.cluster,
+                              job = parts.records.job()](EventLoop& loop) { return GateOf(loop, cluster, job); },
+                .pause = kPagePause};
+  std::shared_ptr<const LogSource> logs = MakeYarnLogs(parts.records, [way = parts.way] { return way; });
+  return std::make_unique<LivePage>(parts.loop, parts.records, std::move(logs), std::move(site));
 }
 
 class Master {

@@ -8,7 +8,7 @@
 namespace tony {
 namespace {
 
-// Above what a master waits for an executor (am/log_relay.h).
+// Above what a master waits for an executor (LogRelay, am/parked_calls.h).
 constexpr Duration kCallLimit{6000};
 
 }  // namespace

@@ -3,9 +3,8 @@
 #include <filesystem>
 
 #include "am/application_master.h"
-#include "am/job_clock.h"
 #include "am/journal.h"
-#include "am/record_calls.h"
+#include "am/replay.h"
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"

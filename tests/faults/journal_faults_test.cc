@@ -5,7 +5,6 @@
 #include <cerrno>
 
 #include "am/journal.h"
-#include "am/journal_file.h"
 #include "runtime/records/journal_format.h"
 #include "tests/faults/faulty_disk.h"
 #include "tests/support/run_until.h"

@@ -1,6 +1,6 @@
 // The files of a journal, after a crash of the machine: the journal's bytes, and those of journal.written beside it,
 // which has as many of the input's bytes as the first one says.
-#include "am/journal_file.h"
+#include "am/journal.h"
 
 #include <filesystem>
 #include <fstream>

@@ -5,12 +5,12 @@ An old text must be in the file exactly once. When a file changes so that it is 
 write the change anew, or take it out with the promise."""
 
 MASTER = "am/application_master.cc"
-MASTER_CLIENTS = "am/application_master_clients.cc"
+MASTER_CLIENTS = MASTER
 MASTER_FILES = "am/application_master_files.cc"
 MASTER_TROUBLE = "am/application_master_trouble.cc"
 JOB = "am/core/job.cc"
 JOURNAL = "am/journal.cc"
-JOURNAL_FILE = "am/journal_file.cc"
+JOURNAL_FILE = JOURNAL
 RUN = "executor/task_run.cc"
 LINK = "executor/task_run_link.cc"
 RUN_PROCESSES = "executor/task_run_processes.cc"

@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "am/journal.h"
-#include "am/journal_file.h"
 #include "runtime/cli/commands.h"
 #include "runtime/client/job_access.h"
 #include "runtime/history/ended_log.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "am/core/job_now.h"
+#include "am/core/job_clock.h"
 #include "runtime/base/strings.h"
 #include "runtime/records/journal_format.h"
 #include "tests/sim/simulated_am.h"

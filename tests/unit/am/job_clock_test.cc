@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "am/core/job_now.h"
+#include "am/core/job_clock.h"
 
 namespace tony::am {
 namespace {

@@ -1,4 +1,4 @@
-#include "am/log_relay.h"
+#include "am/parked_calls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

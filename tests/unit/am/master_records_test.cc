@@ -4,7 +4,6 @@
 
 #include <thread>
 
-#include "am/record_calls.h"
 #include "runtime/records/claim_record.h"
 #include "runtime/records/kept_outputs.h"
 #include "tests/support/run_until.h"

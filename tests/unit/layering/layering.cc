@@ -96,7 +96,6 @@ constexpr std::string_view kKnowLocalStores[] = {
     "runtime/yarn/yarn_backend.cc",  // requests are known on this machine, for now
     "runtime/cli/gc.cc",
     "runtime/cli/ended_folders.cc",
-    "am/checkpoint_listing.cc",
 };
 
 // An include that starts with `prefix` may stand only in files whose path starts with one of `users`, first match
