@@ -49,8 +49,8 @@ void ApplicationMaster::Renew() {
 // another owner's job: it is removed, and while that fails nobody is told. Nobody knows of a master whose lease is not
 // written.
 void ApplicationMaster::KeepClaim() {
-  const Attention& attention = job_.attention();
-  const ClaimRecord record = {epoch_, attention.claim(), attention.watcher(), attention.Planned()};
+  const Ownership& ownership = job_.ownership();
+  const ClaimRecord record = {epoch_, ownership.claim(), ownership.watcher(), ownership.Planned()};
   if (!published_ || kept_claim_ == record) return;
   kept_claim_ = record;
   ++claims_asked_;

@@ -1,11 +1,13 @@
 #include "am/core/job.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
-#include "am/core/evolve_parts.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
+#include "runtime/job/dependencies.h"
 
 namespace tony::am {
 namespace {
@@ -19,19 +21,12 @@ void Append(Actions& to, Actions from) { to.insert(to.end(), from.begin(), from.
 
 }  // namespace
 
-Job::Job(JobId id, JobSpec spec) : id_(std::move(id)), spec_(std::move(spec)) {
-  for (const RoleSpec& role : spec_.roles) {
-    for (int index = 0; index < role.instances; ++index) tasks_[TaskId{role.name, index}];
-    closed_.insert(role.name);
-    for (const Dependency& dependency : role.depends_on)
-      if (dependency.until == Dependency::Until::kSucceeded) prepares_.insert(dependency.role);
-  }
-}
+Job::Job(JobId id, JobSpec spec) : id_(std::move(id)), spec_(std::move(spec)), tasks_(spec_), late_roles_(spec_) {}
 
 Actions Job::PendingActions() const {
   Actions actions;
   RequestContainers request;
-  for (const auto& [id, task] : tasks_) {
+  for (const auto& [id, task] : tasks_.all()) {
     const Attempt* attempt = task.newest();
     if (!attempt) continue;
     if (attempt->state == AttemptState::kRequested) request.asks.push_back(AskFor(attempt->id));
@@ -42,10 +37,10 @@ Actions Job::PendingActions() const {
     }
   }
   if (!request.asks.empty()) actions.push_back(request);
-  for (const auto& [id, container] : containers_) {
+  for (const auto& [id, container] : containers_.all()) {
     if (container.state == ContainerState::kKilling) actions.push_back(StopContainer{id, StopMode::kKill});
   }
-  for (const auto& [number, restart] : restarts_) {
+  for (const auto& [number, restart] : restarts_.open()) {
     if (restart.sought && !restart.noted) actions.push_back(LookForCheckpoint{number});
   }
   if (AwaitsListing()) actions.push_back(ListCheckpoints{});
@@ -53,17 +48,8 @@ Actions Job::PendingActions() const {
   return actions;
 }
 
-Actions Job::TellAll() const {
-  Actions actions;
-  for (const auto& [id, task] : tasks_) {
-    const Attempt* attempt = task.newest();
-    if (attempt && !IsFinal(attempt->state)) actions.push_back(Tell(attempt->id));
-  }
-  return actions;
-}
-
 Command Job::CommandFor(const AttemptId& id) const {
-  const Attempt* attempt = Find(id);
+  const Attempt* attempt = tasks_.Find(id);
   TellExecutor tell = Tell(id);
   if (!attempt || tell.number == 0) return {};
   if (IsFinal(attempt->state)) {
@@ -84,64 +70,38 @@ Command Job::CommandFor(const AttemptId& id) const {
           .resume_from = std::move(tell.resume_from)};
 }
 
-// Of a task that starts for the first time, maybe long after others, what was there before the job.
-std::optional<Checkpoint> Job::ResumeOf(const AttemptId& id) const {
-  return id.number > 1 ? checkpoint_ : listing().newest;
-}
-
-const CheckpointListing& Job::listing() const {
-  static const CheckpointListing kNone{.unknown = "a release without listings began this job"};
-  return listing_ ? *listing_ : kNone;
-}
-
 bool Job::MayRunTasks() const {
   using enum AttemptState;
-  return !verdict_ || Count(kLaunching) + Count(kRegistered) + Count(kRunning) + Count(kStopping) > 0;
+  return !verdict_ ||
+         tasks_.Count(kLaunching) + tasks_.Count(kRegistered) + tasks_.Count(kRunning) + tasks_.Count(kStopping) > 0;
 }
 
 int64_t Job::CommandNumber(const AttemptId& id) const {
-  const Attempt* attempt = Find(id);
+  const Attempt* attempt = tasks_.Find(id);
   if (!attempt) return 0;
   const int64_t start = attempt->generation.value * kCommandsPerGeneration;  // 0: nothing to do yet
   if (!IsFinal(attempt->state)) return start + std::min<int64_t>(attempt->stops, kNext - 1);
-  if (IsHeld(*attempt)) return 0;
+  if (IsKept(*attempt)) return 0;
   return start + (NextIn(*attempt) > 0 ? kNext : kRelease);
 }
 
 int Job::NextIn(const Attempt& ended) const {
-  const auto container = containers_.find(ended.container);
-  if (container == containers_.end()) return 0;
-  const AttemptId& newest = container->second.attempt;
+  const Container* container = containers_.Find(ended.container);
+  if (!container) return 0;
+  const AttemptId& newest = container->attempt;
   return newest.number > ended.id.number ? newest.number : 0;
 }
 
 TellExecutor Job::Tell(const AttemptId& id) const {
-  const Attempt* attempt = Find(id);
+  const Attempt* attempt = tasks_.Find(id);
   TellExecutor tell{.attempt = id, .number = CommandNumber(id)};
   if (!attempt || attempt->state == AttemptState::kStopping) return tell;
   if (IsFinal(attempt->state)) {
     tell.next = NextIn(*attempt);
-  } else if (const auto resume = ResumeOf(id)) {
+  } else if (const auto resume = checkpoints_.ResumeOf(id)) {
     tell.resume_from = resume->path;
   }
   return tell;
-}
-
-// An executor that had trouble of its own, or is about to lose its container, is not trusted with another attempt; one
-// that was told to leave may be gone.
-bool Job::CanRenew(const Attempt& ended) const {
-  if (!ended.reported || ended.container.value.empty()) return false;
-  const Container& container = containers_.at(ended.container);
-  const bool leaves = container.leave_by != Instant{};
-  if (container.state != ContainerState::kHeld || leaves || container.attempt != ended.id) return false;
-  return !WasTakenAway(*ended.outcome);
-}
-
-bool Job::IsHeld(const Attempt& ended) const {
-  if (verdict_ || !CanRenew(ended)) return false;
-  const auto restart = restarts_.find(tasks_.at(ended.id.task).restart);
-  if (restart != restarts_.end()) return restart->second.keeps;
-  return failed_.contains({*ended.ended, ended.id});  // not judged yet
 }
 
 ContainerAsk Job::AskFor(const AttemptId& id) const {
@@ -150,25 +110,14 @@ ContainerAsk Job::AskFor(const AttemptId& id) const {
   return {id, role->resources, role->node_label, role->placement};
 }
 
-Job::Attempt* Job::Find(const AttemptId& id) { return const_cast<Attempt*>(std::as_const(*this).Find(id)); }
-
-const Job::Attempt* Job::Find(const AttemptId& id) const {
-  const auto found = tasks_.find(id.task);
-  if (found == tasks_.end()) return nullptr;
-  const auto& attempts = found->second.attempts;
-  if (id.number < 1 || id.number > static_cast<int>(attempts.size())) return nullptr;
-  return &attempts[static_cast<size_t>(id.number) - 1];
-}
-
 AttemptState Job::StateOf(const AttemptId& id) const {
-  const Attempt* attempt = Find(id);
+  const Attempt* attempt = tasks_.Find(id);
   return attempt ? attempt->state : AttemptState::kNew;
 }
 
 std::optional<AttemptId> Job::AttemptIn(const ContainerId& container) const {
-  const auto found = containers_.find(container);
-  if (found == containers_.end()) return std::nullopt;
-  return found->second.attempt;
+  const Container* found = containers_.Find(container);
+  return found ? std::optional(found->attempt) : std::nullopt;
 }
 
 bool Job::IsWatched(const Attempt& attempt) const {
@@ -177,17 +126,15 @@ bool Job::IsWatched(const Attempt& attempt) const {
   return attempt.state == AttemptState::kRegistered || attempt.state == AttemptState::kRunning;
 }
 
-bool Job::IsTracked(const TaskId& id) const { return spec_.FindRole(id.role)->completion == Completion::kTracked; }
-
-bool Job::IsFormed(const TaskId& id) const { return state_ == JobState::kRunning || beside_.contains(id); }
-
-int Job::CountInGang(AttemptState state) const {
-  return Count(state) - static_cast<int>(std::ranges::count_if(
-                            beside_, [&](const TaskId& id) { return tasks_.at(id).newest()->state == state; }));
-}
+bool Job::IsFormed(const TaskId& id) const { return state_ == JobState::kRunning || tasks_.persistent().contains(id); }
 
 bool Job::HasGathered() const {
-  return CountInGang(AttemptState::kRegistered) == GangSize() - static_cast<int>(beside_.size());
+  return tasks_.CountInGang(AttemptState::kRegistered) == GangSize() - static_cast<int>(tasks_.persistent().size());
+}
+
+bool Job::AnyWatched() const {
+  using enum AttemptState;
+  return tasks_.Count(kLaunching) + tasks_.Count(kRegistered) + tasks_.Count(kRunning) > 0;
 }
 
 bool Job::CanRun(const Attempt& attempt) const {
@@ -200,6 +147,7 @@ bool Job::MayReport(const Attempt& attempt) const {
 
 TurnResult TakeTurn(Job& job, const Observation& observation, Instant now) {
   TurnResult turn;
+  const auto numbers = std::tuple(job.epoch(), job.seq());
   const auto evolve = [&](DecisionBody body) {
     Decision decision{now, std::move(body)};
     Result<Actions> actions = job.Evolve(decision);
@@ -210,7 +158,7 @@ TurnResult TakeTurn(Job& job, const Observation& observation, Instant now) {
   Decided decided = job.Decide(observation, now);
   turn.refusal = std::move(decided.refusal);
   for (DecisionBody& body : decided.decisions) evolve(std::move(body));
-  // What was seen and changed nothing has no consequences either: a heartbeat costs a look-up.
+  // Without a decision there are no consequences, which keeps heartbeats cheap.
   const bool timed = std::holds_alternative<TimePassed>(observation);
   while (timed || !turn.decisions.empty()) {
     auto body = job.Consequence(now);
@@ -218,7 +166,84 @@ TurnResult TakeTurn(Job& job, const Observation& observation, Instant now) {
     evolve(*std::move(body));
   }
   Append(turn.actions, std::move(decided.actions));
+  // The numbers by which executors and clients know what is news only grow.
+  CHECK(std::tuple(job.epoch(), job.seq()) >= numbers);
   return turn;
+}
+
+CheckpointStatus Job::SnapshotOfCheckpoints() const {
+  CheckpointStatus checkpoint{.directory = spec_.checkpoint.directory, .resumed_from = checkpoints_.resumed_from()};
+  if (generation_.value > 0) checkpoint.unknown = listing().unknown;
+  const bool from_earlier =
+      checkpoints_.resumed_from() && checkpoints_.resumed_from()->writer == CheckpointWriter::kEarlierJob;
+  if (from_earlier) checkpoint.earlier_job = listing().earlier_job;
+  return checkpoint;
+}
+
+JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
+  JobStatus status{.job = id_,
+                   .name = spec_.name,
+                   .user = user,
+                   .framework = std::string(ToString(spec_.framework)),
+                   .tags = spec_.tags,
+                   .state = std::string(ToString(state_)),
+                   .seq = seq_,
+                   .epoch = epoch_,
+                   .generation = generation_,
+                   .submitted = submitted,
+                   .ended = ended_at_};
+  if (Ended()) status.verdict = verdict_;
+  if (!spec_.checkpoint.directory.empty()) status.checkpoint = SnapshotOfCheckpoints();
+  status.claim = ownership_.claim();
+  status.watcher = ownership_.watcher();
+  if (!verdict_) status.planned_kill = ownership_.NextPlanned();
+  status.tensorboard_url = TensorBoardUrl();
+  status.restarts = restarts_.shown();
+  status.restart_count = static_cast<int>(restarts_.past().size());
+  status.tolerated_failures = static_cast<int>(results_.tolerated().size());
+  for (const auto& [id, task] : tasks_.all()) {
+    TaskStatus row{.id = id, .state = std::string(ToString(task.state))};
+    if (const Attempt* attempt = task.newest()) {
+      row.attempt = attempt->id.number;
+      row.attempt_state = ToString(attempt->state);
+      row.host = attempt->host;
+      row.pid = attempt->pid;
+      row.suspect = attempt->suspect;
+      row.outcome = attempt->outcome;
+      row.usage = attempt->outcome && attempt->outcome->usage ? attempt->outcome->usage : attempt->usage;
+      row.started = attempt->started;
+      row.ended = attempt->ended;
+    }
+    if (!verdict_) row.waits_for = WhatWaits(*spec_.FindRole(id.role), task);
+    status.tasks.push_back(std::move(row));
+  }
+  return status;
+}
+
+std::string Job::WhatWaits(const RoleSpec& role, const Task& task) const {
+  const Attempt* attempt = task.newest();
+  if (role.depends_on.empty() || (attempt && !stages_.IsHeld(spec_, attempt->id))) return {};
+  std::vector<std::string> names;
+  for (const auto& [name, until] : role.depends_on) {
+    if (until == Dependency::Until::kReady) {
+      if (!attempt || !IsReady({.depends_on = {{name, until}}})) names.push_back(name + " (ready)");
+    } else if (!HasSucceeded(name)) {
+      names.push_back(name);
+    }
+  }
+  return Join(names, ", ");
+}
+
+// A chief's own TensorBoard is not known: it may serve none.
+std::string Job::TensorBoardUrl() const {
+  const TaskId id{std::string(kTensorBoardPort), 0};
+  const auto task = tasks_.all().find(id);
+  if (task == tasks_.all().end()) return {};
+  const Attempt* attempt = task->second.newest();
+  if (!attempt || attempt->state != AttemptState::kRunning || !attempt->endpoint) return {};
+  const auto port = attempt->ports.find(std::string(kTensorBoardPort));
+  if (port == attempt->ports.end()) return {};
+  return StrCat("http://", ToString(Endpoint{attempt->endpoint->host, port->second}), "/");
 }
 
 }  // namespace tony::am

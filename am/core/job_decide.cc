@@ -1,8 +1,6 @@
 // The policy of the application master: what to make of what is seen.
 #include <algorithm>
 
-#include "am/core/completion_policy.h"
-#include "am/core/evolve_parts.h"
 #include "am/core/job.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
@@ -26,12 +24,17 @@ void SetLeft(Outcome& outcome, const std::string& what) {
     outcome.message += StrCat(outcome.message.empty() ? "" : "; ", what);
 }
 
+// The message names what the scheduler saw and the memory that the job requested.
+std::string OverItsMemory(const RoleSpec& role, const std::string& error) {
+  return StrCat(error, "; ", role.Key("memory"), " is ", role.resources.memory_mb, " MB");
+}
+
 }  // namespace
 
 Decided Job::Decide(const Observation& observation, Instant now) {
-  // Each end is judged in its own turn, and never again: budgets are others later.
+  // An attempt's end is judged only in the turn that saw it: later turns have other budgets.
   const auto* started = std::get_if<AmStarted>(&observation);
-  if (!started || !started->turns_may_be_torn) last_ended_.reset();
+  if (!started || !started->turns_may_be_torn) results_.ForgetNewestEnd();
   return std::visit(Overloaded{
                         [&](const AmStarted& seen) { return OnStarted(seen, now); },
                         [&](const LeaseRenewed&) { return OnRenewed(now); },
@@ -40,7 +43,7 @@ Decided Job::Decide(const Observation& observation, Instant now) {
                         [&](const AttachAsked& seen) { return OnAttach(seen, now); },
                         [&](const Looked& seen) { return OnLooked(seen, now); },
                         [&](const RegisterCall& call) { return OnRegister(call, now); },
-                        [&](const AwaitCall& call) { return OnAwait(call, now); },
+                        [&](const AwaitCall& call) { return Hear(call.caller, now); },
                         [&](const HeartbeatCall& call) { return OnHeartbeat(call, now); },
                         [&](const PublishCall& call) { return OnPublish(call, now); },
                         [&](const OutcomeCall& call) { return OnOutcome(call, now); },
@@ -53,10 +56,8 @@ Decided Job::Decide(const Observation& observation, Instant now) {
 
 std::optional<DecisionBody> Job::Consequence(Instant now) const {
   if (epoch_.value == 0) return std::nullopt;
-  if (!withdrawn_.empty()) {
-    return AttemptEnded{*withdrawn_.begin(),
-                        {.cls = OutcomeClass::kKilled, .message = "stopped before it had a container"}};
-  }
+  if (const auto withdrawn = containers_.NextWithdrawn())
+    return AttemptEnded{*withdrawn, {.cls = OutcomeClass::kKilled, .message = "stopped before it had a container"}};
   if (auto judged = Judge(now)) return judged;
   if (auto next = NextOfRestarts(now)) return next;
   switch (state_) {
@@ -70,7 +71,7 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
       if (IsFcfs() || HasGathered()) return GenerationFormed{generation_.Next()};
       return std::nullopt;
     case JobState::kStopping:
-      if (Count(AttemptState::kStopping) > 0 || containers_left_ > 0) return std::nullopt;
+      if (tasks_.Count(AttemptState::kStopping) > 0 || containers_.left() > 0) return std::nullopt;
       return JobEnded{};
     case JobState::kRunning:
       if (auto stage = NextStage()) return stage;
@@ -85,19 +86,19 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
 }
 
 Decided Job::OnStarted(const AmStarted& seen, Instant now) {
-  attention_.StartAnew(now);
+  ownership_.StartAnew(now);
   ends_are_confirmed_ = seen.ends_are_confirmed;
   Decided out;
   if (seq_ == 0) out.decisions.push_back(JobAccepted{});
   out.decisions.push_back(EpochBegan{seen.epoch});
-  if (!attention_.claimed() && seen.claim != Claim()) out.decisions.push_back(OwnerChanged{seen.claim});
-  for (DecisionBody& voided : attention_.DecideVoid()) out.decisions.push_back(std::move(voided));
+  if (!ownership_.claimed() && seen.claim != Claim()) out.decisions.push_back(OwnerChanged{seen.claim});
+  for (DecisionBody& voided : ownership_.DecideVoid()) out.decisions.push_back(std::move(voided));
   return out;
 }
 
 KillAnswer Job::AnswerTo(const KillRequest& request, Instant now) const {
   if (Ended()) return KillAnswer::kEnded;
-  if (!attention_.Allows(request)) return KillAnswer::kFenced;
+  if (!ownership_.Allows(request)) return KillAnswer::kFenced;
   return request.due > now ? KillAnswer::kPlanned : KillAnswer::kTaken;
 }
 
@@ -109,7 +110,7 @@ Decided Job::OnKill(const KillRequest& request, Instant now) const {
     if (answer == KillAnswer::kPlanned || stopping.grace >= stop_grace_) return {};
     return {.decisions = {StopHurried{stopping.grace}}};
   }
-  if (answer == KillAnswer::kPlanned) return {.decisions = attention_.DecidePlan(request)};
+  if (answer == KillAnswer::kPlanned) return {.decisions = ownership_.DecidePlan(request)};
   return {.decisions = {stopping}};
 }
 
@@ -120,22 +121,22 @@ JobStopping Job::StopFor(const KillRequest& request) const {
 
 Decided Job::OnLooked(const Looked& seen, Instant now) {
   if (Ended()) return {};
-  return {.decisions = attention_.DecideLook(seen.watcher, now)};
+  return {.decisions = ownership_.DecideLook(seen.watcher, now)};
 }
 
 bool Job::MayAttach() const { return !Ended() && (!verdict_ || verdict_->state == FinalState::kSucceeded); }
 
 Decided Job::OnAttach(const AttachAsked& seen, Instant now) {
   if (!MayAttach()) return {};
-  attention_.DecideLook({}, now);
-  return {.decisions = attention_.DecideAttach(seen.claim)};
+  ownership_.DecideLook({}, now);
+  return {.decisions = ownership_.DecideAttach(seen.claim)};
 }
 
 std::optional<Refusal> Job::CheckCaller(const Caller& caller) const {
   using enum RefusalReason;
   if (caller.job != id_) return Refusal{kWrongJob, StrCat("this is the application master of ", id_.value)};
   if (caller.epoch > epoch_) return Refusal{kStaleEpoch, StrCat("this is epoch ", epoch_.value)};
-  const Attempt* attempt = Find(caller.attempt);
+  const Attempt* attempt = tasks_.Find(caller.attempt);
   if (!attempt || attempt->container.value.empty()) return Refusal{kUnknownAttempt, ToString(caller.attempt)};
   if (attempt->container != caller.container) return Refusal{kStaleAttempt, "another container has this attempt"};
   // The executor of an ended attempt may be meant to run the newest.
@@ -149,9 +150,9 @@ std::optional<Refusal> Job::CheckCaller(const Caller& caller) const {
 
 Decided Job::Hear(const Caller& caller, Instant now) {
   if (auto refusal = CheckCaller(caller)) return {.refusal = std::move(refusal)};
-  Attempt* attempt = Find(caller.attempt);
+  Attempt* attempt = tasks_.Find(caller.attempt);
   attempt->last_heard = std::max(attempt->last_heard, now);
-  if (silent_.contains({attempt->give_up_at, attempt->id})) GiveUpLater(*attempt, now);
+  if (deadlines_.IsSet(Limit::kGiveUp, *attempt)) GiveUpLater(*attempt, now);
   if (attempt->suspect && !IsFinal(attempt->state)) return {.decisions = {AttemptHeard{attempt->id}}};
   return {};
 }
@@ -159,7 +160,7 @@ Decided Job::Hear(const Caller& caller, Instant now) {
 Decided Job::OnRegister(const RegisterCall& call, Instant now) {
   Decided out = Hear(call.caller, now);
   if (out.refusal) return out;
-  const Attempt& attempt = *Find(call.caller.attempt);
+  const Attempt& attempt = *tasks_.Find(call.caller.attempt);
   // An executor whose attempt has ended may come back for its release; one that still works was given up.
   if (IsFinal(attempt.state)) {
     if (call.registration.phase == Phase::kEnded) return out;
@@ -176,12 +177,10 @@ Decided Job::OnRegister(const RegisterCall& call, Instant now) {
   return out;
 }
 
-Decided Job::OnAwait(const AwaitCall& call, Instant now) { return Hear(call.caller, now); }
-
 Decided Job::OnHeartbeat(const HeartbeatCall& call, Instant now) {
   Decided out = Hear(call.caller, now);
   if (out.refusal) return out;
-  Attempt& attempt = *Find(call.caller.attempt);
+  Attempt& attempt = *tasks_.Find(call.caller.attempt);
   if (IsFinal(attempt.state) && call.progress.phase != Phase::kEnded) {
     return Refuse(RefusalReason::kStaleAttempt, StrCat(ToString(attempt.id), " has ended: ", ToString(attempt.state)));
   }
@@ -195,16 +194,15 @@ Decided Job::OnHeartbeat(const HeartbeatCall& call, Instant now) {
 Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   Decided out = Hear(call.caller, now);
   if (out.refusal) return out;
-  const Attempt& attempt = *Find(call.caller.attempt);
+  const Attempt& attempt = *tasks_.Find(call.caller.attempt);
   if (IsFinal(attempt.state)) return out;  // told before; the first report counts
   if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "register first");
   const Outcome outcome = WithoutValues(attempt, call.outcome, OutcomeClass::kUserError);
   const Outcome explained = Explained(attempt, outcome);
   out.decisions.push_back(AttemptEnded{attempt.id, explained, /*reported=*/true});
-  const auto container = containers_.find(attempt.container);
-  const bool is_held = container != containers_.end() && container->second.state == ContainerState::kHeld;
-  const bool may_be_kept = !explained.Succeeded() && !WasTakenAway(explained) && !verdict_ && is_held;
-  if (may_be_kept && doomed_.contains(attempt.container))
+  const bool may_be_kept =
+      !explained.Succeeded() && !WasTakenAway(explained) && !verdict_ && containers_.IsHeld(attempt.container);
+  if (may_be_kept && containers_.IsBeingPreempted(attempt.container))
     out.decisions.push_back(ContainerKillOrdered{attempt.container});
   return out;
 }
@@ -220,15 +218,15 @@ Decided Job::OnListing(const CheckpointsThere& seen) const {
 }
 
 Decided Job::OnCheckpoint(const CheckpointSeen& seen) const {
-  const auto restart = restarts_.find(seen.restart);
-  if (restart == restarts_.end() || !restart->second.sought || restart->second.noted) return {};
+  const Restart* restart = restarts_.Find(seen.restart);
+  if (!restart || !restart->sought || restart->noted) return {};
   return {.decisions = {CheckpointNoted{seen.restart, seen.newest, seen.readable}}};
 }
 
 Decided Job::OnContainer(const ContainerEvent& seen) {
   return std::visit(Overloaded{
                         [&](const ContainerGranted& granted) { return OnGranted(granted); },
-                        [&](const ContainerStarted& started) { return OnStartedContainer(started); },
+                        [&](const ContainerStarted& started) { return OnLaunched(started); },
                         [&](const ContainerExited& exited) { return OnExited(exited); },
                         [&](const ContainerPreempting& notice) { return OnPreempting(notice); },
                         [&](const SchedulerReached& reached) { return OnReached(reached); },
@@ -239,27 +237,28 @@ Decided Job::OnContainer(const ContainerEvent& seen) {
 }
 
 Decided Job::OnGranted(const ContainerGranted& granted) const {
-  if (containers_.contains(granted.container)) return {};
+  if (containers_.Find(granted.container)) return {};
   if (StateOf(granted.attempt) == AttemptState::kRequested) {
     return {.decisions = {ContainerAssigned{granted.attempt, granted.container, granted.host}}};
   }
   return {.actions = {StopContainer{granted.container, StopMode::kKill}}};  // surplus: it goes back
 }
 
-Decided Job::OnStartedContainer(const ContainerStarted& started) const {
+Decided Job::OnLaunched(const ContainerStarted& started) const {
   const auto attempt = AttemptIn(started.container);
   if (!attempt || StateOf(*attempt) != AttemptState::kAllocated) return {};
   return {.decisions = {AttemptLaunched{*attempt}}};
 }
 
 Decided Job::OnExited(const ContainerExited& exited) const {
-  const auto found = containers_.find(exited.container);
-  if (found == containers_.end() || found->second.state == ContainerState::kGone) return {};
+  const Container* found = containers_.Find(exited.container);
+  if (!found || found->state == ContainerState::kGone) return {};
   Decided out;
-  const AttemptId& id = found->second.attempt;
+  const AttemptId& id = found->attempt;
   if (const AttemptState state = StateOf(id); !IsFinal(state)) {
-    const Attempt& attempt = *Find(id);
-    // Who has spoken may do so again: its silence decides. Who has not was never told to start a process.
+    const Attempt& attempt = *tasks_.Find(id);
+    // A registered executor may still call: its silence decides. One that has not registered never got a START, so its
+    // attempt ends now.
     if (!exited.certain && (attempt.endpoint || attempt.renewed)) return {};
     const bool believable = exited.kept && exited.kept->attempt == id && MayReport(attempt);
     const bool given_up = attempt.give_up_at != Instant{} && state != AttemptState::kStopping;
@@ -270,28 +269,23 @@ Decided Job::OnExited(const ContainerExited& exited) const {
     // An executor that was told to leave does not know why; its scheduler may.
     const bool vague = outcome.cls == OutcomeClass::kInfra || outcome.cls == OutcomeClass::kKilled;
     if (vague && exited.cls && exited.cls != OutcomeClass::kSuccess) outcome.cls = *exited.cls;
-    if (outcome.cls == OutcomeClass::kOom && !exited.error.empty()) outcome.message = OverItsMemory(id, exited.error);
+    if (outcome.cls == OutcomeClass::kOom && !exited.error.empty())
+      outcome.message = OverItsMemory(*spec_.FindRole(id.task.role), exited.error);
     outcome = Explained(attempt, std::move(outcome));
     if (exited.left) SetLeft(outcome, exited.error);
     out.decisions.push_back(AttemptEnded{id, std::move(outcome)});
   }
   out.decisions.push_back(ContainerEnded{exited.container});
   // A new attempt would run beside the process that is left.
-  if (exited.left && !verdict_ && restarts_.contains(tasks_.at(id.task).restart)) {
+  if (exited.left && !verdict_ && restarts_.Find(tasks_.at(id.task).restart)) {
     out.decisions.push_back(JobStopping{{.state = FinalState::kFailed,
                                          .cls = OutcomeClass::kInfra,
                                          .message = StrCat(ToString(id.task), " cannot start again: ", exited.error),
                                          .attempt = id,
-                                         .host = Find(id)->host},
+                                         .host = tasks_.Find(id)->host},
                                         spec_.timers.grace});
   }
   return out;
-}
-
-// The message names what the scheduler saw and the memory that the job asked for.
-std::string Job::OverItsMemory(const AttemptId& attempt, const std::string& error) const {
-  const RoleSpec& role = *spec_.FindRole(attempt.task.role);
-  return StrCat(error, "; ", role.Key("memory"), " is ", role.resources.memory_mb, " MB");
 }
 
 // Why an attempt was told to stop says more than that it was, or that its executor was: one that could not be told yet
@@ -313,8 +307,8 @@ Decided Job::OnPreempting(const ContainerPreempting& notice) {
   const auto id = AttemptIn(notice.container);
   if (!id || verdict_) return {};
   const AttemptState state = StateOf(*id);
-  if (IsFinal(state) && IsHeld(*Find(*id))) return {.decisions = {ContainerKillOrdered{notice.container}}};
-  doomed_.insert(notice.container);
+  if (IsFinal(state) && IsKept(*tasks_.Find(*id))) return {.decisions = {ContainerKillOrdered{notice.container}}};
+  containers_.NotePreemption(notice.container);
   if (IsFinal(state) || state == AttemptState::kStopping) return {};
   const Outcome because{.cls = OutcomeClass::kPreempted, .message = "its container is being taken away"};
   return {.decisions = {AttemptStopping{*id, because, std::max(Duration(0), notice.notice - kToReport)}}};
@@ -323,7 +317,7 @@ Decided Job::OnPreempting(const ContainerPreempting& notice) {
 // A launch order may have been lost with the connection; asking twice changes nothing.
 Decided Job::OnReached(const SchedulerReached& reached) const {
   Decided out;
-  for (const auto& [id, container] : containers_) {
+  for (const auto& [id, container] : containers_.all()) {
     if (StateOf(container.attempt) != AttemptState::kAllocated || std::ranges::count(reached.running, id) > 0) continue;
     out.actions.push_back(LaunchExecutor{container.attempt, id});
   }

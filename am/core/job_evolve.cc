@@ -1,9 +1,7 @@
-// What follows from a decision. Only Evolve(), here and in job_evolve_restart.cc, job_evolve_stages.cc and
-// job_evolve_stop.cc, changes the state of a Job.
+// What follows from a decision. Only Evolve(), here and in restarts.cc and late_roles.cc, changes the state of a Job.
 #include <algorithm>
 #include <utility>
 
-#include "am/core/evolve_parts.h"
 #include "am/core/job.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
@@ -49,26 +47,25 @@ Result<Actions> Job::Evolve(const Decision& decision) {
 Result<Actions> Job::Apply(const EpochBegan& d, Instant time) {
   if (d.epoch <= epoch_) return Misfit(StrCat("epoch ", d.epoch.value, " after epoch ", epoch_.value));
   epoch_ = d.epoch;
-  renewed_at_ = time;
-  silence_check_ = time + spec_.timers.suspect_after;
-  // Nobody is late because there was no AM to speak to.
-  unplaced_since_ = time;
-  stopping_.clear();
-  for (auto& [id, task] : tasks_) {
+  // All limits start over, because executors had no AM to report to.
+  deadlines_.LeaseRenewed(time);
+  deadlines_.CheckSilenceAt(time + spec_.timers.suspect_after);
+  containers_.RestartWait(time);
+  for (auto& [id, task] : tasks_.all()) {
     Attempt* attempt = task.newest();
     if (!attempt) continue;
     attempt->last_heard = time;
     if (attempt->state == AttemptState::kStopping && !attempt->container.value.empty()) {
-      WatchStop(*attempt, std::max(attempt->stop_by, time + attempt->stop_grace + kLeaveLimit));
+      deadlines_.SetStop(*attempt, containers_.at(attempt->container),
+                         std::max(attempt->stop_by, time + attempt->stop_grace + kLeaveLimit));
     }
   }
-  for (const auto& [give_up_at, id] : std::exchange(silent_, {})) GiveUp(*Find(id), time);
-  for (const auto& [leave_by, id] : std::exchange(leaving_, {})) {
-    containers_.at(id).leave_by = time + kLeaveLimit;
-    leaving_.emplace(time + kLeaveLimit, id);
-  }
-  if (listing_sought_) listing_sought_ = time;
-  for (auto& [number, restart] : restarts_) {
+  for (const auto& [give_up_at, id] : Deadlines::Queue<AttemptId>(deadlines_.all(Limit::kGiveUp)))
+    GiveUp(*tasks_.Find(id), time);
+  for (const auto& [leave_by, id] : Deadlines::Queue<ContainerId>(deadlines_.all(ContainerLimit::kLeave)))
+    deadlines_.SetLeave(id, containers_.at(id), time + kLeaveLimit);
+  if (checkpoints_.listing_sought()) checkpoints_.SeekListing(time);
+  for (auto& [number, restart] : restarts_.open()) {
     restart.confirm_by = time + kConfirmLimit;
     if (restart.sought) restart.sought = time;
   }
@@ -76,23 +73,19 @@ Result<Actions> Job::Apply(const EpochBegan& d, Instant time) {
 }
 
 Result<Actions> Job::Apply(const JobAccepted&, Instant time) {
-  if (accepted_at_ != Instant{}) return Misfit("the job was accepted before");
+  if (accepted_at_) return Misfit("the job was accepted before");
   accepted_at_ = time;
   return Actions{};
 }
 
 Result<Actions> Job::Apply(const ContainerAssigned& d, Instant time) {
-  TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, AttemptStep::kAssign));
-  if (!containers_.emplace(d.container, Container{.attempt = d.attempt}).second) return Misfit(d.container.value);
+  TRY_ASSIGN(Attempt* const attempt, tasks_.Step(d.attempt, AttemptStep::kAssign));
+  if (!containers_.Grant(d.container, d.attempt, time)) return Misfit(d.container.value);
   attempt->container = d.container;
   attempt->host = d.host;
-  unplaced_.erase(d.attempt);
-  unplaced_since_ = time;
-  allocating_.erase({attempt->allocate_by, d.attempt});
-  attempt->register_by = time + spec_.registration_timeout;
-  registering_.emplace(attempt->register_by, d.attempt);
-  ++containers_left_;
-  if (Opening* opening = OpeningOf(*attempt)) {
+  deadlines_.Clear(Limit::kAllocate, *attempt);
+  deadlines_.Set(Limit::kRegister, *attempt, time + spec_.registration_timeout);
+  if (Opening* opening = late_roles_.Find(*attempt)) {
     ++opening->placed;
     --opening->unplaced;
   }
@@ -105,26 +98,24 @@ Result<Actions> Job::Apply(const GangAllocated&, Instant) {
 }
 
 Result<Actions> Job::Apply(const AttemptLaunched& d, Instant time) {
-  TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, AttemptStep::kLaunch));
+  TRY_ASSIGN(Attempt* const attempt, tasks_.Step(d.attempt, AttemptStep::kLaunch));
   const Instant limit = time + spec_.registry_timeout;
   if (spec_.registry_timeout.count() == 0 || limit >= attempt->register_by) return Actions{};
-  registering_.erase({attempt->register_by, d.attempt});
-  attempt->register_by = limit;
+  deadlines_.Set(Limit::kRegister, *attempt, limit);
   attempt->since_launch = true;
-  registering_.emplace(limit, d.attempt);
   return Actions{};
 }
 
 Result<Actions> Job::Apply(const AttemptRegistered& d, Instant time) {
-  TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, AttemptStep::kRegister));
+  TRY_ASSIGN(Attempt* const attempt, tasks_.Step(d.attempt, AttemptStep::kRegister));
   attempt->endpoint = d.endpoint;
   attempt->ports = d.ports;
   attempt->last_heard = time;
-  registering_.erase({attempt->register_by, d.attempt});
-  if (!silence_check_) silence_check_ = time + spec_.timers.suspect_after;
+  deadlines_.Clear(Limit::kRegister, *attempt);
+  if (!deadlines_.silence_check()) deadlines_.CheckSilenceAt(time + spec_.timers.suspect_after);
   Actions actions;
-  Arrive(*attempt, time, actions);
-  ArriveFirst(*attempt, time, actions);
+  ArriveInRestart(*attempt, time, actions);
+  ArriveInOpening(*attempt, time, actions);
   if (IsFcfs() && state_ == JobState::kRunning && StartOrHold(*attempt, MakeClusterSpec(0, d.attempt.task.role), time))
     actions.push_back(Tell(d.attempt));
   return actions;
@@ -136,19 +127,21 @@ Result<Actions> Job::Apply(const GenerationFormed& d, Instant time) {
   TRY(Step(JobStep::kForm));
   generation_ = d.generation;
   const ClusterSpecText cluster = MakeClusterSpec();
-  for (auto& [id, task] : tasks_) {
+  Actions actions;
+  for (auto& [id, task] : tasks_.all()) {
     if (!task.newest()) continue;
     Attempt& attempt = *task.newest();
     const bool waits = attempt.state == AttemptState::kRegistered && attempt.generation.value == 0;
     if (waits) StartOrHold(attempt, IsFcfs() ? MakeClusterSpec(0, id.role) : cluster, time);
-    if (spec_.FindRole(id.role)->outlives_restarts) beside_.insert(id);
+    if (spec_.FindRole(id.role)->outlives_restarts) tasks_.Persist(id);
+    if (!IsFinal(attempt.state)) actions.push_back(Tell(attempt.id));
   }
-  return TellAll();
+  return actions;
 }
 
-// Tasks that do not wait for each other are told of those alone for which they wait, and each of itself where it is the
-// only one of such a role.
-Job::ClusterSpecText Job::MakeClusterSpec(int stage, const std::string& role) const {
+// In FCFS mode a task's cluster spec lists only the roles that it depends on, and the task itself if it is the only one
+// of an awaited role.
+ClusterSpecText Job::MakeClusterSpec(int stage, const std::string& role) const {
   ClusterSpec cluster{.generation = generation_};
   const RoleSpec* reader = spec_.FindRole(role);
   for (const RoleSpec& other : spec_.roles) {
@@ -168,7 +161,7 @@ Job::ClusterSpecText Job::MakeClusterSpec(int stage, const std::string& role) co
 // or is still to start together, nobody can know.
 void Job::AddTo(ClusterSpec& cluster, const TaskId& id, bool with_address, bool with_values) const {
   const Task& task = tasks_.at(id);
-  if (!task.newest() || openings_.contains(task.newest()->opening)) return;
+  if (!task.newest() || late_roles_.Find(*task.newest())) return;
   const auto known = std::ranges::find_if(task.attempts.rbegin(), task.attempts.rend(),
                                           [](const Attempt& attempt) { return attempt.endpoint.has_value(); });
   if (known == task.attempts.rend()) return;
@@ -181,72 +174,60 @@ void Job::AddTo(ClusterSpec& cluster, const TaskId& id, bool with_address, bool 
 }
 
 Result<Actions> Job::Apply(const AttemptRan& d, Instant time) {
-  TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, AttemptStep::kRun));
-  attempt->pid = d.pid;
-  attempt->started = last_begin_[d.attempt.task.role] = time;
+  TRY_ASSIGN(Attempt* const attempt, tasks_.Step(d.attempt, AttemptStep::kRun));
+  tasks_.Start(*attempt, d.pid, time);
   return Actions{};
 }
 
 Result<Actions> Job::Apply(const AttemptSuspected& d, Instant) {
-  Attempt* attempt = Find(d.attempt);
+  Attempt* attempt = tasks_.Find(d.attempt);
   if (!attempt) return Misfit(ToString(d.attempt));
   attempt->suspect = true;
   return Actions{};
 }
 
 Result<Actions> Job::Apply(const AttemptHeard& d, Instant time) {
-  Attempt* attempt = Find(d.attempt);
+  Attempt* attempt = tasks_.Find(d.attempt);
   if (!attempt) return Misfit(ToString(d.attempt));
   attempt->suspect = false;
-  const Instant next = time + spec_.timers.suspect_after;
-  silence_check_ = silence_check_ ? std::min(*silence_check_, next) : next;
+  deadlines_.CheckSilenceBy(time + spec_.timers.suspect_after);
   return Actions{};
 }
 
 Result<Actions> Job::Apply(const AttemptEnded& d, Instant time) {
-  TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, StepOf(d.outcome, StateOf(d.attempt))));
-  TRY(StepTask(d.attempt.task, TaskStep::kEnd));
-  attempt->outcome = d.outcome;
-  attempt->reported = d.reported;
-  attempt->ended = last_end_[d.attempt.task.role] = time;
-  attempt->suspect = false;
-  attempt->pid = 0;
-  last_ended_ = d.attempt;
-  unplaced_.erase(d.attempt);
-  withdrawn_.erase(d.attempt);
-  allocating_.erase({attempt->allocate_by, d.attempt});
-  registering_.erase({attempt->register_by, d.attempt});
-  silent_.erase({attempt->give_up_at, d.attempt});
-  StopAwaiting(*attempt);
+  TRY_ASSIGN(Attempt* const attempt, tasks_.Step(d.attempt, StepOf(d.outcome, StateOf(d.attempt))));
+  TRY(tasks_.Step(d.attempt.task, TaskStep::kEnd));
+  tasks_.End(*attempt, d.outcome, d.reported, time);
+  results_.NoteEnd(d.attempt);
+  containers_.Forget(d.attempt);
+  deadlines_.Clear(*attempt);
+  stages_.Release(spec_, d.attempt);
   if (tasks_.at(d.attempt.task).state == TaskState::kDone) {
     const RoleSpec& role = *spec_.FindRole(d.attempt.task.role);
     if (d.outcome.Succeeded()) {
-      ++ends_[role.name].succeeded;
-    } else if (role.CountsFailures() && !finished_.contains(role.name)) {
-      failed_.emplace(time, d.attempt);
+      results_.NoteSuccess(role.name);
+    } else if (role.CountsFailures() && !results_.IsFinished(role.name)) {
+      results_.NoteFailure(*attempt);
     }
   }
   Actions actions;
-  Arrive(*attempt, time, actions);
-  ArriveFirst(*attempt, time, actions);
-  Restart* restart = RestartOf(d.attempt.task);
+  ArriveInRestart(*attempt, time, actions);
+  ArriveInOpening(*attempt, time, actions);
+  Restart* restart = restarts_.Find(tasks_.at(d.attempt.task).restart);
   if (restart) restart->ending.erase(d.attempt.task);
   if (attempt->container.value.empty()) return actions;
-  StopWatching(attempt->container);
-  if (IsHeld(*attempt)) return actions;
+  ClearLimits(attempt->container);
+  if (IsKept(*attempt)) return actions;
   if (restart) AwaitGone(*restart, *attempt, time);
   // One that has not reported has had its time.
-  LetGo(*attempt, d.reported ? time + kLeaveLimit : time, actions);
+  ReleaseExecutor(*attempt, d.reported ? time + kLeaveLimit : time, actions);
   return actions;
 }
 
 Result<Actions> Job::Apply(const ContainerEnded& d, Instant) {
-  const auto found = containers_.find(d.container);
-  if (found == containers_.end() || found->second.state == ContainerState::kGone) return Misfit(d.container.value);
-  StopWatching(d.container);
-  found->second.state = ContainerState::kGone;
-  --containers_left_;
-  for (auto& [number, restart] : restarts_) restart.unconfirmed.erase(d.container);
+  if (!containers_.Confirm(d.container)) return Misfit(d.container.value);
+  ClearLimits(d.container);
+  restarts_.ContainerGone(d.container);
   return Actions{};
 }
 
@@ -257,51 +238,20 @@ Result<Actions> Job::Apply(const JobEnded&, Instant time) {
   return Actions{EndJob{}};
 }
 
-Result<Job::Attempt*> Job::Step(const AttemptId& id, AttemptStep step) {
-  Attempt* attempt = Find(id);
-  if (!attempt) return Misfit(StrCat("no attempt ", ToString(id)));
-  const auto next = Next(attempt->state, step);
-  if (!next) return Misfit(StrCat(ToString(id), " is ", ToString(attempt->state)));
-  Move(*attempt, *next);
-  return attempt;
-}
-
-Status Job::StepTask(const TaskId& id, TaskStep step) {
-  Task& task = tasks_.at(id);
-  const auto next = Next(task.state, step);
-  if (!next) return Misfit(StrCat(ToString(id), " is ", ToString(task.state)));
-  done_[id.role] += (*next == TaskState::kDone) - (task.state == TaskState::kDone);
-  task.state = *next;
-  return Ok();
-}
-
 // `how`: from New to what it begins as.
-Result<Job::Attempt*> Job::MakeAttempt(const AttemptId& id, AttemptStep how, Instant time) {
-  const auto found = tasks_.find(id.task);
-  if (found == tasks_.end()) return Misfit(StrCat("no task ", ToString(id.task)));
-  Task& task = found->second;
-  const Attempt* last = task.newest();
-  if (id.number != static_cast<int>(task.attempts.size()) + 1 || (last && !IsFinal(last->state)))
-    return Misfit(ToString(id));
-  TRY(StepTask(id.task, TaskStep::kRequest));
-  const int restart = std::exchange(task.restart, 0);
-  const int opening_number = last ? last->opening : 0;
-  if (last) --counts_[static_cast<size_t>(last->state)];
-  Attempt& attempt =
-      task.attempts.emplace_back(Attempt{.id = id, .restart = restart, .opening = opening_number, .last_heard = time});
-  ++counts_[static_cast<size_t>(AttemptState::kNew)];
-  AwaitValues(id);
-  last_begin_[id.task.role] = time;
-  Opening* opening = OpeningOf(attempt);
-  if (opening && how == AttemptStep::kRequest) ++opening->unplaced;
+Result<Attempt*> Job::MakeAttempt(const AttemptId& id, AttemptStep how, Instant time) {
+  TRY_ASSIGN(Attempt* const attempt, tasks_.Add(id, how, time));
+  stages_.AwaitValues(spec_, id.task);
+  Opening* opening = late_roles_.Find(*attempt);
   if (how == AttemptStep::kRenew) {
-    attempt.register_by = time + spec_.registration_timeout;
-    registering_.emplace(attempt.register_by, id);
-  } else if (spec_.allocation_timeout.count() > 0) {
-    attempt.allocate_by = time + spec_.allocation_timeout;
-    allocating_.emplace(attempt.allocate_by, id);
+    if (opening) ++opening->placed;
+    deadlines_.Set(Limit::kRegister, *attempt, time + spec_.registration_timeout);
+    return attempt;
   }
-  return Step(id, how);
+  if (opening) ++opening->unplaced;
+  containers_.Request(id);
+  if (spec_.allocation_timeout.count() > 0) deadlines_.Set(Limit::kAllocate, *attempt, time + spec_.allocation_timeout);
+  return attempt;
 }
 
 Status Job::Step(JobStep step) {
@@ -311,17 +261,161 @@ Status Job::Step(JobStep step) {
   return Ok();
 }
 
-Job::Restart* Job::RestartOf(const TaskId& id) { return FindRestart(tasks_.at(id).restart); }
-
-Job::Restart* Job::FindRestart(int number) {
-  const auto found = restarts_.find(number);
-  return found == restarts_.end() ? nullptr : &found->second;
+Result<Actions> Job::Apply(const ContainerKillOrdered& d, Instant time) {
+  if (!containers_.OrderKill(d.container)) return Misfit(d.container.value);
+  const Container& container = containers_.at(d.container);
+  ClearLimits(d.container);
+  Attempt& attempt = *tasks_.Find(container.attempt);
+  const bool was_to_wait = IsFinal(attempt.state) && container.leave_by == Instant{};
+  Restart* restart = restarts_.Find(tasks_.at(attempt.id.task).restart);
+  if (restart && was_to_wait) AwaitGone(*restart, attempt, time);
+  // Where the job itself stops, nothing waits for it but the end, which the scheduler has to confirm.
+  if (IsWatched(attempt) || (attempt.state == AttemptState::kStopping && !verdict_)) GiveUp(attempt, time);
+  return Actions{StopContainer{d.container, StopMode::kKill}};
 }
 
-void Job::Move(Attempt& attempt, AttemptState to) {
-  --counts_[static_cast<size_t>(attempt.state)];
-  ++counts_[static_cast<size_t>(to)];
-  attempt.state = to;
+Result<Actions> Job::Apply(const JobStopping& d, Instant time) {
+  TRY(Step(JobStep::kStop));
+  verdict_ = d.verdict;
+  stop_grace_ = d.grace;
+  Actions actions;
+  AbandonRestarts(time, actions);
+  for (const auto& [ended, id] : results_.unjudged()) ReleaseExecutor(*tasks_.Find(id), time + kLeaveLimit, actions);
+  for (auto& [id, task] : tasks_.all()) {
+    Attempt* attempt = task.newest();
+    if (!attempt || IsFinal(attempt->state)) continue;
+    if (attempt->state == AttemptState::kStopping) {
+      ShortenGrace(*attempt, d.grace, time, actions);
+    } else {
+      StopAttempt(*attempt, d.grace, time, actions);
+    }
+  }
+  return actions;
+}
+
+Result<Actions> Job::Apply(const StopHurried& d, Instant time) {
+  if (state_ != JobState::kStopping) return Misfit("the job is not stopping");
+  stop_grace_ = d.grace;
+  Actions actions;
+  for (auto& [id, task] : tasks_.all()) {
+    Attempt* attempt = task.newest();
+    if (attempt && attempt->state == AttemptState::kStopping) ShortenGrace(*attempt, d.grace, time, actions);
+  }
+  return actions;
+}
+
+Result<Actions> Job::Apply(const AttemptStopping& d, Instant time) {
+  Attempt* attempt = tasks_.Find(d.attempt);
+  if (!attempt || !Next(attempt->state, AttemptStep::kStop)) return Misfit(ToString(d.attempt));
+  attempt->because = d.because;
+  Actions actions;
+  StopAttempt(*attempt, d.grace, time, actions);
+  return actions;
+}
+
+Result<Actions> Job::Apply(const FailureTolerated& d, Instant time) {
+  Attempt* attempt = tasks_.Find(d.attempt);
+  if (!attempt || !attempt->ended || !results_.Tolerate(*attempt)) return Misfit(ToString(d.attempt));
+  Actions actions;
+  ReleaseExecutor(*attempt, time + kLeaveLimit, actions);
+  return actions;
+}
+
+Result<Actions> Job::Apply(const RoleFinished& d, Instant time) {
+  if (!spec_.FindRole(d.role) || !results_.Finish(d.role)) return Misfit(d.role);
+  Actions actions;
+  auto& all = tasks_.all();
+  for (auto task = all.lower_bound({d.role, 0}); task != all.end() && task->first.role == d.role; ++task) {
+    AbandonRestartOf(task->first, time, actions);
+    Attempt* attempt = task->second.newest();
+    if (!attempt || IsFinal(attempt->state)) continue;
+    attempt->because = Outcome{.cls = OutcomeClass::kKilled, .message = d.reason};
+    if (attempt->state != AttemptState::kStopping) StopAttempt(*attempt, d.grace, time, actions);
+  }
+  return actions;
+}
+
+Result<Actions> Job::Apply(const OwnerChanged& d, Instant) {
+  TRY(ownership_.Apply(d));
+  return Actions();
+}
+
+Result<Actions> Job::Apply(const WatcherChanged& d, Instant) {
+  TRY(ownership_.Apply(d));
+  return Actions();
+}
+
+Result<Actions> Job::Apply(const KillPlanned& d, Instant) {
+  TRY(ownership_.Apply(d));
+  return Actions();
+}
+
+Result<Actions> Job::Apply(const KillVoided& d, Instant) {
+  TRY(ownership_.Apply(d));
+  return Actions();
+}
+
+void Job::StopAttempt(Attempt& attempt, Duration grace, Instant time, Actions& actions) {
+  CHECK(tasks_.Step(attempt.id, AttemptStep::kStop).ok());
+  attempt.stops = 1;
+  attempt.stop_grace = grace;
+  for (const Limit limit : {Limit::kAllocate, Limit::kRegister, Limit::kPublish}) deadlines_.Clear(limit, attempt);
+  stages_.Release(spec_, attempt.id);
+  if (attempt.container.value.empty()) {
+    containers_.Withdraw(attempt.id);
+    auto* others = actions.empty() ? nullptr : std::get_if<WithdrawRequests>(&actions.back());
+    if (!others) others = &std::get<WithdrawRequests>(actions.emplace_back(WithdrawRequests{}));
+    others->attempts.push_back(attempt.id);
+    return;
+  }
+  deadlines_.SetStop(attempt, containers_.at(attempt.container), time + grace + kLeaveLimit);
+  actions.push_back(Tell(attempt.id));
+  if (!attempt.endpoint && !attempt.renewed) actions.push_back(StopContainer{attempt.container, StopMode::kTerm});
+}
+
+void Job::ShortenGrace(Attempt& attempt, Duration grace, Instant time, Actions& actions) {
+  if (grace >= attempt.stop_grace || attempt.container.value.empty()) return;
+  attempt.stop_grace = grace;
+  ++attempt.stops;
+  deadlines_.SetStop(attempt, containers_.at(attempt.container), std::min(attempt.stop_by, time + grace + kLeaveLimit));
+  actions.push_back(Tell(attempt.id));
+}
+
+// Nothing is awaited of its executor by a certain time any more.
+void Job::ClearLimits(const ContainerId& id) {
+  const Container& container = containers_.at(id);
+  deadlines_.Clear(id, container, *tasks_.Find(container.attempt));
+}
+
+// Its executor is told to leave, unless it is on its way or being killed.
+void Job::ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& actions) {
+  if (attempt.container.value.empty()) return;
+  Container& container = containers_.at(attempt.container);
+  actions.push_back(Tell(attempt.id));
+  if (container.state != ContainerState::kHeld || deadlines_.IsLeaving(attempt.container, container)) return;
+  deadlines_.SetLeave(attempt.container, container, leave_by);
+}
+
+void Job::GiveUp(Attempt& attempt, Instant time) {
+  // One that was told to stop may have been heard a moment ago: if it is cut off, it needs its time to stop itself.
+  const bool was_silent = attempt.state != AttemptState::kStopping;
+  const Duration limit = was_silent ? kConfirmLimit : std::max(kConfirmLimit, spec_.timers.lost_after);
+  deadlines_.Set(Limit::kGiveUp, attempt, time + limit);
+}
+
+// It lives, and may do so until it finds that it is cut off. What should end it may not even have been told: nothing is
+// while the journal is stuck.
+void Job::GiveUpLater(Attempt& attempt, Instant heard) {
+  const Duration limit = std::max(kConfirmLimit, spec_.timers.lost_after);
+  deadlines_.Set(Limit::kGiveUp, attempt, std::max(attempt.give_up_at, heard + limit));
+}
+
+// It cannot be known to be dead before its container is.
+void Job::AwaitGone(Restart& restart, const Attempt& ended, Instant time) {
+  if (ended.container.value.empty() || containers_.at(ended.container).state == ContainerState::kGone) return;
+  if (ended.give_up_at != Instant{} && time >= ended.give_up_at) return;  // that has been waited for
+  restart.unconfirmed.insert(ended.container);
+  restart.confirm_by = std::max(restart.confirm_by, time + kConfirmLimit);
 }
 
 }  // namespace tony::am

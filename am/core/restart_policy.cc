@@ -1,7 +1,6 @@
-#include "am/core/restart_policy.h"
-
 #include <algorithm>
 
+#include "am/core/restarts.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/restart_scope.h"

@@ -12,9 +12,15 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "runtime/base/result.h"
+
 namespace tony::am {
+
+// The error of a decision that does not fit the state: the journal is damaged.
+inline Error Misfit(const std::string& what) { return {ErrorCode::kInvalid, what}; }
 
 enum class AttemptState {
   kNew,

@@ -6,7 +6,7 @@
 #include <set>
 #include <variant>
 
-#include "am/core/observations.h"
+#include "am/core/turn.h"
 #include "runtime/base/address.h"
 #include "runtime/job/cluster_spec.h"
 #include "tests/sim/stage.h"

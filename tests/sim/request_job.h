@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "am/core/attention.h"
+#include "am/core/ownership.h"
 #include "tests/sim/request_history.h"
 #include "tests/sim/request_plan.h"
 #include "tests/sim/timeline.h"
@@ -78,7 +78,7 @@ class RequestJob {
   bool run_out_ = false;
   FinalState final_state_ = FinalState::kSucceeded;
   Instant stopping_since_{};
-  am::Attention attention_;
+  am::Ownership attention_;
   std::vector<Asked> files_;
 };
 

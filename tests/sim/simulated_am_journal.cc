@@ -52,6 +52,7 @@ void SimulatedAm::SetClock(std::optional<Instant> newest_decision) {
 std::optional<Refusal> SimulatedAm::Observe(const am::Observation& observation, Done done) {
   if (!alive_) return std::nullopt;
   am::TurnResult result = am::TakeTurn(job_, observation, Now());
+  job_.CheckInvariants();
   Turn turn{.refusal = result.refusal, .done = std::move(done)};
   for (const Decision& decision : result.decisions)
     if (stage_.history.with_trace()) stage_.Note(StrCat("am ", epoch_.value, ": ", ToJson(decision)));

@@ -229,6 +229,7 @@ std::string JobDriver::Told(std::string_view task) const {
 
 TurnResult JobDriver::Observe(const Observation& observation) {
   TurnResult turn = TakeTurn(*job_, observation, now_);
+  job_->CheckInvariants();
   for (const Decision& decision : turn.decisions) Keep(decision);
   return turn;
 }

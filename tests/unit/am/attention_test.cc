@@ -1,4 +1,4 @@
-#include "am/core/attention.h"
+#include "am/core/ownership.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class AttentionTest : public testing::Test {
   }
   std::vector<std::string> Plan(const KillRequest& request) { return Take(attention_.DecidePlan(request)); }
 
-  Attention attention_;
+  Ownership attention_;
 };
 using testing::ElementsAre;
 using testing::IsEmpty;

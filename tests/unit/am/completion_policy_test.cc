@@ -1,4 +1,4 @@
-#include "am/core/completion_policy.h"
+#include "am/core/judgement.h"
 
 #include <gtest/gtest.h>
 

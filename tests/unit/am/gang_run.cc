@@ -51,6 +51,7 @@ void GangRun::BeginMaster() {
 
 void GangRun::Observe(const Observation& observation) {
   const TurnResult turn = TakeTurn(*job_, observation, now_);
+  job_->CheckInvariants();
   journal_.insert(journal_.end(), turn.decisions.begin(), turn.decisions.end());
   if (std::holds_alternative<AmStarted>(observation)) ordered_again_.back() = turn.actions;
   if (script_.look) script_.look(*job_, now_);

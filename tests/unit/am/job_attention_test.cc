@@ -85,7 +85,7 @@ TEST_F(JobAttentionTest, APlanOfAnOwnerWhoseSuccessorsTurnWasTornIsVoidForEver) 
   const TurnResult turn = driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}});
   ASSERT_THAT(Names(turn), ElementsAre("owner_changed", "kill_voided"));
   driver_.Replay(driver_.journal().size() - 1);
-  driver_.Wait(Duration(10'000));
+  driver_.WaitWithoutRenewal(Duration(10'000));
   EXPECT_THAT(Names(driver_.Observe(AmStarted{{2}, kFirstClaim})), Contains("kill_voided"));
   driver_.Observe(AttachAsked{kFirstClaim});
   EXPECT_THAT(Names(driver_.Pass(Duration(10'000))), Not(Contains("job_stopping")));

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "am/core/job.h"
-#include "am/core/silent_ranks.h"
+#include "am/core/judgement.h"
 #include "tests/support/job_builder.h"
 #include "tests/unit/am/usual_jobs.h"
 

@@ -1,4 +1,4 @@
-#include "am/core/restart_policy.h"
+#include "am/core/restarts.h"
 
 #include <gtest/gtest.h>
 

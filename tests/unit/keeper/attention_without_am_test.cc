@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "am/core/attention.h"
+#include "am/core/ownership.h"
 #include "runtime/base/strings.h"
 
 namespace tony::keeper {
@@ -249,7 +249,7 @@ class FencedLife {
   std::mt19937 random_;
   const Flaw flaw_;
   Instant now_ = kBegin;
-  am::Attention am_;
+  am::Ownership am_;
   ClaimRecord record_;
   AttentionWithoutAm keeper_;
   bool dead_ = false, wrong_ = false;

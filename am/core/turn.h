@@ -1,15 +1,19 @@
-// What the AM sees. Never journalled as such.
+// One turn of the core: what the AM sees (observations, which are never journalled), what it decides, and what it does
+// in the world (actions) after its decisions are journalled.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/executor_protocol.h"
+#include "runtime/job/ids.h"
 #include "runtime/job/outcome.h"
 #include "runtime/job/scheduler_events.h"
+#include "runtime/records/decisions.h"
 
 namespace tony::am {
 
@@ -74,5 +78,55 @@ struct ContainerEvent {
 using Observation =
     std::variant<AmStarted, LeaseRenewed, TimePassed, KillAsked, AttachAsked, Looked, RegisterCall, AwaitCall,
                  HeartbeatCall, PublishCall, OutcomeCall, ContainerEvent, CheckpointsThere, CheckpointSeen>;
+
+// ---- actions
+struct RequestContainers {
+  std::vector<ContainerAsk> asks;
+};
+struct WithdrawRequests {
+  std::vector<AttemptId> attempts;
+};
+struct LaunchExecutor {
+  AttemptId attempt;
+  ContainerId container;
+};
+struct StopContainer {
+  ContainerId container;
+  StopMode mode = StopMode::kTerm;
+};
+// Its command has changed: answer its parked Await with command `number`, unless a later turn, which may not be on the
+// disk yet, has changed it again; that turn tells it then.
+struct TellExecutor {
+  AttemptId attempt;
+  int64_t number = 0;
+  int next = 0;             // the attempt that a NEXT names: within a generation all of them have one number
+  std::string resume_from;  // of a START, which has its number still when a newer checkpoint is noted
+  friend bool operator==(const TellExecutor&, const TellExecutor&) = default;
+};
+struct ListCheckpoints {};  // answer with CheckpointsThere
+struct LookForCheckpoint {
+  int restart = 0;
+};                 // answer with CheckpointSeen
+struct EndJob {};  // write the verdict, release the scheduler, leave
+
+using Action = std::variant<RequestContainers, WithdrawRequests, LaunchExecutor, StopContainer, TellExecutor,
+                            ListCheckpoints, LookForCheckpoint, EndJob>;
+using Actions = std::vector<Action>;
+
+// What Job::Decide() makes of an observation.
+struct Decided {
+  std::vector<DecisionBody> decisions;
+  // Orders that are given again. They change nothing, so they need no decision.
+  Actions actions;
+  // The call is refused, with no effect.
+  std::optional<Refusal> refusal;
+};
+
+// A whole turn: its decisions with their time, and what to do once they are journalled.
+struct TurnResult {
+  std::vector<Decision> decisions;
+  Actions actions;
+  std::optional<Refusal> refusal;
+};
 
 }  // namespace tony::am

@@ -16,7 +16,7 @@
 
 namespace tony::am {
 
-class Attention {
+class Ownership {
  public:
   // ---- policy
   std::vector<DecisionBody> DecideAttach(const Claim& claim) const;
@@ -28,8 +28,7 @@ class Attention {
   bool IsAbandoned(Instant now) const;
   std::optional<Instant> NextDeadline() const;
   void StartAnew(Instant now);  // nobody could look or attach before
-  // Plans whose condition does not hold. Of a journal of version 1: there a crash could come between what made a plan
-  // void and the word that it is.
+  // Plans whose condition does not hold: journals of version 1 may lack their KillVoided after a crash.
   std::vector<DecisionBody> DecideVoid() const;
 
   // ---- state; kInvalid: does not fit
@@ -43,6 +42,9 @@ class Attention {
   const WatcherToken& watcher() const { return watcher_; }
   std::optional<KillRequest> NextPlanned() const;  // the one that is due first
   std::vector<KillRequest> Planned() const;
+
+  // Ends the process if two of these members contradict each other.
+  void CheckInvariants() const;
 
  private:
   std::vector<DecisionBody> Void(const std::string& reason, const Claim& claim, const WatcherToken& watcher) const;

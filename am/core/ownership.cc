@@ -1,15 +1,16 @@
-#include "am/core/attention.h"
+#include "am/core/ownership.h"
 
 #include <algorithm>
 
-#include "am/core/evolve_parts.h"
+#include "am/core/states.h"
+#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/kill_rules.h"
 
 namespace tony::am {
 namespace {
 
-// Whoever lost the AM before asks again within so long, and may void a kill that has become due meanwhile.
+// A client that lost the AM before retries within this time, and may void a kill that has become due meanwhile.
 constexpr Duration kToComeBack{1000};
 
 bool SameCondition(const KillRequest& a, const KillRequest& b) {
@@ -18,7 +19,7 @@ bool SameCondition(const KillRequest& a, const KillRequest& b) {
 
 }  // namespace
 
-std::vector<DecisionBody> Attention::DecideAttach(const Claim& claim) const {
+std::vector<DecisionBody> Ownership::DecideAttach(const Claim& claim) const {
   if (claim == claim_) return {};
   std::vector<DecisionBody> decisions = {OwnerChanged{claim}};
   const std::string reason = StrCat("owner ", claim.owner.value, " has come");
@@ -27,7 +28,7 @@ std::vector<DecisionBody> Attention::DecideAttach(const Claim& claim) const {
 }
 
 // Somebody without a name keeps the job from being abandoned, and is no other watcher.
-std::vector<DecisionBody> Attention::DecideLook(const WatcherToken& watcher, Instant now) {
+std::vector<DecisionBody> Ownership::DecideLook(const WatcherToken& watcher, Instant now) {
   last_look_ = std::max(last_look_.value_or(now), now);
   if (watcher.value.empty() || watcher == watcher_) return {};
   std::vector<DecisionBody> decisions = {WatcherChanged{watcher}};
@@ -36,10 +37,10 @@ std::vector<DecisionBody> Attention::DecideLook(const WatcherToken& watcher, Ins
   return decisions;
 }
 
-bool Attention::Allows(const KillRequest& request) const { return Holds(request, claim_.owner, watcher_); }
+bool Ownership::Allows(const KillRequest& request) const { return Holds(request, claim_.owner, watcher_); }
 
 // Of those with one condition the one that is due first says it all, so there are never more than four.
-std::vector<DecisionBody> Attention::DecidePlan(const KillRequest& request) const {
+std::vector<DecisionBody> Ownership::DecidePlan(const KillRequest& request) const {
   std::vector<DecisionBody> decisions;
   for (const auto& [number, plan] : plans_) {
     if (!SameCondition(plan, request)) continue;
@@ -50,26 +51,26 @@ std::vector<DecisionBody> Attention::DecidePlan(const KillRequest& request) cons
   return decisions;
 }
 
-void Attention::StartAnew(Instant now) {
+void Ownership::StartAnew(Instant now) {
   last_look_ = now;
   earliest_kill_ = now + kToComeBack;
 }
 
-std::vector<DecisionBody> Attention::DecideVoid() const {
+std::vector<DecisionBody> Ownership::DecideVoid() const {
   return Void("its condition no longer holds", claim_, watcher_);
 }
 
-std::optional<KillRequest> Attention::DueKill(Instant now) const {
+std::optional<KillRequest> Ownership::DueKill(Instant now) const {
   auto next = NextPlanned();
   if (!next || next->due > now || earliest_kill_ > now || !Allows(*next)) return std::nullopt;
   return next;
 }
 
-bool Attention::IsAbandoned(Instant now) const {
+bool Ownership::IsAbandoned(Instant now) const {
   return claim_.watch_timeout > Duration(0) && last_look_ && now - *last_look_ >= claim_.watch_timeout;
 }
 
-std::optional<Instant> Attention::NextDeadline() const {
+std::optional<Instant> Ownership::NextDeadline() const {
   std::optional<Instant> next;
   if (const auto planned = NextPlanned()) next = std::max(planned->due, earliest_kill_);
   if (claim_.watch_timeout > Duration(0) && last_look_) {
@@ -79,43 +80,43 @@ std::optional<Instant> Attention::NextDeadline() const {
   return next;
 }
 
-Status Attention::Apply(const OwnerChanged& d) {
+Status Ownership::Apply(const OwnerChanged& d) {
   claimed_ = true;
   claim_ = d.claim;
   return Ok();
 }
 
-Status Attention::Apply(const WatcherChanged& d) {
+Status Ownership::Apply(const WatcherChanged& d) {
   if (d.watcher.value.empty()) return Misfit("a watcher without a name");
   watcher_ = d.watcher;
   return Ok();
 }
 
-Status Attention::Apply(const KillPlanned& d) {
+Status Ownership::Apply(const KillPlanned& d) {
   if (d.number != newest_plan_ + 1) return Misfit(StrCat("kill ", d.number, " is planned after kill ", newest_plan_));
   newest_plan_ = d.number;
   plans_[d.number] = d.request;
   return Ok();
 }
 
-Status Attention::Apply(const KillVoided& d) {
+Status Ownership::Apply(const KillVoided& d) {
   if (plans_.erase(d.number) == 0) return Misfit(StrCat("kill ", d.number, " is not planned"));
   return Ok();
 }
 
-std::optional<KillRequest> Attention::NextPlanned() const {
+std::optional<KillRequest> Ownership::NextPlanned() const {
   const auto first = std::ranges::min_element(plans_, {}, [](const auto& plan) { return plan.second.due; });
   if (first == plans_.end()) return std::nullopt;
   return first->second;
 }
 
-std::vector<KillRequest> Attention::Planned() const {
+std::vector<KillRequest> Ownership::Planned() const {
   std::vector<KillRequest> planned;
   for (const auto& [number, plan] : plans_) planned.push_back(plan);
   return planned;
 }
 
-std::vector<DecisionBody> Attention::Void(const std::string& reason, const Claim& claim,
+std::vector<DecisionBody> Ownership::Void(const std::string& reason, const Claim& claim,
                                           const WatcherToken& watcher) const {
   std::vector<DecisionBody> decisions;
   for (const auto& [number, plan] : plans_)

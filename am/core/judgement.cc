@@ -1,0 +1,498 @@
+// The policy of first causes: which of several failures is judged, when, and what else may have brought it about.
+//
+// In a collective the end of one task makes the others fail, and they may be heard of first. So two kinds of failures
+// wait: one that would end the job waits `settle` for one that is nobody's charge; one that says itself that a
+// connection to another task broke waits ten times as long for any other, as whoever broke it may take its time to die.
+#include "am/core/judgement.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "am/core/job.h"
+#include "runtime/base/check.h"
+#include "runtime/base/seconds.h"
+#include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
+
+namespace tony::am {
+namespace {
+
+constexpr int kPeerPatience = 10;
+// So often a signal may end a task within the window before it is taken for the task's own.
+constexpr int kFreeSignals = 2;
+
+// "127.0.0.1:80" does not name 127.0.0.1:8080.
+bool Names(const std::string& text, const std::string& address) {
+  for (size_t at = text.find(address); at != std::string::npos; at = text.find(address, at + 1)) {
+    const char next = at + address.size() < text.size() ? text[at + address.size()] : ' ';
+    if (next < '0' || next > '9') return true;
+  }
+  return false;
+}
+
+bool Names(const Outcome& outcome, const Endpoint& endpoint) {
+  const std::string port = StrCat(":", endpoint.port);
+  for (const std::string& address : {StrCat(endpoint.host, port), StrCat("[", endpoint.host, "]", port)})
+    if (Names(outcome.message, address) || Names(outcome.stderr_tail, address)) return true;
+  return false;
+}
+
+constexpr Duration kWorthTelling{1000};
+constexpr size_t kNamed = 5;
+
+// What says how many failures of the role fail the job.
+std::string LimitOf(const RoleSpec& role) {
+  if (role.min_failed) return StrCat(role.Key("min-failed"), "=", *role.min_failed);
+  return StrCat(role.Key("min-succeeded"), "=", role.min_succeeded);
+}
+
+RoleEnds TrackedEnds(const JobSpec& spec, const Ends& ends) {
+  RoleEnds sum;
+  for (const RoleSpec& role : spec.roles) {
+    if (role.completion != Completion::kTracked) continue;
+    const RoleEnds of_role = EndsOf(ends, role);
+    sum.succeeded += of_role.succeeded;
+    sum.failed += of_role.failed;
+  }
+  return sum;
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// The numbers at the begin of a list as " 1, 3 and" or "[0, 2] joined".
+std::vector<int> NumbersAt(std::string_view text) {
+  std::vector<int> numbers;
+  for (size_t at = 0; at < text.size();) {
+    if (!IsDigit(text[at])) {
+      if (std::string_view(" \t\n,:-[]").find(text[at]) == std::string_view::npos) break;
+      if (text[at++] == ']' && !numbers.empty()) break;
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && IsDigit(text[end])) ++end;
+    constexpr size_t kMostDigits = 6;
+    if (end - at <= kMostDigits) numbers.push_back(static_cast<int>(*ParseInt(text.substr(at, end - at))));
+    at = end;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+void Results::TakeBack(Attempt& attempt, TaskState state) {
+  const std::string& role = attempt.id.task.role;
+  if (state == TaskState::kDone && attempt.outcome->Succeeded()) --ends_[role].succeeded;
+  if (std::exchange(attempt.tolerated, false)) {
+    --ends_[role].failed;
+    std::erase(tolerated_, attempt.id);
+  }
+  finished_.erase(role);
+  if (attempt.ended) unjudged_.erase({*attempt.ended, attempt.id});
+}
+
+bool Results::Tolerate(Attempt& attempt) {
+  if (unjudged_.erase({*attempt.ended, attempt.id}) == 0) return false;
+  attempt.tolerated = true;
+  tolerated_.push_back(attempt.id);
+  ++ends_[attempt.id.task.role].failed;
+  return true;
+}
+
+std::optional<DecisionBody> Job::Judge(Instant now) const {
+  if (verdict_) return std::nullopt;
+  if (auto over = WhatIsOver()) return over;
+  if (results_.newest_end() && !SettlesAt(*results_.newest_end())) {
+    if (auto judged = JudgeEndOf(FirstCauseOf(*results_.newest_end()), now)) return judged;
+  }
+  std::optional<AttemptId> due;
+  ForEachUnsettled([&](const AttemptId& id, std::optional<Instant> at) {
+    if (!due && (!at || now >= *at)) due = id;
+  });
+  return due ? JudgeEndOf(FirstCauseOf(*due), now) : std::nullopt;
+}
+
+std::optional<Instant> Job::NextJudgement() const {
+  std::optional<Instant> next;
+  if (verdict_) return next;
+  ForEachUnsettled([&](const AttemptId&, std::optional<Instant> at) {
+    if (at) next = next ? std::min(*next, *at) : at;
+  });
+  return next;
+}
+
+// Of the failures that wait for another task's, only the first: all wait equally long, and there may be thousands.
+void Job::ForEachUnsettled(const std::function<void(const AttemptId&, std::optional<Instant>)>& visit) const {
+  bool peer_seen = false;
+  for (const auto& [ended, id] : results_.unjudged()) {
+    const bool of_peer = tasks_.Find(id)->outcome->source == Source::kPeer;
+    if (!of_peer || !peer_seen) visit(id, SettlesAt(id));
+    peer_seen = peer_seen || of_peer;
+  }
+}
+
+// Nothing: judge it now.
+std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
+  const Attempt& attempt = *tasks_.Find(id);
+  if (!HasFormed(attempt) || !results_.IsUnjudged(attempt)) return std::nullopt;
+  const bool alone = tasks_.Count(AttemptState::kRunning) + tasks_.Count(AttemptState::kRegistered) == 0;
+  if (spec_.restart.settle.count() == 0 || alone || IsFcfs()) return std::nullopt;
+  if (attempt.outcome->source == Source::kPeer) return *attempt.ended + spec_.restart.settle * kPeerPatience;
+  const RoleSpec& role = *spec_.FindRole(id.task.role);
+  if (ChargeOf(*attempt.outcome) != Charge::kCharged) return std::nullopt;
+  if (SmallestRestart(spec_, role, /*same_address=*/true) < RestartScope::kGang) return std::nullopt;
+  const EndedTask ended{id, attempt.host, &*attempt.outcome};
+  const auto judged = PlanRestart(spec_, {ended, true, CanRenew(attempt)}, restarts_.past(), *attempt.ended);
+  if (std::holds_alternative<RestartPlan>(judged)) return std::nullopt;
+  return *attempt.ended + spec_.restart.settle;
+}
+
+// A failure that another task's end has caused gives way to the first that was not, and else to the first of its kind:
+// a collective that timed out says more than the connections that broke when its process had ended.
+AttemptId Job::FirstCauseOf(const AttemptId& id) const {
+  const Attempt& attempt = *tasks_.Find(id);
+  if (attempt.outcome->source != Source::kPeer || !results_.IsUnjudged(attempt)) return id;
+  const auto better = std::ranges::find_if(results_.unjudged(), [this](const auto& failed) {
+    return tasks_.Find(failed.second)->outcome->source != Source::kPeer;
+  });
+  if (better != results_.unjudged().end()) return better->second;
+  const auto hung = std::ranges::find_if(results_.unjudged(), [this](const auto& failed) {
+    return tasks_.Find(failed.second)->outcome->cls == OutcomeClass::kHung;
+  });
+  return hung == results_.unjudged().end() ? results_.unjudged().begin()->second : hung->second;
+}
+
+// Nobody can see who sent a signal. A program that ends itself does so every time, so the third end of that kind is
+// taken for its own. With a lost node, or a container that was taken away, the sender is known.
+bool Job::EndsItself(const Attempt& attempt) const {
+  const auto by_unknown = [](const Outcome& outcome) {
+    return outcome.source == Source::kSignal && outcome.cls == OutcomeClass::kInfra;
+  };
+  if (!by_unknown(*attempt.outcome) || attempt.outcome->advice != Advice::kNone) return false;
+  const Duration window = spec_.restart.lost.window;
+  const auto before = std::ranges::count_if(tasks_.at(attempt.id.task).attempts, [&](const Attempt& earlier) {
+    const bool ended = earlier.id.number < attempt.id.number && earlier.outcome;
+    if (!ended || !by_unknown(*earlier.outcome)) return false;
+    return window.count() == 0 || *attempt.ended - *earlier.ended < window;
+  });
+  return before >= kFreeSignals;
+}
+
+// Who sent a signal, the kernel tells nobody but the process that catches it. All tasks of one machine are of one user,
+// and may end each other's processes, as `ray stop` does: "worker:0, worker:3 on the same machine,".
+std::string Job::TasksBeside(const Attempt& failed) const {
+  std::vector<std::string> names;
+  for (const auto& [id, task] : tasks_.all()) {
+    const Attempt* other = task.newest();
+    if (!other || id == failed.id.task || other->host != failed.host || !other->started || IsSettled(id.role)) continue;
+    if (names.size() == kNamed) {
+      names.emplace_back("others");
+      break;
+    }
+    names.push_back(ToString(id));
+  }
+  return names.empty() ? "" : StrCat(Join(names, ", "), " on the same machine,");
+}
+
+// The tasks for which a collective waited in vain: those that its report names, or else those that did not time out.
+std::string Job::SilentTasks(const Attempt& failed) const {
+  std::vector<std::string> names;
+  const auto add = [&](const TaskId& id) {
+    const Attempt* task = tasks_.at(id).newest();
+    if (id == failed.id.task || !task) return;
+    const std::string name = StrCat(ToString(id), " (", ToString(task->state), ")");
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const int rank : SilentRanks(StrCat(failed.outcome->message, "\n", failed.outcome->stderr_tail))) {
+    if (const auto id = TaskOfRank(spec_, rank)) add(*id);
+  }
+  if (names.empty() && failed.outcome->cls == OutcomeClass::kHung) {
+    for (const auto& [id, task] : tasks_.all()) {
+      const Attempt* newest = task.newest();
+      const bool is_member = spec_.FindRole(id.role)->completion == Completion::kTracked && !IsSettled(id.role);
+      if (is_member && newest && newest->state == AttemptState::kRunning) add(id);
+    }
+  }
+  if (names.size() > kNamed) {
+    names.resize(kNamed);
+    names.emplace_back("others");
+  }
+  return Join(names, ", ");
+}
+
+// For the message of a failure that is known to be no first cause, or that has come again.
+std::string Job::ProbableCause(const Attempt& failed) const {
+  if (EndsItself(failed)) {
+    const std::string others = TasksBeside(failed);
+    return StrCat("; attempts before ended so, too: its own processes", others.empty() ? "" : ", or those of ", others,
+                  " may have sent the signal");
+  }
+  if (failed.outcome->source != Source::kPeer) return "";
+  if (const std::string silent = SilentTasks(failed); !silent.empty()) return StrCat("; did not take part: ", silent);
+  const Attempt* silent = nullptr;
+  const Attempt* left = nullptr;  // the last one that has ended well
+  for (const auto& [id, task] : tasks_.all()) {
+    const Attempt* peer = task.newest();
+    if (!peer || id == failed.id.task || IsSettled(id.role) ||
+        spec_.FindRole(id.role)->completion == Completion::kSidecar)
+      continue;
+    if (peer->endpoint && Names(*failed.outcome, *peer->endpoint))
+      return StrCat("; the address is that of ", ToString(id), " (", ToString(peer->state), ")");
+    if (peer->suspect) silent = peer;
+    // Its report may have come after that of the failure which its end caused.
+    const bool well = peer->outcome && peer->outcome->Succeeded();
+    if (well && (!left || *left->ended < *peer->ended)) left = peer;
+  }
+  if (silent) return StrCat("; ", ToString(silent->id.task), " sends no heartbeats");
+  if (left) return StrCat("; ", ToString(left->id.task), " had ended with exit code 0");
+  return "";
+}
+
+// The policy of completion, as far as it needs the job's state: who has failed and is gone without, and what is over.
+
+EndedTask Job::EndedAs(const AttemptId& id) const {
+  const Attempt& attempt = *tasks_.Find(id);
+  return {attempt.id, attempt.host, &*attempt.outcome};
+}
+
+EarlierFailures Job::EarlierThan(const AttemptId& id) const {
+  EarlierFailures earlier;
+  if (results_.tolerated().empty()) return earlier;
+  earlier.first = EndedAs(results_.tolerated().front());
+  const auto of_role = std::ranges::find_if(results_.tolerated(),
+                                            [&](const AttemptId& other) { return other.task.role == id.task.role; });
+  if (of_role != results_.tolerated().end()) earlier.first_of_role = EndedAs(*of_role);
+  return earlier;
+}
+
+// Who waits for what a task is to publish would wait for ever.
+std::optional<Verdict> Job::VerdictOn(const EndedTask& failed) const {
+  if (!AwaitedValues(spec_, failed.attempt.task).empty()) return FailedBy(failed);
+  return JudgeFailure(spec_, results_.ends(), EarlierThan(failed.attempt), failed);
+}
+
+// Judged by the state alone, whatever was seen: what completes the job may be a success, or that one is gone without.
+std::optional<DecisionBody> Job::WhatIsOver() const {
+  if (state_ != JobState::kRunning) return std::nullopt;
+  for (const RoleSpec& role : spec_.roles) {
+    if (!HasEnough(role, EndsOf(results_.ends(), role))) continue;
+    // Of failures that have not been judged yet none matters any more.
+    const auto unjudged = std::ranges::find_if(
+        results_.unjudged(), [&](const auto& failed) { return failed.second.task.role == role.name; });
+    if (unjudged != results_.unjudged().end())
+      return FailureTolerated{unjudged->second, DescribeFailure(EndedAs(unjudged->second))};
+  }
+  if (IsComplete(spec_, results_.ends(), results_.left()))
+    return JobStopping{SuccessOf(spec_, results_.ends(), EarlierThan({}).first, results_.left()), spec_.timers.grace};
+  for (const RoleSpec& role : spec_.roles) {
+    const RoleEnds ends = EndsOf(results_.ends(), role);
+    const bool all_over = ends.succeeded + ends.failed == role.instances;
+    if (!HasEnough(role, ends) || all_over || results_.IsFinished(role.name)) continue;
+    if (!AwaitedValues(spec_, {role.name, 0}).empty()) continue;
+    return RoleFinished{role.name, DescribeEnough(role, ends), spec_.timers.grace};
+  }
+  return std::nullopt;
+}
+
+double Job::Progress() const {
+  int over = 0;
+  for (const RoleSpec& role : spec_.roles) {
+    if (role.completion != Completion::kTracked) continue;
+    const RoleEnds ends = EndsOf(results_.ends(), role);
+    over += HasEnough(role, ends) ? role.instances : ends.succeeded + ends.failed;
+  }
+  return static_cast<double>(over) / spec_.TrackedTasks();
+}
+
+// The policy of roles that run on after those that they belong to: TensorFlow's workers and evaluator may hang for ever
+// once the chief has ended.
+
+// A task that has started again since has its whole time once more.
+std::optional<Job::Outlived> Job::NextOutlived() const {
+  std::optional<Outlived> next;
+  if (state_ != JobState::kRunning) return next;
+  for (const RoleSpec& role : spec_.roles) {
+    const bool is_over = tasks_.IsOver(role) || results_.IsFinished(role.name) || results_.left().contains(role.name);
+    if (role.outlives.empty() || late_roles_.IsUnopened(role.name) || is_over) continue;
+    for (const Outliving& rule : role.outlives) {
+      if (!std::ranges::all_of(rule.roles,
+                               [&](const std::string& other) { return tasks_.IsOver(*spec_.FindRole(other)); }))
+        continue;
+      Instant since = tasks_.LastBegin(role.name);
+      for (const std::string& other : rule.roles) since = std::max(since, tasks_.LastEnd(other));
+      if (!next || since + rule.limit < next->due) next = Outlived{since + rule.limit, &role, &rule};
+    }
+  }
+  return next;
+}
+
+DecisionBody Job::EndOf(const Outlived& outlived, Instant now) const {
+  const auto& [due, role, rule] = outlived;
+  if (rule->ignored) return RoleLeft{role->name, rule->group};
+  const std::string message =
+      StrCat("role ", role->name, " ran on for longer than ", Seconds(rule->limit), " after ", Join(rule->roles, ", "),
+             " had ended (", rule->Key(role->name), ")", HangReport(now));
+  return JobStopping{{.state = FinalState::kFailed, .cls = OutcomeClass::kTimeout, .message = message},
+                     spec_.timers.grace};
+}
+
+Result<Actions> Job::Apply(const RoleLeft& d, Instant) {
+  if (!spec_.FindRole(d.role) || !results_.Leave(d.role)) return Misfit(StrCat("role ", d.role));
+  return Actions{};
+}
+
+// The policy of hangs: who stopped writing first, when a job is ended for the time it took.
+
+// In a collective that hangs all fall silent one after the other, the cause first. So those are named that have been
+// silent for at least half as long as the first one, if there are any: "; silent: worker:3 for 58.1 s".
+std::string Job::HangReport(Instant now) const {
+  std::vector<std::pair<Duration, TaskId>> silent;
+  for (const auto& [id, task] : tasks_.all()) {
+    const Attempt* attempt = task.newest();
+    if (!attempt || attempt->state != AttemptState::kRunning || !attempt->usage || !attempt->started) continue;
+    const Instant wrote = *attempt->started + attempt->usage->elapsed - attempt->usage->quiet;
+    silent.emplace_back(now - wrote, id);
+  }
+  std::ranges::sort(silent, [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (silent.empty() || silent.front().first < kWorthTelling) return "";
+  const Duration least = silent.front().first / 2;
+  std::erase_if(silent, [&](const auto& entry) { return entry.first < least; });
+  std::vector<std::string> named;
+  for (size_t i = 0; i < std::min(kNamed, silent.size()); ++i)
+    named.push_back(StrCat(ToString(silent[i].second), " for ", Seconds(silent[i].first)));
+  const std::string more = silent.size() > kNamed ? StrCat(" and ", silent.size() - kNamed, " more") : "";
+  return StrCat("; silent: ", Join(named, ", "), more);
+}
+
+Verdict FailedBy(const EndedTask& task) {
+  return {.state = FinalState::kFailed,
+          .cls = task.outcome->cls,
+          .message = DescribeFailure(task),
+          .attempt = task.attempt,
+          .host = task.host,
+          .exit = task.outcome->exit,
+          .stderr_tail = task.outcome->stderr_tail,
+          .stdout_tail = task.outcome->stdout_tail,
+          .advice = task.outcome->advice};
+}
+
+Verdict JudgeEarlyEnd(const EndedTask& last) {
+  if (!last.outcome->Succeeded()) return FailedBy(last);
+  const Outcome too_early{
+      .cls = OutcomeClass::kInfra, .exit = last.outcome->exit, .message = "it ended before the gang had formed"};
+  return FailedBy({last.attempt, last.host, &too_early});
+}
+
+std::string DescribeFailure(const EndedTask& task) {
+  const Outcome& outcome = *task.outcome;
+  std::string text = StrCat(ToString(task.attempt.task), " failed");
+  if (!task.host.empty()) text += StrCat(" on ", task.host);
+  if (const std::string exit = DescribeExit(outcome); !exit.empty()) text += StrCat(": ", exit);
+  if (!outcome.message.empty()) text += StrCat(": ", outcome.message);
+  return StrCat(text, " (", ToString(outcome.cls), ")");
+}
+
+RoleEnds EndsOf(const Ends& ends, const RoleSpec& role) {
+  const auto found = ends.find(role.name);
+  return found == ends.end() ? RoleEnds() : found->second;
+}
+
+bool HasEnough(const RoleSpec& role, const RoleEnds& ends) {
+  return role.min_succeeded > 0 && ends.succeeded >= role.min_succeeded;
+}
+
+bool IsComplete(const JobSpec& spec, const Ends& ends, const LeftRoles& left) {
+  return std::ranges::all_of(spec.roles, [&](const RoleSpec& role) {
+    if (role.completion != Completion::kTracked || left.contains(role.name)) return true;
+    const RoleEnds of_role = EndsOf(ends, role);
+    return HasEnough(role, of_role) || of_role.succeeded + of_role.failed == role.instances;
+  });
+}
+
+std::optional<Verdict> JudgeFailure(const JobSpec& spec, const Ends& before, const EarlierFailures& earlier,
+                                    const EndedTask& last) {
+  const TaskId& task = last.attempt.task;
+  const RoleSpec* role = spec.FindRole(task.role);
+  CHECK(role != nullptr);
+  const bool tonys = spec.completion_rule == CompletionRule::kTony;
+  const int of_role = EndsOf(before, *role).failed + 1;
+  const bool too_many = role->FailsAt() > 0 && of_role >= role->FailsAt();
+  if (too_many && of_role > 1) {
+    Verdict verdict = FailedBy(earlier.first_of_role.value_or(last));
+    verdict.message += StrCat("; ", of_role, " of ", role->instances, " tasks of role ", role->name, " have failed (",
+                              LimitOf(*role), "), the last was ", ToString(task));
+    return verdict;
+  }
+  if (too_many || (tonys && spec.IsChief(task))) {
+    Verdict verdict = FailedBy(last);
+    if (earlier.first) verdict.message += StrCat("; before it ", DescribeFailure(*earlier.first));
+    return verdict;
+  }
+  const int failed = TrackedEnds(spec, before).failed + (role->completion == Completion::kTracked ? 1 : 0);
+  if (!tonys || failed < spec.TrackedTasks()) return std::nullopt;
+  Verdict verdict = FailedBy(earlier.first.value_or(last));
+  if (failed > 1) verdict.message += StrCat("; all ", failed, " tracked tasks have failed");
+  return verdict;
+}
+
+Verdict SuccessOf(const JobSpec& spec, const Ends& ends, const std::optional<EndedTask>& first, const LeftRoles& left) {
+  Verdict verdict{
+      .state = FinalState::kSucceeded, .cls = OutcomeClass::kSuccess, .message = "all tracked tasks succeeded"};
+  const RoleEnds tracked = TrackedEnds(spec, ends);
+  const int all = spec.TrackedTasks();
+  if (tracked.succeeded < all) verdict.message = StrCat(tracked.succeeded, " of ", all, " tracked tasks succeeded");
+  int failed = 0;
+  for (const auto& [role, of_role] : ends) failed += of_role.failed;
+  if (failed > 0) verdict.message += StrCat("; ", failed, failed == 1 ? " task" : " tasks", " failed");
+  if (failed > 0 && first) verdict.message += StrCat(failed == 1 ? ": " : ", the first: ", DescribeFailure(*first));
+  int unneeded = all - tracked.succeeded - tracked.failed;
+  std::vector<std::string> ignored;
+  for (const RoleSpec& role : spec.roles) {
+    const RoleEnds of_role = EndsOf(ends, role);
+    const int more = role.instances - of_role.succeeded - of_role.failed;
+    if (role.completion != Completion::kTracked || !left.contains(role.name) || more == 0) continue;
+    unneeded -= more;
+    ignored.push_back(role.name);
+  }
+  if (unneeded > 0) verdict.message += StrCat("; ", unneeded, unneeded == 1 ? " was" : " were", " not needed");
+  if (!ignored.empty())
+    verdict.message += StrCat("; those of ", Join(ignored, ", "), " ran on for too long, and were to be ignored then");
+  return verdict;
+}
+
+std::string DescribeEnough(const RoleSpec& role, const RoleEnds& ends) {
+  return StrCat(ends.succeeded, " of ", role.instances, " tasks of role ", role.name, " have succeeded (",
+                role.Key("min-succeeded"), "=", role.min_succeeded, ")");
+}
+
+std::vector<int> SilentRanks(std::string_view text) {
+  constexpr size_t kNear = 400;
+  if (const size_t end = text.find(" failed to pass monitoredBarrier"); end != std::string_view::npos) {
+    const std::string_view before = text.substr(end - std::min(end, kNear), std::min(end, kNear));
+    const size_t begin = before.rfind("Rank");
+    if (begin != std::string_view::npos)
+      return NumbersAt(before.substr(begin + (before.substr(begin).starts_with("Ranks") ? 5 : 4)));
+  }
+  for (const std::string_view phrase :
+       {"ranks that caused the desync are:", "waiting for ranks", "waiting on ranks", "missing ranks"}) {
+    const size_t at = text.find(phrase);
+    if (at != std::string_view::npos) return NumbersAt(text.substr(at + phrase.size(), kNear));
+  }
+  return {};
+}
+
+std::optional<TaskId> TaskOfRank(const JobSpec& spec, int rank) {
+  std::map<int, std::pair<TaskId, int>> in_order;
+  for (const RoleSpec& role : spec.roles) {
+    for (int i = 0; role.completion == Completion::kTracked && i < role.instances; ++i)
+      in_order[GlobalRank(spec, {role.name, i})] = {TaskId{role.name, i}, role.processes};
+  }
+  for (const auto& [place, task] : in_order) {
+    if (rank < task.second) return task.first;
+    rank -= task.second;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tony::am

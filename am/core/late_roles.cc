@@ -1,0 +1,258 @@
+// Roles that start late and stages: their state, and the policy and changes of Job that concern them.
+#include "am/core/late_roles.h"
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+#include "am/core/job.h"
+#include "runtime/base/check.h"
+#include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
+#include "runtime/job/dependencies.h"
+
+namespace tony::am {
+
+LateRoles::LateRoles(const JobSpec& spec) {
+  for (const RoleSpec& role : spec.roles) {
+    unopened_.insert(role.name);
+    for (const Dependency& dependency : role.depends_on)
+      if (dependency.until == Dependency::Until::kSucceeded) awaited_.insert(dependency.role);
+  }
+}
+
+const Opening* LateRoles::Find(const Attempt& attempt) const {
+  const auto found = openings_.find(attempt.opening);
+  return found == openings_.end() ? nullptr : &found->second;
+}
+
+Opening* LateRoles::Find(const Attempt& attempt) { return const_cast<Opening*>(std::as_const(*this).Find(attempt)); }
+
+int LateRoles::Begin(std::set<TaskId> tasks) {
+  if (tasks.empty()) return 0;
+  const int requested = static_cast<int>(tasks.size());
+  openings_[++newest_] = {.tasks = tasks, .missing = std::move(tasks), .unplaced = requested};
+  return newest_;
+}
+
+std::set<TaskId> LateRoles::Arrive(const Attempt& attempt) {
+  Opening* opening = Find(attempt);
+  if (!opening) return {};
+  if (IsFinal(attempt.state)) {
+    opening->missing.insert(attempt.id.task);
+    --(attempt.container.value.empty() ? opening->unplaced : opening->placed);
+    return {};
+  }
+  opening->missing.erase(attempt.id.task);
+  if (!opening->missing.empty()) return {};
+  return std::move(openings_.extract(attempt.opening).mapped().tasks);
+}
+
+const Opening* LateRoles::Stuck() const {
+  for (const auto& [number, opening] : openings_)
+    if (opening.placed > 0 && opening.unplaced > 0) return &opening;
+  return nullptr;
+}
+
+bool Stages::IsHeld(const JobSpec& spec, const AttemptId& id) const {
+  return held_.contains({StageOf(spec, id.task.role), id});
+}
+
+// The next attempt of a task begins: what the one before has published is void.
+void Stages::AwaitValues(const JobSpec& spec, const TaskId& id) {
+  if (!AwaitedValues(spec, id).empty()) unpublished_.emplace(StageOf(spec, id.role), id);
+}
+
+void Stages::Published(const JobSpec& spec, const TaskId& id) { unpublished_.erase({StageOf(spec, id.role), id}); }
+
+void Stages::Hold(const JobSpec& spec, const AttemptId& id) { held_.emplace(StageOf(spec, id.task.role), id); }
+
+void Stages::Release(const JobSpec& spec, const AttemptId& id) { held_.erase({StageOf(spec, id.task.role), id}); }
+
+std::vector<AttemptId> Stages::HeldIn(int stage, const std::string& role) const {
+  std::vector<AttemptId> attempts;
+  auto held = role.empty() ? held_.begin() : held_.lower_bound({stage, AttemptId{{role, 0}, 0}});
+  for (; held != held_.end() && held->first == stage; ++held) {
+    if (!role.empty() && held->second.task.role != role) break;
+    attempts.push_back(held->second);
+  }
+  return attempts;
+}
+
+bool HasPublished(const JobSpec& spec, const Attempt& attempt) {
+  return std::ranges::all_of(AwaitedValues(spec, attempt.id.task),
+                             [&](const std::string& name) { return attempt.values.contains(name); });
+}
+
+// ---- policy
+
+std::optional<DecisionBody> Job::NextStage() const {
+  if (state_ != JobState::kRunning || stages_.held().empty()) return std::nullopt;
+  const int stage = stages_.held().begin()->first;
+  if (stage > 0) {
+    if (!stages_.unpublished().empty() && stages_.unpublished().begin()->first < stage) return std::nullopt;
+    return StageOpened{.stage = stage};
+  }
+  for (auto held = stages_.held().begin(); held != stages_.held().end();) {
+    const std::string& role = held->second.task.role;
+    if (IsReady(*spec_.FindRole(role))) return StageOpened{.role = role};
+    held = stages_.held().upper_bound({stage, AttemptId{{role, INT_MAX}, INT_MAX}});
+  }
+  return std::nullopt;
+}
+
+bool Job::IsReady(const RoleSpec& role) const {
+  return std::ranges::none_of(role.depends_on, [&](const Dependency& dependency) {
+    return std::ranges::any_of(stages_.unpublished(),
+                               [&](const auto& by) { return by.second.role == dependency.role; });
+  });
+}
+
+bool Job::HasSucceeded(const std::string& role) const {
+  const RoleEnds ends = EndsOf(results_.ends(), *spec_.FindRole(role));
+  return results_.IsFinished(role) || ends.succeeded + ends.failed == spec_.FindRole(role)->instances;
+}
+
+// A role that waits for others to be ready has its containers as early as they, because it only starts later.
+std::vector<AttemptId> Job::MayOpen() const {
+  std::vector<AttemptId> attempts;
+  for (const std::string& name : late_roles_.unopened()) {
+    const bool waits = std::ranges::any_of(late_roles_.awaited(), [&](const std::string& other) {
+      return !HasSucceeded(other) && IsBefore(spec_, other, name);
+    });
+    if (waits) continue;
+    for (int index = 0; index < spec_.FindRole(name)->instances; ++index) attempts.push_back({{name, index}, 1});
+  }
+  return attempts;
+}
+
+std::optional<DecisionBody> Job::NextRoles() const {
+  if (late_roles_.unopened().empty()) return std::nullopt;
+  std::vector<AttemptId> attempts = MayOpen();
+  if (attempts.empty()) return std::nullopt;
+  return ContainersRequested{std::move(attempts)};
+}
+
+int Job::GangSize() const {
+  int size = static_cast<int>(tasks_.all().size());
+  for (const std::string& role : late_roles_.unopened()) size -= spec_.FindRole(role)->instances;
+  for (const std::string& role : late_roles_.awaited())
+    if (IsSettled(role)) size -= spec_.FindRole(role)->instances;
+  return size;
+}
+
+bool Job::HasFormed(const Attempt& attempt) const { return IsFormed(attempt.id.task) && !late_roles_.Find(attempt); }
+
+Decided Job::OnPublish(const PublishCall& call, Instant now) {
+  Decided out = Hear(call.caller, now);
+  if (out.refusal) return out;
+  const Attempt& attempt = *tasks_.Find(call.caller.attempt);
+  if (IsFinal(attempt.state)) return out;  // too late to count, and the executor need not ask again
+  if (attempt.generation.value == 0) return {.refusal = Refusal{RefusalReason::kBadRequest, "not told to start"}};
+  ValuesPublished fresh{.attempt = attempt.id};
+  for (const std::string& name : ValueNames(spec_, attempt.id.task)) {
+    const auto value = call.values.find(name);
+    if (value != call.values.end() && !attempt.values.contains(name)) fresh.values.insert(*value);
+  }
+  if (!fresh.values.empty()) out.decisions.push_back(std::move(fresh));
+  return out;
+}
+
+// A success that leaves others waiting for ever is none.
+Outcome Job::WithoutValues(const Attempt& attempt, Outcome outcome, OutcomeClass if_missing) const {
+  const bool counts =
+      !verdict_ && attempt.generation.value > 0 && tasks_.at(attempt.id.task).state == TaskState::kActive;
+  if (!counts || !outcome.Succeeded() || HasPublished(spec_, attempt)) return outcome;
+  outcome.cls = if_missing;
+  outcome.message = StrCat("it ended without having published ", Join(AwaitedValues(spec_, attempt.id.task), ", "),
+                           ", for which others wait");
+  return outcome;
+}
+
+std::string Job::MissingValues() const {
+  std::vector<std::string> missing;
+  for (const auto& [by, id] : deadlines_.all(Limit::kPublish))
+    missing.push_back(StrCat(ToString(id.task), " (", Join(AwaitedValues(spec_, id.task), ", "), ")"));
+  return Join(missing, ", ");
+}
+
+// ---- what follows from decisions
+
+Result<Actions> Job::Apply(const ValuesPublished& d, Instant) {
+  Attempt* attempt = tasks_.Find(d.attempt);
+  if (!attempt || IsFinal(attempt->state)) return Misfit(ToString(d.attempt));
+  for (const auto& [name, value] : d.values) {
+    if (!attempt->values.emplace(name, value).second) return Misfit(StrCat(name, " was published before"));
+  }
+  if (!HasPublished(spec_, *attempt)) return Actions{};
+  stages_.Published(spec_, d.attempt.task);
+  deadlines_.Clear(Limit::kPublish, *attempt);
+  return Actions{};
+}
+
+Result<Actions> Job::Apply(const StageOpened& d, Instant time) {
+  const std::vector<AttemptId> held = stages_.HeldIn(d.stage, d.role);
+  if (state_ != JobState::kRunning || held.empty())
+    return Misfit(StrCat("nobody waits in ", d.role.empty() ? StrCat("stage ", d.stage) : "role " + d.role));
+  const ClusterSpecText cluster = MakeClusterSpec(d.stage, d.role);
+  Actions actions;
+  for (const AttemptId& id : held) {
+    stages_.Release(spec_, id);
+    JoinGeneration(*tasks_.Find(id), cluster, time);
+    actions.push_back(Tell(id));
+  }
+  return actions;
+}
+
+// The first attempts of roles: all that the job begins with, or of those that waited for others to succeed.
+Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
+  const bool opens = state_ == JobState::kRunning;
+  if (!opens) TRY(Step(JobStep::kRequest));
+  if (d.attempts.empty()) return Misfit("nothing is asked for");
+  RequestContainers request;
+  std::set<TaskId> opening;
+  for (const AttemptId& id : d.attempts) {
+    TRY(MakeAttempt(id, AttemptStep::kRequest, time));
+    late_roles_.Open(id.task.role);
+    request.asks.push_back(AskFor(id));
+    if (opens && !IsFcfs()) opening.insert(id.task);
+  }
+  const int number = late_roles_.Begin(opening);
+  for (const TaskId& id : opening) tasks_.at(id).newest()->opening = number;
+  containers_.RestartWait(time);
+  return Actions{request};
+}
+
+void Job::ArriveInOpening(const Attempt& attempt, Instant time, Actions& actions) {
+  const std::set<TaskId> tasks = late_roles_.Arrive(attempt);
+  if (tasks.empty()) return;
+  const ClusterSpecText cluster = MakeClusterSpec();
+  for (const TaskId& id : tasks) {
+    Attempt& first = *tasks_.at(id).newest();
+    if (spec_.FindRole(id.role)->outlives_restarts) tasks_.Persist(id);
+    if (StartOrHold(first, cluster, time)) actions.push_back(Tell(first.id));
+  }
+}
+
+// What may not start now waits for its stage; whether that is open is another decision.
+bool Job::StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time) {
+  const int stage = StageOf(spec_, attempt.id.task.role);
+  const bool waits =
+      std::ranges::any_of(spec_.FindRole(attempt.id.task.role)->depends_on,
+                          [](const Dependency& dependency) { return dependency.until == Dependency::Until::kReady; });
+  if (stage > 0 || waits) {
+    stages_.Hold(spec_, attempt.id);
+    return false;
+  }
+  JoinGeneration(attempt, cluster, time);
+  return true;
+}
+
+void Job::JoinGeneration(Attempt& attempt, const ClusterSpecText& cluster, Instant time) {
+  attempt.generation = generation_;
+  attempt.cluster_spec = cluster;
+  checkpoints_.NoteResume(attempt.id);
+  if (!HasPublished(spec_, attempt)) deadlines_.Set(Limit::kPublish, attempt, time + spec_.registration_timeout);
+}
+
+}  // namespace tony::am
