@@ -61,7 +61,7 @@ Status LinkAmFiles(const JobRecords& records) {
 
 // A job can do without its page.
 std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobRecords& records) {
-  auto logs = LocalBackend().LogsOf(records);
+  auto logs = LocalBackend().logs().LogsOf(records);
   if (!logs.ok()) return nullptr;
   auto page =
       LivePage::Open(loop, records, std::shared_ptr<LogSource>(*std::move(logs)), InheritedPageSocket(), kLoopback);

@@ -138,7 +138,7 @@ Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments) {
     all.push_back(WarnCheck("rights", StrCat("what follows is judged for you, not for ", installation.server.user.name),
                             "run the doctor as root or as that user"));
   Add(all, Home(files));
-  Add(all, DefaultBackend().Doctor());
+  Add(all, DefaultBackend().operations().Doctor());
   TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
   return ReportChecks(all, line.Has("json"), room);
 }

@@ -51,7 +51,7 @@ class StepRun {
 
   Result<Exit> Run() {
     for (const std::string& warning : step_.job.warnings) SayInLog("warning: " + warning);
-    const auto notes = backend_.Check(step_.job);
+    const auto notes = backend_.Check(step_.job, CheckFor::kSubmit);
     if (!notes.ok()) return WithWhatAsks(notes.error(), step_.job.spec, step_.job.configuration);
     for (const std::string& note : *notes) SayInLog(note);
     if (step_.request.replaces_older) TRY(LookAtOlderExecutions());
@@ -72,7 +72,7 @@ class StepRun {
  private:
   // What submitting does anyway; but here it can be said in the words of who reads Azkaban's log.
   Status LookAtOlderExecutions() const {
-    TRY_ASSIGN(const auto index, backend_.RequestsFor(step_.job));
+    TRY_ASSIGN(const auto index, backend_.Requests(step_.job.site_files));
     TRY_ASSIGN(const auto record, index->Read(step_.request.id));
     if (record && record->newest_number > step_.request.submission)
       return Error{ErrorCode::kNotPermitted, StrCat("an execution that started later has had this step; by ",
@@ -90,8 +90,8 @@ class StepRun {
     if (job.end == SubmitEnd::kAttached) SayInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
     if (job.end == SubmitEnd::kAdopted) SayInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
     if (job.spec_differs) SayInLog("warning: " + DifferenceText(job));
-    const bool are_read_by_tony = backend_.LogsOf(*job.records).ok();
-    SayInLog(StrCat("logs: ", backend_.PlaceOfLogs(*job.records),
+    const bool are_read_by_tony = backend_.logs().LogsOf(*job.records).ok();
+    SayInLog(StrCat("logs: ", backend_.logs().PlaceOfLogs(*job.records),
                     are_read_by_tony ? StrCat("; tony logs ", id, " -f") : ""));
     for (const std::string& note : step_.request.notes) SayInLog(note);
   }
@@ -155,7 +155,7 @@ class StepRun {
     if (!outputs.ok() && outputs.error().code != ErrorCode::kInvalid) return outputs.error();
     const auto members = outputs.ok() ? outputs->members : std::vector<OutputMember>();
     const OutputProperties properties =
-        PropertiesForNextSteps(status.job, backend_.PlaceOfLogs(records), status.tracking_url, members);
+        PropertiesForNextSteps(status.job, backend_.logs().PlaceOfLogs(records), status.tracking_url, members);
     for (const std::string& note : properties.notes) SayInLog(note);
     if (place_.outputs.empty()) return Ok();
     return WriteOutputProperties(place_.outputs, ToJson(properties.values));

@@ -15,7 +15,7 @@ namespace {
 // Who took the result after the job had ended; empty: nobody.
 Result<OwnerToken> Adopter(const JobStatus& status) {
   if (status.request.value.empty()) return OwnerToken();
-  TRY_ASSIGN(const auto index, BackendOf(status.job).RequestsOf(status.job));
+  TRY_ASSIGN(const auto index, BackendOf(status.job).Requests(status.job));
   TRY_ASSIGN(const auto record, index->Read(status.request));
   return record && record->job == status.job ? record->adopter : OwnerToken();
 }

@@ -36,7 +36,7 @@ const std::vector<FewWords>& OptionsOfFewWords() {
 }
 
 void AddJobs(Candidates& found) {
-  const auto store = DefaultBackend().Jobs();
+  const auto store = DefaultBackend().Jobs(JobId());
   if (!store.ok()) return;
   const auto newest = (*store)->ListNewest(kMostEndedJobs);
   if (!newest.ok() || newest->jobs.empty()) return;
@@ -54,7 +54,7 @@ void AddJobs(Candidates& found) {
 }
 
 std::optional<JobRecords> JobNamed(const std::string& word) {
-  const auto store = DefaultBackend().Jobs();
+  const auto store = DefaultBackend().Jobs(JobId());
   if (!store.ok()) return std::nullopt;
   const auto newest = (*store)->ListNewest(kMostEndedJobs);
   if (!newest.ok()) return std::nullopt;

@@ -32,7 +32,8 @@ std::string_view ToString(Health health) {
 
 Checks AllChecks() {
   Checks all;
-  for (const Checks& some : {CheckHome(), CheckOldJobs(), DefaultBackend().Doctor(), CheckPrograms(), CheckService()})
+  for (const Checks& some :
+       {CheckHome(), CheckOldJobs(), DefaultBackend().operations().Doctor(), CheckPrograms(), CheckService()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
@@ -90,7 +91,7 @@ Result<int> RunDoctor(const CommandLine& line) {
   job.spec.scheduler = "yarn";
   TRY_ASSIGN(const Backend* const yarn, BackendFor(job));
   Checks all = CheckHome();
-  for (Check& check : yarn->Doctor()) all.push_back(std::move(check));
+  for (Check& check : yarn->operations().Doctor()) all.push_back(std::move(check));
   return Report(line, all, room);
 }
 

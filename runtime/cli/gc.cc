@@ -66,7 +66,7 @@ class Collection {
                              .not_since = NotSince(),
                              .dry_run = dry_run_};
     for (const Backend* backend : backends) {
-      TRY_ASSIGN(const Garbage garbage, backend->CollectGarbage(order));
+      TRY_ASSIGN(const Garbage garbage, backend->operations().CollectGarbage(order));
       Append(garbage.jobs, removed_jobs_);
       Append(garbage.staged, staged_);
       Append(garbage.unfinished, unfinished_);

@@ -18,8 +18,13 @@ Result<int> ExportHistory(const JobRecords& records, bool json) {
   TRY(BackendOf(records.job()).arbiter().Settle(records));
   TRY_ASSIGN(const JobStatus status, StoredStatus(records));
   const std::string text = path->string();
-  TRY_ASSIGN(const auto files, BackendOf(records.job()).HistoryFiles(records.job(), text));
-  TRY(HasEnded(status) ? FinishHistory(records, *files) : BeginHistory(records, *files));
+  const ClusterFiles* cluster = BackendOf(records.job()).cluster_files();
+  std::shared_ptr<const FilesForOthers> there;
+  if (cluster) {
+    TRY_ASSIGN(there, cluster->HistoryFiles(records.job(), text));
+  }
+  const FilesForOthers& files = there ? *there : FilesOnThisMachine();
+  TRY(HasEnded(status) ? FinishHistory(records, files) : BeginHistory(records, files));
   if (json) {
     PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), R"(,"folder":)", JsonString(text), "}"));
   } else {

@@ -63,7 +63,7 @@ class HistorySite {
   JobPage* PageOf(const JobId& job) {
     const auto records = FindJob(job.value);
     if (!records.ok()) return nullptr;
-    auto logs = BackendOf(job).LogsOf(*records);
+    auto logs = BackendOf(job).logs().LogsOf(*records);
     if (!logs.ok()) return nullptr;
     if (pages_.size() >= kMostKept && !pages_.contains(job)) pages_.clear();
     const auto [page, fresh] = pages_.try_emplace(job);

@@ -67,7 +67,7 @@ std::map<std::string, std::string> TurnsOf(const std::vector<JobRow>& jobs) {
   std::map<std::string, std::string> turns;
   if (!std::ranges::any_of(jobs, MayWait)) return turns;  // a cluster is asked for it
   const auto add = [&](const Backend& backend) -> Status {
-    TRY_ASSIGN(const QueueView view, backend.Queue());
+    TRY_ASSIGN(const QueueView view, backend.operations().Queue());
     const auto waiting = std::ranges::count(view.jobs, false, &QueuedJob::runs);
     int64_t position = 0;
     for (const QueuedJob& job : view.jobs)
@@ -136,7 +136,7 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
 }
 
 Status AddJobsOf(const Backend& backend, size_t most_finished, Listing& listing) {
-  TRY_ASSIGN(const auto jobs, backend.Jobs());
+  TRY_ASSIGN(const auto jobs, backend.Jobs(JobId()));
   return AddJobs(*jobs, most_finished, listing);
 }
 

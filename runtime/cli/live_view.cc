@@ -40,7 +40,7 @@ std::unique_ptr<LiveView> LiveView::Make(EventLoop& loop, const JobRecords& reco
   if (!terminal.valid()) return nullptr;
   std::unique_ptr<LiveView> view(new LiveView(loop, std::move(terminal)));
   view->memory_limits_ = MemoryLimitsOf(records);
-  view->SayAbove(StrCat("logs: ", BackendOf(records.job()).PlaceOfLogs(records)));
+  view->SayAbove(StrCat("logs: ", BackendOf(records.job()).logs().PlaceOfLogs(records)));
   view->SayAbove(StrCat("follow: tony logs ", records.job().value, " -f"));
   if (const auto status = StoredStatus(records); status.ok()) view->Show(*status);
   return view;

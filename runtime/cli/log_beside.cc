@@ -15,7 +15,7 @@ LogsBeside::LogsBeside(const JobRecords& records, int fd)
 
 Status LogsBeside::Show() {
   TRY_ASSIGN(const JobSpec spec, records_.ReadSpec());
-  TRY_ASSIGN(const auto logs, BackendOf(records_.job()).LogsOf(records_));
+  TRY_ASSIGN(const auto logs, BackendOf(records_.job()).logs().LogsOf(records_));
   LogPrinter printer = MakeLogPrinter(
       spec, {}, /*timestamps=*/false, [this](std::string_view text) { PrintAsIs(text, fd_); }, fd_);
   LogSession session(records_, *logs, {}, {});

@@ -50,7 +50,7 @@ class UnruledNotice {
 void RunFollower(EventLoop& loop, const JobRecords& records, LogFollower& follower) {
   follower.Start([&loop] { loop.Stop(); });
   UnruledNotice notice(records);
-  const Duration interval = BackendOf(records.job()).KeepsPrograms() ? kUnruledInterval : kUnruledIntervalElsewhere;
+  const Duration interval = BackendOf(records.job()).keeps_programs() ? kUnruledInterval : kUnruledIntervalElsewhere;
   EventLoop::Timer timer;
   SideThread beside(loop);
   const std::function<void()> look = [&] {

@@ -67,7 +67,7 @@ Result<int> RunLogs(const CommandLine& line) {
     TRY_ASSIGN(spec, records.ReadSpec());
   }
   TRY_ASSIGN(const LogChoice choice, ReadLogChoice(line, records.job(), spec));
-  TRY_ASSIGN(const auto logs, BackendOf(records.job()).LogsOf(records));
+  TRY_ASSIGN(const auto logs, BackendOf(records.job()).logs().LogsOf(records));
   LogSession session(records, *logs, choice, std::move(order));
   if (json) {
     follow ? FollowInJson(session) : AnswerJson(records, session);

@@ -88,7 +88,7 @@ Result<std::optional<TaskId>> AskedTask(const CommandLine& line, const JobSpec& 
 // Without what is masked.
 PlannedTask Plan(const ParsedJobSpec& parsed, const TaskId& task, const Backend& backend) {
   PlannedNode node{.host = "<host>"};
-  if (backend.KeepsPrograms()) node = {kLoopback, OwnEnvironment(), true};
+  if (backend.keeps_programs()) node = {kLoopback, OwnEnvironment(), true};
   std::vector<std::string> secrets;
   for (const auto& [name, value] : parsed.secrets) secrets.push_back(StrCat(name, "=", value));
   PlannedTask planned = PlanTask(parsed.spec, task, node, secrets);
@@ -133,7 +133,8 @@ std::string Text(const PlannedTask& planned) {
 Result<int> RunPlan(const CommandLine& line) {
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
-  if (const auto warning = backend->WhyRefused(parsed)) parsed.warnings.push_back(*warning);
+  if (const auto checked = backend->Check(parsed, CheckFor::kPlan); !checked.ok())
+    parsed.warnings.push_back(checked.error().message);
   const auto steps = backend->Plan(parsed);
   if (!steps.ok() && std::ranges::count(parsed.warnings, steps.error().message) == 0)
     parsed.warnings.push_back(steps.error().message);

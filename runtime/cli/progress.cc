@@ -286,7 +286,7 @@ std::string VerdictText(const JobStatus& status, const JobRecords& records) {
   text += RestartSummary(status) + CheckpointSummary(status);
   if (const std::string problem = OutputsProblem(records, status); !problem.empty())
     text += StrCat("  ", problem, "\n");
-  return text + StrCat("  logs: ", BackendOf(records.job()).PlaceOfLogs(records), "\n");
+  return text + StrCat("  logs: ", BackendOf(records.job()).logs().PlaceOfLogs(records), "\n");
 }
 
 namespace {

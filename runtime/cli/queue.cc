@@ -191,7 +191,7 @@ Result<int> RunQueue(const CommandLine& line) {
   TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
   std::vector<QueueView> views;  // this machine's first
   const auto add = [&](const Backend& backend) -> Status {
-    TRY_ASSIGN(QueueView view, backend.Queue());
+    TRY_ASSIGN(QueueView view, backend.operations().Queue());
     views.push_back(std::move(view));
     return Ok();
   };

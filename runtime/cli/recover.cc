@@ -52,7 +52,7 @@ struct JobsHere {
 
 // Those that can be brought back from here.
 Status AddJobsOf(const Backend& backend, std::vector<JobRecords>& here) {
-  TRY_ASSIGN(const auto jobs, backend.Jobs());
+  TRY_ASSIGN(const auto jobs, backend.Jobs(JobId()));
   TRY_ASSIGN(const std::vector<JobRecords> all, jobs->List());
   for (const JobRecords& records : all) {
     const auto found = jobs->Find(records.job());

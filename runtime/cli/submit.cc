@@ -50,7 +50,7 @@ constexpr Duration kPagePatience{2000};  // a master has it some tens of millise
 
 // Empty: the job has none, or not soon.
 std::string PageOf(const JobRecords& records) {
-  std::string page = BackendOf(records.job()).PageWithoutMaster(records.job());
+  std::string page = BackendOf(records.job()).logs().PageWithoutMaster(records.job());
   const Instant until = RealClock().Now() + kPagePatience;
   while (page.empty() && RealClock().Now() < until) {
     const auto status = StoredStatus(records);
@@ -121,7 +121,7 @@ Result<int> RunSubmit(const CommandLine& line) {
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
-  TRY_ASSIGN(const auto said, backend->Check(parsed));
+  TRY_ASSIGN(const auto said, backend->Check(parsed, CheckFor::kSubmit));
   for (const std::string& note : said) Say(StrCat("tony: ", note));
 
   EventLoop loop;

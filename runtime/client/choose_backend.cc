@@ -24,7 +24,7 @@ Result<std::string> ReadFromCluster(const std::string& source) {
   for (const BackendEntry& entry : Backends()) {
     if (entry.uri_scheme != scheme) continue;
     TRY(entry.check_configured(JobId()));
-    return entry.backend().ReadFile(source);
+    return entry.backend().cluster_files()->Read(source);
   }
   return Error{ErrorCode::kInvalid,
                StrCat("expected a file of this machine, or hdfs://HOST:PORT/PATH, not ", scheme, ":")};

@@ -20,7 +20,7 @@ struct BackendEntry {
   // Ok if this process can reach this job, or, for an empty id, any job of the scheduler. Commands that visit all
   // backends leave out those that are not configured.
   Status (*check_configured)(const JobId& job) = [](const JobId&) { return Ok(); };
-  // The scheme of the files in its cluster's file system; empty: there is no such file system.
+  // The scheme of the files in its cluster_files(); empty: it has none.
   std::string_view uri_scheme = {};
 };
 // The table: backends.cc, or a test's own. The first entry is the default.
@@ -39,7 +39,7 @@ Result<std::optional<Error>> VisitConfigured(const std::function<Status(const Ba
 // Whether the backend of this job is configured. The error names the job.
 Status CheckConfigured(const JobId& job);
 
-// Reads a file by the backend that has files of this URI's scheme (Backend::ReadFile).
+// Reads a file by the backend that has files of this URI's scheme (ClusterFiles::Read).
 Result<std::string> ReadFromCluster(const std::string& source);
 
 }  // namespace tony

@@ -10,7 +10,7 @@ namespace tony {
 Result<std::optional<FoundRequest>> FindRequest(const RequestId& request) {
   std::optional<FoundRequest> found;
   for (const Backend* backend : ConfiguredBackends()) {
-    TRY_ASSIGN(const auto index, backend->Requests());
+    TRY_ASSIGN(const auto index, backend->Requests(JobId()));
     TRY_ASSIGN(auto record, index->Read(request));
     if (!record) continue;
     TRY_ASSIGN(auto job, FindIfThere(record->job));

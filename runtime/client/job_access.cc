@@ -44,7 +44,7 @@ KnownStatus Ended(const JobRecords& records, JobStatus status) {
 }
 
 JobStatus WithPage(JobStatus status) {
-  if (status.tracking_url.empty()) status.tracking_url = BackendOf(status.job).PageWithoutMaster(status.job);
+  if (status.tracking_url.empty()) status.tracking_url = BackendOf(status.job).logs().PageWithoutMaster(status.job);
   return status;
 }
 
@@ -55,7 +55,7 @@ Result<JobRecords> FindJob(const std::string& id) {
   if (id.empty() || id[0] == '.' || id.find('/') != std::string::npos)
     return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is no job id; \"tony list\" shows them")};
   TRY(CheckConfigured({id}));
-  TRY_ASSIGN(const auto jobs, BackendOf({id}).Jobs());
+  TRY_ASSIGN(const auto jobs, BackendOf({id}).Jobs(JobId{id}));
   return jobs->Find({id});
 }
 

@@ -10,7 +10,7 @@ namespace {
 // Nobody knows yet in which backend its submit will make the job.
 Status Revoke(const RequestId& request, const OwnerToken& owner) {
   for (const Backend* backend : ConfiguredBackends()) {
-    TRY_ASSIGN(const auto index, backend->Requests());
+    TRY_ASSIGN(const auto index, backend->Requests(JobId()));
     TRY(index->Revoke(request, owner, RealClock().Now()));
   }
   return Ok();

@@ -105,7 +105,11 @@ Status JobMaker::Stage() {
 Status JobMaker::StageHere(const StageWatch& watch) {
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
   TRY_ASSIGN(store_, StagedStore::Open(home, watch.stop));
-  const auto look = [&](const FileSpec& file) { return backend_.LookAt(asked_.job, file); };
+  const auto look = [&](const FileSpec& file) -> Result<std::vector<RemoteFile>> {
+    const ClusterFiles* files = backend_.cluster_files();
+    if (files) return files->LookAt(asked_.job.site_files, file);
+    return Error{ErrorCode::kInvalid, "the job's scheduler has no file system of its own"};
+  };
   TRY_ASSIGN(files_, tony::Stage(asked_.job.spec, *store_, watch, look, UnpackLimits(), asked_.job.is_of_tonys));
   return Ok();
 }
@@ -113,7 +117,7 @@ Status JobMaker::StageHere(const StageWatch& watch) {
 // The job's own copy of this release's programs, whatever is installed while it runs. Where none can be kept it runs
 // those beside this program.
 Status JobMaker::KeepPrograms() {
-  if (!backend_.KeepsPrograms()) return Ok();
+  if (!backend_.keeps_programs()) return Ok();
   TRY_ASSIGN(const auto home, TonyHome());
   std::vector<std::filesystem::path> installed;
   for (const std::string_view name : kJobPrograms) installed.emplace_back(SiblingProgram(name));

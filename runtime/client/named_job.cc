@@ -21,7 +21,7 @@ constexpr size_t kMostTold = 5;
 Result<std::vector<JobRecords>> Gather(const std::function<Result<std::vector<JobRecords>>(const JobStore&)>& choose) {
   std::vector<JobRecords> gathered;
   const auto add = [&](const Backend& backend) -> Status {
-    TRY_ASSIGN(const auto jobs, backend.Jobs());
+    TRY_ASSIGN(const auto jobs, backend.Jobs(JobId()));
     TRY_ASSIGN(auto chosen, choose(*jobs));
     std::ranges::move(chosen, std::back_inserter(gathered));
     return Ok();

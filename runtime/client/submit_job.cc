@@ -84,12 +84,12 @@ std::string SourceJson(const SourceSummary& sources) {
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
                                    const ClientNotes& notes, const RequestedJob& asked) {
   TRY_ASSIGN(const Backend* const backend, BackendFor(asked.job));
-  TRY_ASSIGN(const auto jobs, backend->JobsFor(asked.job));
+  TRY_ASSIGN(const auto jobs, backend->Jobs(asked.job.site_files));
   if (asked.order.request.value.empty()) {
     JobMaker maker(loop, interrupts, asked, *backend, *jobs, notes);
     return MakeJob(maker, launcher);
   }
-  TRY_ASSIGN(const auto index, backend->RequestsFor(asked.job));
+  TRY_ASSIGN(const auto index, backend->Requests(asked.job.site_files));
   CourseSteps steps(loop, interrupts, launcher, notes, asked, *backend, *jobs, *index);
   TRY_ASSIGN(const auto last, steps.Walk());
   if (!last) return SubmittedJob{.signal = steps.signal()};

@@ -72,31 +72,38 @@ class JobsOfThisMachine : public LocalJobStore {
   }
 };
 
-class LocalBackendImage : public Backend {
+class LocalBackendImage : public Backend, private JobLogs, private Operations {
  public:
-  Result<std::unique_ptr<JobStore>> Jobs() const override {
+  LocalBackendImage() : Backend(/*keeps_programs=*/true) {}
+  Result<std::unique_ptr<JobStore>> Jobs(const ClusterOf&) const override {
     TRY_ASSIGN(auto home, TonyHome());
     return std::unique_ptr<JobStore>(std::make_unique<JobsOfThisMachine>(std::move(home)));
   }
-  Result<std::unique_ptr<RequestIndex>> Requests() const override {
+  Result<std::unique_ptr<RequestIndex>> Requests(const ClusterOf&) const override {
     TRY_ASSIGN(auto home, TonyHome());
     return std::unique_ptr<RequestIndex>(std::make_unique<LocalRequestIndex>(std::move(home)));
   }
   const Arbiter& arbiter() const override { return arbiter_; }
-  Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
-    return std::unique_ptr<LogSource>(std::make_unique<LocalLogSource>(records));
+  Result<std::vector<std::string>> Check(const ParsedJobSpec& job, CheckFor purpose) const override {
+    if (purpose == CheckFor::kSubmit) return CheckMachine(job.spec);
+    TRY(CheckMachineForPlan(job.spec));
+    return std::vector<std::string>();
   }
-  std::string PlaceOfLogs(const JobRecords& records) const override { return (records.place() / "logs").string(); }
-  Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const override { return CheckMachine(job.spec); }
-  std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const override { return MachineWarning(job.spec); }
-  Result<QueueView> Queue() const override { return LookAtQueue(); }
-  bool KeepsPrograms() const override { return true; }
-  Checks Doctor() const override { return CheckMachineHealth(); }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const override {
     return std::make_unique<OwningLauncher>(loop);
   }
 
+  const JobLogs& logs() const override { return *this; }
+  const Operations& operations() const override { return *this; }
+
  private:
+  Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
+    return std::unique_ptr<LogSource>(std::make_unique<LocalLogSource>(records));
+  }
+  std::string PlaceOfLogs(const JobRecords& records) const override { return (records.place() / "logs").string(); }
+  Result<QueueView> Queue() const override { return LookAtQueue(); }
+  Checks Doctor() const override { return CheckMachineHealth(); }
+
   const LocalArbiter arbiter_{};
 };
 

@@ -105,15 +105,10 @@ Result<std::vector<std::string>> CheckMachine(const JobSpec& spec) {
   return notes;
 }
 
-std::optional<std::string> MachineWarning(const JobSpec& spec) {
-  const auto folder = LedgerFolder::FindHere();
-  if (!folder.ok()) return folder.error().message;
-  const auto view = folder->Read();
-  if (!view.ok()) return view.error().message;
-  const Status fits =
-      WithWarnings(CheckEverFits(spec, view->ledger.machine(), geteuid(), OwnEnvironment()), view->warnings);
-  if (fits.ok()) return std::nullopt;
-  return fits.error().message;
+Status CheckMachineForPlan(const JobSpec& spec) {
+  TRY_ASSIGN(const LedgerFolder folder, LedgerFolder::FindHere());
+  TRY_ASSIGN(const LedgerView view, folder.Read());
+  return WithWarnings(CheckEverFits(spec, view.ledger.machine(), geteuid(), OwnEnvironment()), view.warnings);
 }
 
 }  // namespace tony

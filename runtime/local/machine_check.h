@@ -1,7 +1,6 @@
 // Whether this machine can run a job at all, asked before anything is staged or started.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace tony {
 // of the ledger, in lines: that it is private, that machine.json is not understood.
 Result<std::vector<std::string>> CheckMachine(const JobSpec& spec);
 
-// For plan, which makes nothing: why submit would refuse the job on this machine; nothing: it would not.
-std::optional<std::string> MachineWarning(const JobSpec& spec);
+// For plan, which makes nothing: the refusals that do not depend on this process.
+Status CheckMachineForPlan(const JobSpec& spec);
 
 }  // namespace tony

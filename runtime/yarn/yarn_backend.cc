@@ -52,22 +52,48 @@ decltype(RequestPlace::look) Noting(const YarnCluster& cluster, decltype(Request
   };
 }
 
-class YarnBackendImage : public Backend {
+Result<YarnCluster> Find(const ClusterOf& of) {
+  return std::visit([](const auto& one) { return FindYarnCluster(one); }, of);
+}
+
+class YarnBackendImage : public Backend, private JobLogs, private ClusterFiles, private Operations {
  public:
-  Result<std::unique_ptr<JobStore>> Jobs() const override {
-    return std::unique_ptr<JobStore>(std::make_unique<YarnJobs>(SiteFiles()));
+  YarnBackendImage() : Backend(/*keeps_programs=*/false) {}
+
+  Result<std::unique_ptr<JobStore>> Jobs(const ClusterOf& of) const override {
+    const auto* files = std::get_if<SiteFiles>(&of);
+    return std::unique_ptr<JobStore>(std::make_unique<YarnJobs>(files ? *files : SiteFiles()));
   }
-  Result<std::unique_ptr<JobStore>> JobsFor(const ParsedJobSpec& job) const override {
-    return std::unique_ptr<JobStore>(std::make_unique<YarnJobs>(job.site_files));
-  }
-  Result<std::unique_ptr<RequestIndex>> Requests() const override { return RequestsOf(JobId()); }
-  Result<std::unique_ptr<RequestIndex>> RequestsFor(const ParsedJobSpec& job) const override {
-    return RequestsOn(FindYarnCluster(job.site_files), /*is_named=*/job.site_files != SiteFiles());
-  }
-  Result<std::unique_ptr<RequestIndex>> RequestsOf(const JobId& job) const override {
-    return RequestsOn(FindYarnCluster(job), /*is_named=*/false);
+  Result<std::unique_ptr<RequestIndex>> Requests(const ClusterOf& of) const override {
+    TRY_ASSIGN(const YarnCluster cluster, Find(of));
+    RequestPlace place = RequestsIn(cluster);
+    TRY_ASSIGN(place.older, OlderRequests(place));
+    // Named by the job itself, so that who finds its like by the request has to know where that is.
+    const auto* files = std::get_if<SiteFiles>(&of);
+    if (files && *files != SiteFiles()) place.look = Noting(cluster, place.look);
+    return std::unique_ptr<RequestIndex>(std::make_unique<RecordRequestIndex>(std::move(place)));
   }
   const Arbiter& arbiter() const override { return arbiter_; }
+  std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override {
+    return std::make_unique<YarnArbiter>(SubmissionOf);
+  }
+  Result<std::vector<std::string>> Check(const ParsedJobSpec& job, CheckFor purpose) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
+    TRY_ASSIGN(auto notes, CheckYarnCluster(cluster, job.spec));
+    if (purpose == CheckFor::kSubmit) return notes;
+    for (const FileSpec& file : FilesInHdfs(job.spec))
+      if (const auto there = LookAtHdfs(cluster, file); !there.ok()) return Annotate(there.error(), NameOfSource(file));
+    return notes;
+  }
+  Result<PlannedSteps> Plan(const ParsedJobSpec& job) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
+    return PlanOnYarn(cluster, job.spec);
+  }
+  const JobLogs& logs() const override { return *this; }
+  const ClusterFiles* cluster_files() const override { return this; }
+  const Operations& operations() const override { return *this; }
+
+ private:
   Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
     return MakeYarnLogs(records, arbiter_, [job = records.job()](const std::string& link, const std::string& stream) {
       return FetchMoved(job, link, stream);
@@ -80,22 +106,8 @@ class YarnBackendImage : public Backend {
     const auto cluster = FindYarnCluster(job);
     return cluster.ok() ? PageOf(*cluster, job) : "";
   }
-  Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const override {
-    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
-    return CheckYarnCluster(cluster, job.spec);
-  }
-  std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const override {
-    if (const auto notes = Check(job); !notes.ok()) return notes.error().message;
-    for (const FileSpec& file : FilesInHdfs(job.spec))
-      if (const auto there = LookAt(job, file); !there.ok()) return Annotate(there.error(), NameOfSource(file)).message;
-    return std::nullopt;
-  }
-  Result<PlannedSteps> Plan(const ParsedJobSpec& job) const override {
-    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
-    return PlanOnYarn(cluster, job.spec);
-  }
-  Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const override {
-    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
+  Result<std::vector<RemoteFile>> LookAt(const SiteFiles& site_files, const FileSpec& file) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(site_files));
     return LookAtHdfs(cluster, file);
   }
   Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job,
@@ -103,7 +115,7 @@ class YarnBackendImage : public Backend {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
     return FilesOfHistory(cluster, folder);
   }
-  Result<std::string> ReadFile(const std::string& source) const override {
+  Result<std::string> Read(const std::string& source) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(SiteFiles()));
     return ReadFromHdfs(cluster, source);
   }
@@ -126,21 +138,7 @@ class YarnBackendImage : public Backend {
     if (garbage.failure.ok()) garbage.failure = noted;
     return garbage;
   }
-  bool KeepsPrograms() const override { return false; }
   Checks Doctor() const override { return CheckYarnHealth(); }
-  std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override {
-    return std::make_unique<YarnArbiter>(SubmissionOf);
-  }
-
- private:
-  // `is_named`: by the job itself, so that who finds its like by the request has to know where that is.
-  static Result<std::unique_ptr<RequestIndex>> RequestsOn(const Result<YarnCluster>& cluster, bool is_named) {
-    TRY(cluster);
-    RequestPlace place = RequestsIn(*cluster);
-    TRY_ASSIGN(place.older, OlderRequests(place));
-    if (is_named) place.look = Noting(*cluster, place.look);
-    return std::unique_ptr<RequestIndex>(std::make_unique<RecordRequestIndex>(std::move(place)));
-  }
   static Status SweepRequests(const YarnCluster& cluster, const GarbageOrder& order, int& forgotten) {
     const RequestPlace place = RequestsIn(cluster);
     TRY_ASSIGN(const auto older, OlderRequests(place));

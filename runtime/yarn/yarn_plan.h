@@ -1,7 +1,7 @@
 // What a submit to a cluster would ask, ship and start. Looks at the sizes of our own programs, and asks nobody.
 #pragma once
 
-#include "runtime/backend/planned_step.h"
+#include "runtime/backend/backend_values.h"
 #include "runtime/base/result.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/yarn/yarn_cluster.h"

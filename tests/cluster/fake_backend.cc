@@ -141,13 +141,15 @@ class FakeCluster : public AmLauncher {
   }
 };
 
-class FakeBackend : public Backend {
+class FakeBackend : public Backend, private JobLogs, private Operations {
  public:
-  Result<std::unique_ptr<JobStore>> Jobs() const override {
+  FakeBackend() : Backend(/*keeps_programs=*/false) {}
+
+  Result<std::unique_ptr<JobStore>> Jobs(const ClusterOf&) const override {
     TRY_ASSIGN(auto home, ClusterHome());
     return std::unique_ptr<JobStore>(std::make_unique<FakeJobs>(std::move(home)));
   }
-  Result<std::unique_ptr<RequestIndex>> Requests() const override {
+  Result<std::unique_ptr<RequestIndex>> Requests(const ClusterOf&) const override {
     TRY_ASSIGN(const fs::path home, ClusterHome());
     const auto jobs = std::make_shared<FakeJobs>(home);
     return std::unique_ptr<RequestIndex>(std::make_unique<RecordRequestIndex>(
@@ -158,18 +160,21 @@ class FakeBackend : public Backend {
                      .older = nullptr}));
   }
   const Arbiter& arbiter() const override { return cluster_; }
+  Result<std::vector<std::string>> Check(const ParsedJobSpec&, CheckFor) const override {
+    return std::vector<std::string>();
+  }
+  const JobLogs& logs() const override { return *this; }
+  const Operations& operations() const override { return *this; }
+  std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override { return std::make_unique<FakeCluster>(); }
+
+ private:
   Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
     return std::unique_ptr<LogSource>(std::make_unique<LocalLogSource>(records));
   }
   std::string PlaceOfLogs(const JobRecords& records) const override { return (records.place() / "logs").string(); }
-  Result<std::vector<std::string>> Check(const ParsedJobSpec&) const override { return std::vector<std::string>(); }
-  std::optional<std::string> WhyRefused(const ParsedJobSpec&) const override { return std::nullopt; }
   Result<QueueView> Queue() const override { return QueueView(); }
-  bool KeepsPrograms() const override { return false; }
   Checks Doctor() const override { return {}; }
-  std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override { return std::make_unique<FakeCluster>(); }
 
- private:
   const FakeCluster cluster_{};
 };
 
