@@ -6,7 +6,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/config/azkaban_tags.h"
-#include "runtime/job/instant_text.h"
 #include "runtime/os/machine_boot.h"
 #include "runtime/spec/property_values.h"
 

@@ -14,7 +14,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/os/files.h"
 #include "runtime/records/attempt_folder.h"
-#include "runtime/records/job_records_json.h"
+#include "runtime/records/job_records.h"
 #include "runtime/records/record_store.h"
 
 namespace tony::executor {

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdio>
 
+#include "runtime/base/strings.h"
+
 namespace tony {
 
 namespace {
@@ -26,6 +28,17 @@ std::atomic<Duration>& Ahead() {
   return ahead;
 }
 
+constexpr std::string_view kInstantForm = "dddd-dd-ddTdd:dd:dd.dddZ";
+
+bool HasInstantForm(std::string_view text) {
+  if (text.size() != kInstantForm.size()) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (kInstantForm[i] == 'd' ? !digit : text[i] != kInstantForm[i]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string ToIso8601(Instant t) {
@@ -39,6 +52,20 @@ std::string ToIso8601(Instant t) {
                 static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
                 static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
   return text;
+}
+
+std::optional<Instant> InstantFromIso8601(std::string_view text) {
+  if (!HasInstantForm(text)) return std::nullopt;
+  const auto number = [text](size_t begin, size_t length) {
+    return static_cast<int>(ParseInt(text.substr(begin, length)).value_or(0));
+  };
+  const std::chrono::year_month_day day{std::chrono::year(number(0, 4)),
+                                        std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                        std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  const int hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
+  if (!day.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  return std::chrono::sys_days(day) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+         std::chrono::seconds(second) + Duration(number(20, 3));
 }
 
 Duration SinceBoot() { return Read(CLOCK_BOOTTIME); }

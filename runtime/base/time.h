@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace tony {
 
@@ -14,6 +16,8 @@ using Instant = std::chrono::sys_time<Duration>;
 inline int64_t ToMillis(Instant t) { return t.time_since_epoch().count(); }
 inline Instant FromMillis(int64_t ms) { return Instant(Duration(ms)); }
 std::string ToIso8601(Instant t);  // "2026-11-21T09:30:15.123Z"
+// Exactly what ToIso8601() writes; anything else, and a date that does not exist, is nothing.
+std::optional<Instant> InstantFromIso8601(std::string_view text);
 std::string HumanDuration(Duration length);  // "0.4 s", "3 min 20 s", "2 h 5 min", "3 d 4 h"
 
 class Clock {

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/instant_text.h"
 
 namespace tony {
 namespace {

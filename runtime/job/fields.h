@@ -6,7 +6,7 @@
 //   }
 //
 // The list serves the writer and the reader. `io` is a JsonWriter or a JsonReader (json_fields.h) for documents,
-// journal records and ledger entries, or a MessageWriter or a MessageReader (keeper/message_fields.h). Members of a
+// journal records and ledger entries, or a PacketWriter or a PacketReader (keeper/message_fields.h). Members of a
 // JSON object stand in the order of the list; a reader takes them in any order, and ignores members that no list names.
 //
 //   Field(name, value, form)          always there: a reader refuses a document without it
@@ -35,8 +35,8 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/base/time.h"
 #include "runtime/job/ids.h"
-#include "runtime/job/instant_text.h"
 
 namespace tony {
 

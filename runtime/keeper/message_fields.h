@@ -24,10 +24,10 @@ namespace tony {
 inline constexpr char kFirstMessageVersion = 1;
 inline constexpr char kMessageVersion = 2;
 
-class MessageWriter {
+class PacketWriter {
  public:
   static constexpr bool kReads = false;
-  MessageWriter(std::string& out, char version) : out_(out), version_(version) {}
+  PacketWriter(std::string& out, char version) : out_(out), version_(version) {}
 
   template <class T>
   void Field(std::string_view /*name*/, const T& value, const auto&... /*form*/) {
@@ -72,10 +72,10 @@ class MessageWriter {
   const char version_;
 };
 
-class MessageReader {
+class PacketReader {
  public:
   static constexpr bool kReads = true;
-  MessageReader(std::string_view in, char version) : in_(in), version_(version) {}
+  PacketReader(std::string_view in, char version) : in_(in), version_(version) {}
   bool AtEnd() const { return ok_ && in_.empty(); }
 
   template <class T>
@@ -149,7 +149,7 @@ class MessageReader {
 template <class... Messages>
 std::string EncodeMessage(const std::variant<Messages...>& message, char version) {
   std::string out{version, static_cast<char>(message.index())};
-  MessageWriter io(out, version);
+  PacketWriter io(out, version);
   std::visit([&](const auto& fields) { Fields(io, fields); }, message);
   return out;
 }
@@ -159,7 +159,7 @@ template <class Variant>
 Result<Variant> DecodeMessage(std::string_view text, std::string_view what) {
   if (text.size() < 2 || text[0] < kFirstMessageVersion || text[0] > kMessageVersion)
     return Error{ErrorCode::kInvalid, StrCat(what, ": not a message of this version")};
-  MessageReader io(text.substr(2), text[0]);
+  PacketReader io(text.substr(2), text[0]);
   const auto index = static_cast<unsigned char>(text[1]);
   if (index >= std::variant_size_v<Variant>)
     return Error{ErrorCode::kInvalid, StrCat(what, ": unknown type ", int{index})};

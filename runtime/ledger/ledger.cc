@@ -1,12 +1,16 @@
 #include "runtime/ledger/ledger.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/dependencies.h"
+#include "runtime/job/environment.h"
 
 namespace tony {
+
 namespace {
 
 // "4096 of 24000 MB are free", "1 of 4 is free".
@@ -36,7 +40,7 @@ bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b) {
 
 Ledger::Ledger(Machine machine, std::vector<LedgerEntry> entries)
     : machine_(std::move(machine)), entries_(std::move(entries)) {
-  std::ranges::sort(entries_, IsBefore);
+  std::ranges::sort(entries_, [](const LedgerEntry& a, const LedgerEntry& b) { return IsBefore(a, b); });
 }
 
 int64_t Ledger::NextNumber() const { return entries_.empty() ? 1 : std::min(entries_.back().number + 1, kMostNumber); }
@@ -155,6 +159,298 @@ std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
   const std::string queue =
       before == 0 ? "" : StrCat("; ", Counted(before, "job"), before == 1 ? " is" : " are", " before it");
   return StrCat("waits for ", Join(lacks, " and "), queue);
+}
+
+// What a job asks for, and whether it can ever have it.
+
+namespace {
+
+constexpr int64_t kHighestGpu = 1023;
+
+// "5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB"
+std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view unit) {
+  std::vector<std::string> roles;
+  int64_t tasks = 0;
+  for (const RoleSpec& role : spec.roles) {
+    if (amount(role) == 0) continue;
+    roles.push_back(StrCat(role.name, " ", role.instances, " x ", amount(role), unit));
+    tasks += role.instances;
+  }
+  return StrCat(Counted(tasks, "task"), ": ", Join(roles, ", "));
+}
+
+// The keys of the role that asks for most.
+std::string KeysToSet(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view key) {
+  const auto all = [&](const RoleSpec& role) { return role.instances * amount(role); };
+  const RoleSpec& most = *std::ranges::max_element(spec.roles, {}, all);
+  return most.instances > 1 ? StrCat(most.Key(key), " or ", most.Key("instances")) : most.Key(key);
+}
+
+int64_t MemoryOf(const RoleSpec& role) { return role.resources.memory_mb; }
+int64_t GpusOf(const RoleSpec& role) { return role.resources.gpus; }
+
+std::vector<int> AllowedBy(const std::vector<std::string>& environment) {
+  const std::optional<std::string> text = VariableOf(environment, kVisibleGpus);
+  if (!text || VariableOf(environment, kJobMark)) return {};
+  std::vector<int> gpus;
+  for (const std::string& word : Split(*text, ',')) {
+    const auto gpu = ParseInt(Trim(word));
+    if (!gpu || *gpu < 0 || *gpu > kHighestGpu) return {};
+    gpus.push_back(static_cast<int>(*gpu));
+  }
+  return gpus;
+}
+
+}  // namespace
+
+std::string GpuPin(const LedgerAsk& ask) {
+  std::vector<std::string> numbers;
+  for (const int gpu : ask.gpus_among) numbers.push_back(std::to_string(gpu));
+  return StrCat(kVisibleGpus, "=", Join(numbers, ","));
+}
+
+// Of roles that run one after the other, what those that run together need at most.
+LedgerAsk AskOf(const JobSpec& spec, const std::vector<std::string>& environment) {
+  const auto most = [&](auto amount) {
+    return MostAtOnce(spec, [amount](const RoleSpec& role) { return int64_t{role.instances} * amount(role); });
+  };
+  LedgerAsk ask;
+  ask.memory_mb =
+      most([](const RoleSpec& role) { return std::clamp<int64_t>(role.resources.memory_mb, 0, kMostAsked / 10'000); });
+  ask.vcores = most([](const RoleSpec& role) { return int64_t{role.resources.vcores}; });
+  ask.gpus = most(GpusOf);
+  if (ask.gpus > 0) ask.gpus_among = AllowedBy(environment);
+  return ask;
+}
+
+std::string WhyNestedCannotWait(const JobId& above, const std::string& why) {
+  return StrCat(
+      "a task of job ", above.value, " submits this job, which ", why,
+      "; such a job is not queued, because the task may keep what it waits for. Ask for less, or submit the job "
+      "from outside of job ",
+      above.value);
+}
+
+std::vector<int> AllowedGpus(const std::vector<int>& gpus, const LedgerAsk& ask) {
+  if (ask.gpus_among.empty()) return gpus;
+  std::vector<int> allowed;
+  std::ranges::copy_if(gpus, std::back_inserter(allowed),
+                       [&](int gpu) { return std::ranges::count(ask.gpus_among, gpu) > 0; });
+  return allowed;
+}
+
+bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user) {
+  const UserLimits limits = machine.LimitsOf(user);
+  return ask.memory_mb <= std::min(machine.memory_mb, limits.memory_mb.value_or(machine.memory_mb)) &&
+         ask.gpus <=
+             std::min(static_cast<int64_t>(AllowedGpus(machine.gpus, ask).size()), limits.gpus.value_or(kMostAsked));
+}
+
+Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
+                     const std::vector<std::string>& environment) {
+  const LedgerAsk ask = AskOf(spec, environment);
+  const auto gpus = static_cast<int64_t>(machine.gpus.size());
+  const UserLimits limits = machine.LimitsOf(user);
+  const auto memory_refused = [&](const std::string& bound) {
+    return Error{ErrorCode::kInvalid,
+                 StrCat("the job asks for ", ask.memory_mb, " MB of memory (", Sum(spec, MemoryOf, " MB"), "), ", bound,
+                        "; set ", KeysToSet(spec, MemoryOf, "memory"))};
+  };
+  const auto gpus_refused = [&](const std::string& bound) {
+    return Error{ErrorCode::kInvalid, StrCat("the job asks for ", Counted(ask.gpus, "GPU"), " (", Sum(spec, GpusOf, ""),
+                                             "), ", bound, "; set ", KeysToSet(spec, GpusOf, "gpus"))};
+  };
+  if (ask.memory_mb > machine.memory_mb) return memory_refused(StrCat("this machine has ", machine.memory_mb, " MB"));
+  if (limits.memory_mb && ask.memory_mb > *limits.memory_mb)
+    return memory_refused(StrCat("by machine.json its user may have ", *limits.memory_mb, " MB at a time"));
+  if (ask.gpus > gpus) return gpus_refused(StrCat("this machine has ", gpus == 0 ? "none" : StrCat(gpus)));
+  if (const size_t allowed = AllowedGpus(machine.gpus, ask).size(); ask.gpus > static_cast<int64_t>(allowed))
+    return gpus_refused(
+        StrCat(GpuPin(ask), " of this shell allows ", allowed == 0 ? "none of this machine's" : StrCat(allowed)));
+  if (limits.gpus && ask.gpus > *limits.gpus)
+    return gpus_refused(
+        StrCat("by machine.json its user may have ", *limits.gpus == 0 ? "none" : StrCat(*limits.gpus, " at a time")));
+  return Ok();
+}
+
+namespace {
+
+bool IsSame(const LedgerEntry& a, const LedgerEntry& b) { return a.user == b.user && a.job == b.job; }
+
+// Of the user of `mine`, without it.
+std::vector<LedgerEntry> OthersOfItsUser(const Ledger& ledger, const LedgerEntry& mine, Place place) {
+  std::vector<LedgerEntry> others;
+  for (const LedgerEntry& entry : ledger.entries()) {
+    if (entry.user == mine.user && entry.job != mine.job && entry.place == place) others.push_back(entry);
+  }
+  return others;
+}
+
+// The entry that stands in line where `earlier` stood: itself, or the job to which its user gave its place.
+const LedgerEntry* InItsPlace(const Ledger& ledger, const LedgerEntry& earlier) {
+  const LedgerEntry* now = ledger.Find(earlier.job, earlier.user);
+  if (!now || now->admitted()) return nullptr;
+  if (now->place == Place::kInLine) return now->number == earlier.number ? now : nullptr;
+  const auto given = std::ranges::find_if(ledger.entries(), [&](const LedgerEntry& entry) {
+    return entry.user == earlier.user && entry.number == earlier.number && entry.place == Place::kInLine;
+  });
+  return given == ledger.entries().end() ? nullptr : &*given;
+}
+
+TurnStep Waits(std::string why, std::vector<LedgerEntry> waits_for) {
+  return {.kind = TurnStep::Kind::kWait, .why = std::move(why), .waits_for = std::move(waits_for)};
+}
+
+}  // namespace
+
+TurnStep LedgerTurn::NextAside(const Ledger& ledger, const LedgerEntry& mine) {
+  if (!EverFits(mine.ask, ledger.machine(), mine.user)) return Waits(ledger.WhyItWaits(mine, 0), {});
+  std::optional<LedgerEntry> next;  // the last of those that go before it: what happens before that one wakes nobody
+  for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kAside)) {
+    if (!GoesBefore(other, mine) || !EverFits(other.ask, ledger.machine(), other.user)) continue;
+    if (!next || GoesBefore(*next, other)) next = other;
+  }
+  if (next) return Waits(StrCat("waits for its turn; its user's job ", next->job.value, " goes before it"), {*next});
+  if (ledger.IsOverLimit(mine)) return Waits(ledger.WhyItWaits(mine, 0), {});
+  TurnStep join{.kind = TurnStep::Kind::kJoin, .number = ledger.NextNumber()};
+  for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kInLine)) {
+    if (!EverFits(other.ask, ledger.machine(), other.user)) continue;
+    // A keeper that does not know of priorities keeps its place.
+    if (other.priority >= mine.priority || other.keeper.pid == 0 || join.displaced)
+      return Waits(StrCat("waits for its turn; its user's job ", other.job.value, " is in the line"), {other});
+    join.displaced = other;
+    join.number = other.number;
+  }
+  return join;
+}
+
+void LedgerTurn::LookAtEarlier(const Ledger& ledger, const LedgerEntry& mine, Instant now) {
+  if (!earlier_) {
+    earlier_.emplace();
+    for (const LedgerEntry& entry : ledger.Before(mine)) {
+      if (entry.user != mine.user) earlier_->push_back({.entry = entry});
+    }
+  }
+  std::erase_if(*earlier_, [&](const Earlier& earlier) { return !InItsPlace(ledger, earlier.entry); });
+  Duration patience = kTurnPatience;
+  for (Earlier& earlier : *earlier_) {
+    earlier.entry = *InItsPlace(ledger, earlier.entry);
+    if (!ledger.CountsInLine(earlier.entry) || !ledger.IsFree(earlier.entry.ask)) {
+      earlier.could_since.reset();
+    } else if (!earlier.could_since) {
+      earlier.could_since = now;
+    }
+    earlier.passed = earlier.passed || (earlier.could_since && now - *earlier.could_since >= patience);
+    patience += kTurnPatienceMore;
+  }
+}
+
+std::vector<LedgerEntry> LedgerTurn::Blocking(const Ledger& ledger, TurnStep& step) const {
+  std::vector<LedgerEntry> blocking;
+  Duration patience = kTurnPatience;
+  for (const Earlier& earlier : *earlier_) {
+    if (!earlier.passed && ledger.CountsInLine(earlier.entry)) {
+      blocking.push_back(earlier.entry);
+      const auto due = earlier.could_since ? std::optional(*earlier.could_since + patience) : std::nullopt;
+      if (due && (!step.look_again || *due < *step.look_again)) step.look_again = due;
+    }
+    patience += kTurnPatienceMore;
+  }
+  return blocking;
+}
+
+TurnStep LedgerTurn::Next(const Ledger& ledger, const LedgerEntry& mine, Instant now) {
+  if (mine.place == Place::kAside) {
+    earlier_.reset();
+    return NextAside(ledger, mine);
+  }
+  LookAtEarlier(ledger, mine, now);
+  TurnStep step;
+  std::vector<LedgerEntry> blocking = Blocking(ledger, step);
+  for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kInLine)) {
+    if (GoesBefore(other, mine) && EverFits(other.ask, ledger.machine(), other.user)) {
+      step.kind = TurnStep::Kind::kStepAside;
+      return step;
+    }
+  }
+  step.why = ledger.WhyItWaits(mine, blocking.size());
+  if (EverFits(mine.ask, ledger.machine(), mine.user) && ledger.IsOverLimit(mine)) {
+    step.kind = TurnStep::Kind::kStepAside;
+  } else if (blocking.empty() && ledger.Fits(mine) && EverFits(mine.ask, ledger.machine(), mine.user)) {
+    step.kind = TurnStep::Kind::kAdmit;
+    step.gpus = ledger.GpusFor(mine);
+  }
+  step.waits_for = std::move(blocking);
+  return step;
+}
+
+std::vector<LedgerEntry> LedgerTurn::Passed() const {
+  std::vector<LedgerEntry> passed;
+  if (!earlier_) return passed;
+  for (const Earlier& earlier : *earlier_) {
+    if (earlier.passed) passed.push_back(earlier.entry);
+  }
+  return passed;
+}
+
+bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger) {
+  std::vector<LedgerEntry> entries = ledger.entries();
+  const auto is_mine = [&](const LedgerEntry& entry) { return IsSame(entry, mine); };
+  if (std::erase_if(entries, is_mine) == 0) return false;  // somebody removed it
+  const Ledger others(ledger.machine(), std::move(entries));
+  const std::vector<int> free = others.FreeGpus();
+  return others.Fits(mine) &&
+         std::ranges::all_of(mine.gpus, [&](int gpu) { return std::ranges::count(free, gpu) > 0; });
+}
+
+namespace {
+
+std::string WhyDoubted(const Sighting& sighting, const Machine& machine, const Machine& detected) {
+  const LedgerEntry& entry = sighting.entry;
+  if (sighting.writable_by_others) return "others than its owner may write to it";
+  if (!sighting.says_job.empty() && sighting.says_job != entry.job.value)
+    return "its name and its content speak of two jobs";
+  if (entry.number > kMostNumber) return StrCat("no ledger has come to number ", entry.number);
+  if (!entry.admitted()) return "";
+  if (sighting.says_it_waits) return "its file has another name, and was never admitted";
+  const int64_t memory = std::max(machine.memory_mb, detected.memory_mb);
+  if (entry.ask.memory_mb > memory)
+    return StrCat("it says that it holds ", entry.ask.memory_mb, " MB of memory, this machine has ", memory);
+  if (static_cast<int64_t>(entry.gpus.size()) > entry.ask.gpus)
+    return StrCat("it holds ", entry.gpus.size(), " GPUs and asks for ", entry.ask.gpus);
+  return "";
+}
+
+// Of two names of one file, the one that holds most: what has been given away once is not given away again.
+bool HoldsMore(const Sighting& a, const Sighting& b) {
+  if (a.entry.place != b.entry.place) return a.entry.place > b.entry.place;
+  return IsBefore(b.entry, a.entry);
+}
+
+}  // namespace
+
+bool IsPlausible(const Sighting& sighting, const Machine& machine, const Machine& detected) {
+  return WhyDoubted(sighting, machine, detected).empty();
+}
+
+Belief Judge(std::vector<Sighting> sightings, const Machine& machine, const Machine& detected) {
+  std::ranges::sort(sightings, HoldsMore);
+  Belief belief;
+  std::map<uint64_t, std::string> met;  // name by file
+  for (Sighting& sighting : sightings) {
+    std::string why = WhyDoubted(sighting, machine, detected);
+    if (why.empty() && sighting.witness == Witness::kNone) why = "no process of its user runs this job";
+    if (why.empty()) {
+      const auto [first, is_new] = met.try_emplace(sighting.file, sighting.name);
+      if (!is_new) why = StrCat("it is the same file as ", first->second);
+    }
+    if (why.empty()) {
+      belief.entries.push_back(std::move(sighting.entry));
+    } else {
+      belief.doubts.push_back({sighting.name, sighting.entry.user, std::move(why)});
+    }
+  }
+  return belief;
 }
 
 }  // namespace tony

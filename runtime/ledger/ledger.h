@@ -153,4 +153,105 @@ std::vector<int> AllowedGpus(const std::vector<int>& gpus, const LedgerAsk& ask)
 Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
                      const std::vector<std::string>& environment = {});
 
+// What one job does next in the ledger, as a pure core with a memory of its own: who was there before it.
+//
+// The job counts those before it once, as it joins the line: of each other user the first. Nobody who comes later goes
+// before it, whatever number he gives himself, and who could take his turn and does not is passed after a while. So
+// a job waits for one job of each other user at most, and nobody who is stopped, or only pretends to wait, holds it up.
+//
+//   kAside --its user's next, and within his limits--> kInLine --its turn, and free--> kAdmitted
+//      ^---- another of its user's goes before it, or his limits are used up ----'
+
+// How long a job that could be admitted may take for it: ten times what a keeper on a busy machine was seen to need.
+inline constexpr Duration kTurnPatience{5000};
+// More for each job further back, since those before it wait for it, too, before they pass it.
+inline constexpr Duration kTurnPatienceMore{500};
+
+struct TurnStep {
+  enum class Kind {
+    kWait,
+    kJoin,       // the line, under `number`
+    kStepAside,  // out of it
+    kAdmit,      // with `gpus`
+  };
+  Kind kind = Kind::kWait;
+  std::string why;  // it does not have what it asks for, for people
+  int64_t number = 0;
+  std::optional<LedgerEntry> displaced;  // kJoin: a job of its user that gives up its place in line for it
+  std::vector<int> gpus;
+  std::vector<LedgerEntry> waits_for;  // as long as one of them is where it is, there is nothing new
+  std::optional<Instant> look_again;   // when somebody is to be passed, if nothing changes
+};
+
+class LedgerTurn {
+ public:
+  // `mine` is in the ledger, and not admitted.
+  TurnStep Next(const Ledger& ledger, const LedgerEntry& mine, Instant now);
+  void Forget() { earlier_.reset(); }  // who was before it: its entry was lost
+  // Those who do not take their turn, as of the last Next().
+  std::vector<LedgerEntry> Passed() const;
+
+ private:
+  struct Earlier {
+    LedgerEntry entry;
+    std::optional<Instant> could_since;  // have been admitted
+    bool passed = false;
+  };
+
+  static TurnStep NextAside(const Ledger& ledger, const LedgerEntry& mine);
+  void LookAtEarlier(const Ledger& ledger, const LedgerEntry& mine, Instant now);
+  std::vector<LedgerEntry> Blocking(const Ledger& ledger, TurnStep& step) const;
+
+  std::optional<std::vector<Earlier>> earlier_;  // of other users, in the order of the line
+};
+
+// Whether there is room for `mine` beside all others that are admitted: asked after it was admitted for all to see. Of
+// two that were admitted at once the later one asks when the other is to be seen, so one of them is told at least.
+bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger);
+
+// How far the entries of a ledger are believed, as a pure core. Any user may put any file into the folder, so each
+// entry counts only as far as its owner's keeper could have made it. An entry that is not believed is named to people
+// and counts for nothing; nobody removes it but its owner or root.
+//
+// What this cannot tell apart is a program that plays a keeper well: it has what a real job of its user has, no more,
+// and what users may have is limited by machine.json.
+
+// What processes of its user show of an entry's job.
+enum class Witness {
+  kRuns,        // one of them runs it: a keeper or an executor
+  kNone,        // none does
+  kCannotTell,  // processes of that user are not to be seen from here
+};
+
+// An entry as it was found, with a lock on it that only its owner can have taken.
+struct Sighting {
+  std::string name;  // of its file
+  LedgerEntry entry;
+  std::string says_job;             // the job that its content speaks of; empty: it does not say
+  uint64_t file = 0;                // the same for two names of one file
+  bool writable_by_others = false;  // so that the lock may be another user's
+  // The file has several names, which other users may have made (fs.protected_hardlinks=0), and was never admitted.
+  bool says_it_waits = false;
+  Witness witness = Witness::kRuns;
+};
+
+struct Doubt {
+  std::string name;  // of the file
+  int64_t user = 0;
+  std::string why;  // "no process of its user runs this job"
+  bool operator==(const Doubt&) const = default;
+};
+
+struct Belief {
+  std::vector<LedgerEntry> entries;
+  std::vector<Doubt> doubts;
+};
+
+// `machine`: what jobs may have. `detected`: what there is; an entry that was admitted before machine.json said less is
+// still believed.
+Belief Judge(std::vector<Sighting> sightings, const Machine& machine, const Machine& detected);
+
+// Whether its processes are to be looked at: what is doubted anyway need not be.
+bool IsPlausible(const Sighting& sighting, const Machine& machine, const Machine& detected);
+
 }  // namespace tony

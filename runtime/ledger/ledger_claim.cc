@@ -5,21 +5,25 @@
 //      \--- the ledger cannot be used: tried again, with growing delays
 #include "runtime/ledger/ledger_claim.h"
 
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <random>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/ledger/ledger_lock.h"
-#include "runtime/ledger/ledger_report.h"
-#include "runtime/ledger/ledger_turn.h"
-#include "runtime/ledger/ledger_watch.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/ledger/ledger.h"
+#include "runtime/ledger/ledger_folder.h"
+#include "runtime/os/files.h"
+#include "runtime/os/users.h"
 
 namespace tony {
+
 namespace {
 
 using Steady = std::chrono::steady_clock;
@@ -306,6 +310,123 @@ Result<std::unique_ptr<LedgerClaim>> LedgerClaim::Enter(EventLoop& loop, const L
   LedgerEntry entry{.job = job, .ask = ask, .since = loop.Now(), .priority = priority};
   return std::unique_ptr<LedgerClaim>(
       std::make_unique<FolderClaim>(loop, folder, std::move(entry), runs, std::move(listener)));
+}
+
+namespace {
+
+constexpr uint32_t kGoneEvents = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT;
+// Lookers open files for reading only and close them without IN_CLOSE_WRITE.
+constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+
+LedgerChange ChangeOf(uint32_t mask) {
+  if (mask & kGoneEvents) return LedgerChange::kGone;
+  // An overflow may have swallowed a close.
+  return mask & (IN_CLOSE_WRITE | IN_Q_OVERFLOW) ? LedgerChange::kClosed : LedgerChange::kEntries;
+}
+
+class Watch : public EventLoop::Handle {
+ public:
+  Watch(EventLoop& loop, UniqueFd fd, std::function<void(LedgerChange)> on_change)
+      : fd_(std::move(fd)), on_change_(std::move(on_change)) {
+    watch_ = loop.WhenReadable(fd_.get(), [this] { Read(); });
+  }
+
+ private:
+  void Read() {
+    bool changed = false;
+    LedgerChange most = LedgerChange::kEntries;
+    alignas(inotify_event) char buffer[16384];
+    ssize_t size;
+    while ((size = read(fd_.get(), buffer, sizeof buffer)) > 0) {
+      for (ssize_t at = 0; at < size;) {
+        const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
+        changed = true;
+        most = std::max(most, ChangeOf(event->mask));
+        at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+      }
+    }
+    if (!changed) return;
+    const auto on_change = on_change_;  // it may destroy this handle
+    on_change(most);
+  }
+
+  UniqueFd fd_;
+  std::function<void(LedgerChange)> on_change_;
+  EventLoop::FdWatch watch_;  // after fd_: released before the descriptor closes
+};
+
+}  // namespace
+
+Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const std::filesystem::path& folder,
+                                                       std::function<void(LedgerChange)> on_change) {
+  UniqueFd fd(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!fd.valid() || inotify_add_watch(fd.get(), folder.c_str(), kEvents) < 0)
+    return FileError(ErrorCode::kUnavailable, "watch", folder, errno);
+  return std::unique_ptr<EventLoop::Handle>(std::make_unique<Watch>(loop, std::move(fd), std::move(on_change)));
+}
+
+namespace {
+
+constexpr size_t kMostNamed = 3;  // of each kind
+constexpr Duration kBesidesAge{10'000};
+constexpr size_t kMostKept = 200;
+
+std::string Holding(const LedgerEntry& entry) {
+  const std::string gpus =
+      entry.ask.gpus == 0 ? "" : StrCat(" and ", entry.ask.gpus, entry.ask.gpus == 1 ? " GPU" : " GPUs");
+  const std::string process = entry.keeper.pid == 0 ? "" : StrCat(" (process ", entry.keeper.pid, ")");
+  return StrCat(UserName(entry.user), " holds ", entry.ask.memory_mb, " MB", gpus, " with ", entry.job.value, process);
+}
+
+}  // namespace
+
+std::string WhoHolds(const Ledger& ledger, const JobId& job) {
+  std::vector<LedgerEntry> holders;
+  for (const LedgerEntry& entry : ledger.entries()) {
+    if (entry.admitted() && entry.job != job) holders.push_back(entry);
+  }
+  std::ranges::stable_sort(holders, std::ranges::greater(), [](const LedgerEntry& e) { return e.ask.memory_mb; });
+  std::vector<std::string> texts;
+  for (const LedgerEntry& entry : holders) {
+    if (texts.size() < kMostNamed) texts.push_back(Holding(entry));
+  }
+  return Join(texts, ", ");
+}
+
+std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& passed, const JobId& job) {
+  std::string text = WhoHolds(view.ledger, job);
+  if (!text.empty()) text.insert(0, "; ");
+  for (size_t i = 0; i < std::min(passed.size(), kMostNamed); ++i)
+    text += StrCat("; ", UserName(passed[i].user), "'s job ", passed[i].job.value, " does not take its turn");
+  for (size_t i = 0; i < std::min(view.doubts.size(), kMostNamed); ++i) {
+    const Doubt& doubt = view.doubts[i];
+    text += StrCat("; ", doubt.name, " of ", UserName(doubt.user), " is not believed: ", doubt.why);
+  }
+  if (view.doubts.size() > kMostNamed)
+    text += StrCat("; ", view.doubts.size() - kMostNamed, " more entries are not believed, see tony list --queue");
+  return text;
+}
+
+std::string TextOfLock(const std::vector<int64_t>& lock_holders) {
+  return StrCat("; the ledger's lock is held by ", DescribeHolders(lock_holders), ", and is gone around");
+}
+
+std::string LockWarning(const LedgerView& view) {
+  if (!view.went_without_lock) return "";
+  return StrCat("the ledger's lock is held by ", DescribeHolders(view.lock_holders),
+                "; nobody needs it for more than a millisecond, jobs go around it");
+}
+
+bool LedgerNews::IsNew(const std::string& why, const std::string& besides, Instant now) {
+  if (why == why_ && (besides == besides_ || now - told_ < kBesidesAge)) return false;
+  why_ = why;
+  besides_ = besides;
+  told_ = now;
+  return true;
+}
+
+bool LedgerNews::IsNew(const std::string& warning) {
+  return warnings_.size() < kMostKept && warnings_.insert(warning).second;
 }
 
 }  // namespace tony

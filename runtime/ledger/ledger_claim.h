@@ -2,8 +2,11 @@
 // keeper's descriptor, or a copy of it in an executor. Nobody has to clean up after kill -9.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +39,45 @@ class LedgerClaim {
   virtual Instant admitted_at() const = 0;           // by any keeper of the job; the epoch: not known
   virtual int lock() const = 0;                      // the descriptor that executors inherit
   virtual void Leave() = 0;                          // what the job had is free; wakes those who wait
+};
+
+// Tells those who wait in the ledger when it may be their turn (inotify).
+
+enum class LedgerChange {
+  kEntries,  // one was added, admitted or removed
+  kClosed,   // an entry's last descriptor was closed; the kernel lets its lock go just *after* it says so
+  kGone,     // the folder was removed or renamed; nothing more will be told
+};
+
+// Calls `on_change` on the loop; those who only look at entries wake nobody. Ends with the handle. kUnavailable when
+// the user's limit of inotify instances is reached.
+Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const std::filesystem::path& folder,
+                                                       std::function<void(LedgerChange)> on_change);
+
+// What people are told of the ledger: who holds what, and who stands in the way.
+
+// Who holds most besides `job`: "alice holds 600 MB with local-... (process 12)"; empty: nobody.
+std::string WhoHolds(const Ledger& ledger, const JobId& job);
+
+// Behind why `job` waits: who holds what, who does not take his turn, and which entries are not believed. Each begins
+// with "; "; empty: nothing of it.
+std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& passed, const JobId& job);
+std::string TextOfLock(const std::vector<int64_t>& lock_holders);
+
+// For commands: that somebody keeps the ledger's lock, and who; empty: nobody does.
+std::string LockWarning(const LedgerView& view);
+
+// What a waiting job has told already. What strangers can change as they like is told now and then, and so many
+// warnings at most: each is a line in a log.
+class LedgerNews {
+ public:
+  bool IsNew(const std::string& why, const std::string& besides, Instant now);
+  bool IsNew(const std::string& warning);
+
+ private:
+  std::string why_, besides_;
+  Instant told_{};
+  std::set<std::string> warnings_;
 };
 
 }  // namespace tony

@@ -12,7 +12,9 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/ledger/ledger_belief.h"
+#include "runtime/ledger/ledger.h"
+#include "runtime/ledger/ledger_folder.h"
+#include "runtime/ledger/machine.h"
 
 namespace tony {
 
@@ -57,5 +59,14 @@ Result<std::string> ReadSmall(const OpenEntry& file);
 // Nobody has looked at its processes yet.
 Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file);
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file);
+
+// One look at all files of a ledger's folder. Bounded whatever strangers put there: files that are no entries cost a
+// name, entries of one user beyond kMostOfOneUser are not opened, and no file is read beyond 64 KiB.
+
+// `remove_dead`: what nobody holds and we may remove. Only under the ledger's lock.
+Result<LedgerView> LookAtLedger(const std::filesystem::path& folder, bool remove_dead);
+
+// machine.json in the folder. kInvalid where it cannot be used: then `detected` counts.
+Result<StatedMachine> ReadStatedMachine(const std::filesystem::path& folder, const Machine& detected);
 
 }  // namespace tony

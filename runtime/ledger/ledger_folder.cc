@@ -1,17 +1,29 @@
 #include "runtime/ledger/ledger_folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
+#include "runtime/base/strings.h"
+#include "runtime/ledger/ledger.h"
 #include "runtime/ledger/ledger_files.h"
-#include "runtime/ledger/ledger_lock.h"
-#include "runtime/ledger/ledger_look.h"
+#include "runtime/ledger/ledger_witness.h"
 #include "runtime/ledger/machine.h"
+#include "runtime/os/files.h"
+#include "runtime/os/tilde.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/user_home.h"
 
 namespace tony {
+
 namespace {
 
 constexpr Duration kLook{2};
@@ -56,5 +68,317 @@ Result<LedgerSession> LedgerFolder::Lock() const {
 Result<LedgerSession> LedgerFolder::GoWithoutLock() const { return LedgerSession(*this, UniqueFd()); }
 
 void LedgerFolder::Remove(HeldEntry held) const { unlink((path_ / NameOf(held.entry)).c_str()); }
+
+// Where the ledger is.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kVariable = "TONY_LEDGER";
+constexpr const char* kShared = "/var/lib/tony/ledger";
+
+// Why we cannot keep the ledger of all users there; empty: we can.
+std::string WhyNotShared() {
+  const fs::path there = NearestExisting(kShared);
+  struct stat status = {};
+  if (stat(there.c_str(), &status) != 0 || access(there.c_str(), R_OK | W_OK | X_OK) != 0)
+    return StrCat(kShared, " may not be ", there == kShared ? "written" : "made", ": ", ErrnoText(errno));
+  // Who owns the folder may remove every entry in it.
+  if (status.st_uid != 0 && status.st_uid != geteuid()) return StrCat(kShared, " belongs to another user");
+  return "";
+}
+
+// All users of the machine may add files, and nobody may remove those of others.
+Status MakeShared(const fs::path& path) {
+  std::error_code error;
+  if (path.has_relative_path() && !fs::is_directory(path.parent_path(), error)) {
+    TRY(MakeFolder(path.parent_path()));
+    for (fs::path above = path.parent_path(); above.has_relative_path(); above = above.parent_path()) {
+      // MakeFolder() makes them private; only those that are so and ours are opened to who passes through.
+      struct stat status = {};
+      if (stat(above.c_str(), &status) != 0 || status.st_uid != geteuid() || (status.st_mode & 0777) != 0700) break;
+      if (chmod(above.c_str(), 0755) != 0) return FileError(ErrorCode::kCannotWrite, "open to all", above, errno);
+    }
+  }
+  if (mkdir(path.c_str(), 0700) != 0)
+    return errno == EEXIST ? Ok() : Status(FileError(ErrorCode::kCannotWrite, "make", path, errno));
+  if (chmod(path.c_str(), 01777) != 0) return FileError(ErrorCode::kCannotWrite, "open to all", path, errno);
+  return Ok();
+}
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+Status CheckLedgerPlace(const fs::path& path, const FileSystem& file_system) {
+  if (!file_system.network) return Ok();
+  return Error{ErrorCode::kInvalid,
+               StrCat("the ledger cannot be ", path.string(), ": on ", file_system.type,
+                      ", a network file system, locks do not tell which jobs live on this machine; set ", kVariable,
+                      " to a folder on a disk of this machine, such as /dev/shm/tony-ledger")};
+}
+
+Result<LedgerFolder> LedgerFolder::Find(const fs::path& home, const std::string& configured) {
+  LedgerFolder folder(ExpandTilde(configured), "");
+  if (configured.empty()) {
+    folder.why_private_ = WhyNotShared();
+    folder.path_ = folder.is_private() ? home / "ledger" : fs::path(kShared);
+  } else if (!folder.path_.is_absolute()) {
+    return Error{ErrorCode::kInvalid, StrCat(kVariable, "=", configured, ": expected an absolute path")};
+  }
+  folder.path_ = folder.path_.lexically_normal();
+  if (!folder.path_.has_filename()) folder.path_ = folder.path_.parent_path();  // "/x/ledger/"
+  TRY_ASSIGN(const FileSystem file_system, FileSystemOf(folder.path_));
+  TRY(CheckLedgerPlace(folder.path_, file_system));
+  return folder;
+}
+
+Result<LedgerFolder> LedgerFolder::FindHere() {
+  TRY_ASSIGN(const fs::path home, TonyHome());
+  return Find(home, Variable("TONY_LEDGER"));
+}
+
+Result<LedgerFolder> LedgerFolder::FindFor(const JobRecords& records) {
+  TRY_ASSIGN(const auto environment, records.ReadEnvironment());
+  const std::string prefix = StrCat(kVariable, "=");
+  std::string configured;
+  for (const std::string& variable : environment) {
+    if (variable.starts_with(prefix)) configured = variable.substr(prefix.size());
+  }
+  return Find(JobFolder(records).home(), configured);
+}
+
+std::string LedgerFolder::Announcement() const {
+  return StrCat("the ledger is private (", path_.string(), "), as ", why_private_,
+                "; jobs of other users are not counted. Make that folder with mode 1777, or set ", kVariable);
+}
+
+Status LedgerFolder::Make() const {
+  std::error_code error;
+  if (fs::is_directory(path_, error)) {
+    if (access(path_.c_str(), W_OK | X_OK) == 0) return Ok();
+    return FileError(ErrorCode::kCannotWrite, "write to", path_, errno);
+  }
+  return geteuid() == 0 && !is_private() ? MakeShared(path_) : MakeFolder(path_);
+}
+
+// What a keeper changes in the ledger: its own entry, and at most the places of its own user's jobs.
+
+namespace {
+
+// Over what is there, which has its room on the disk already; so an entry of ours is not lost when the disk is full.
+Status Write(int fd, const LedgerEntry& entry, const fs::path& path) {
+  const std::string content = EntryJson(entry);
+  if (lseek(fd, 0, SEEK_SET) != 0) return FileError(ErrorCode::kCannotWrite, "write", path, errno);
+  TRY(WriteAll(fd, content, path));
+  if (ftruncate(fd, static_cast<off_t>(content.size())) != 0)
+    return FileError(ErrorCode::kCannotWrite, "write", path, errno);
+  return Ok();
+}
+
+// Keepers of earlier releases admit themselves under the lock and do not look again. One that is seen to hold the lock
+// may be about to: then it counts as admitted.
+void CountThoseAboutToBeAdmitted(std::vector<LedgerEntry>& entries, const std::vector<int64_t>& lock_holders) {
+  for (const int64_t pid : lock_holders) {
+    const auto process = LookAtProcess(pid);
+    for (LedgerEntry& entry : entries) {
+      if (process && entry.keeper.pid == 0 && entry.place == Place::kInLine && Runs(*process, entry))
+        entry.place = Place::kAdmitted;
+    }
+  }
+}
+
+}  // namespace
+
+Result<LedgerView> LedgerSession::Read() { return LookAtLedger(folder_.path(), /*remove_dead=*/lock_.valid()); }
+
+void LedgerSession::RemoveOtherNames(const HeldEntry& held) const {
+  struct stat mine = {}, other = {};
+  if (fstat(held.lock.get(), &mine) != 0 || mine.st_nlink < 2) return;
+  const auto names = NamesIn(folder_.path());
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const auto parsed = ParseEntryName(name);
+    if (!parsed || parsed->job != held.entry.job || name == NameOf(held.entry)) continue;
+    const fs::path path = folder_.path() / name;
+    if (lstat(path.c_str(), &other) == 0 && other.st_ino == mine.st_ino) unlink(path.c_str());
+  }
+}
+
+// Readable by others only when it is held: any reader could keep us from holding it by locks of his own.
+Result<HeldEntry> LedgerSession::Make(const LedgerEntry& entry) {
+  const fs::path made = folder_.path() / UnfinishedName(), path = folder_.path() / NameOf(entry);
+  // Messages name `path`: the other name is new at each try, and a reason that changes is told again.
+  UniqueFd fd(open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
+  Status added = TakeHold(fd.get(), path);
+  if (added.ok()) added = Write(fd.get(), entry, path);
+  if (added.ok() && fchmod(fd.get(), 0644) != 0) added = FileError(ErrorCode::kCannotWrite, "open to all", path, errno);
+  if (added.ok() && rename(made.c_str(), path.c_str()) != 0)
+    added = FileError(ErrorCode::kCannotWrite, "make", path, errno);
+  if (!added.ok()) {
+    unlink(made.c_str());
+    return added.error();
+  }
+  return HeldEntry{entry, std::move(fd)};
+}
+
+Result<HeldEntry> LedgerSession::Add(const LedgerEntry& entry) {
+  LedgerEntry added = entry;
+  added.user = geteuid();
+  added.keeper = ThisKeeper();
+  if (!ParseEntryName(NameOf(added)))
+    return Error{ErrorCode::kCannotWrite, StrCat("make ", (folder_.path() / NameOf(added)).string(), ": no such name")};
+  return Make(added);
+}
+
+Result<std::optional<HeldEntry>> LedgerSession::TakeOver(const JobId& job) {
+  TRY_ASSIGN(const std::vector<std::string> names, NamesIn(folder_.path()));
+  for (const std::string& name : names) {
+    const auto parsed = ParseEntryName(name);
+    if (!parsed || parsed->job != job) continue;
+    TRY_ASSIGN(auto held, TakeOverFile(name));
+    if (held) return held;
+  }
+  return std::optional<HeldEntry>();
+}
+
+Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& name) {
+  const fs::path path = folder_.path() / name;
+  struct stat status = {};
+  if (lstat(path.c_str(), &status) != 0 && errno != ENOENT)
+    return FileError(ErrorCode::kCannotWrite, "look at", path, errno);
+  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return std::optional<HeldEntry>();  // another user's
+  TRY_ASSIGN(auto file, OpenFile(path, O_RDWR));
+  if (!file || file->owner != geteuid()) return std::optional<HeldEntry>();
+  auto entry = EntryFrom(*ParseEntryName(name), *file);
+  // Who cannot read it for the moment neither removes it nor goes without it.
+  if (!entry.ok() && entry.error().code == ErrorCode::kUnavailable) return Annotate(entry.error(), path.string());
+  // A full disk cut the entry short, or a stranger's number or link leads it astray.
+  if (!entry.ok() || entry->number > kMostNumber) {
+    unlink(path.c_str());
+    return std::optional<HeldEntry>();
+  }
+  const bool dead = !IsHeld(file->fd.get());
+  entry->keeper = ThisKeeper();
+  const Status taken = TakeHold(file->fd.get(), path);
+  if (!taken.ok() && taken.error().code != ErrorCode::kUnavailable) return taken.error();
+  HeldEntry held{*entry, std::move(file->fd)};
+  if (taken.ok()) {
+    TRY(Write(held.lock.get(), held.entry, path));
+  } else {
+    TRY_ASSIGN(held, Make(*entry));  // in the place of the file that strangers keep us from holding
+  }
+  // Others may have counted it as free meanwhile.
+  if (dead && held.entry.admitted()) TRY(Withdraw(held));
+  return std::optional<HeldEntry>(std::move(held));
+}
+
+Status LedgerSession::Move(HeldEntry& held, Place place, int64_t number) { return Rename(held.entry, place, number); }
+
+Status LedgerSession::MoveAside(const LedgerEntry& entry) {
+  LedgerEntry moved = entry;
+  return Rename(moved, Place::kAside, moved.number);
+}
+
+Status LedgerSession::Admit(HeldEntry& held, const std::vector<int>& gpus, Instant now) {
+  LedgerEntry entry = held.entry;
+  entry.gpus = gpus;
+  entry.admitted_at = now;
+  const Status written = Write(held.lock.get(), entry, folder_.path() / NameOf(held.entry));
+  if (!written.ok() && gpus != held.entry.gpus) return written;  // a full disk may well keep the time from us
+  TRY(Rename(entry, Place::kAdmitted, entry.number));
+  held.entry = std::move(entry);
+  return Ok();
+}
+
+Result<bool> LedgerSession::StandsAdmitted(HeldEntry& held) {
+  const std::vector<int64_t> holders = lock_.valid() ? std::vector<int64_t>() : LockHolders(folder_.path());
+  TRY_ASSIGN(const LedgerView view, LookAtLedger(folder_.path(), /*remove_dead=*/false));
+  std::vector<LedgerEntry> entries = view.ledger.entries();
+  CountThoseAboutToBeAdmitted(entries, holders);
+  if (HasRoomFor(held.entry, Ledger(view.ledger.machine(), std::move(entries)))) return true;
+  TRY(Withdraw(held));
+  return false;
+}
+
+// Its content, too, says then that it waits, so that another name of the file cannot say the opposite.
+Status LedgerSession::Withdraw(HeldEntry& held) {
+  TRY(Rename(held.entry, Place::kInLine, held.entry.number));
+  held.entry.admitted_at = Instant();
+  return Write(held.lock.get(), held.entry, folder_.path() / NameOf(held.entry));
+}
+
+Status LedgerSession::Rename(LedgerEntry& entry, Place place, int64_t number) {
+  const fs::path from = folder_.path() / NameOf(entry);
+  LedgerEntry renamed = entry;
+  renamed.place = place;
+  renamed.number = number;
+  const fs::path to = folder_.path() / NameOf(renamed);
+  if (rename(from.c_str(), to.c_str()) != 0) return FileError(ErrorCode::kCannotWrite, "rename", from, errno);
+  // Between two names of one file rename() does nothing.
+  struct stat old = {}, now = {};
+  if (from != to && lstat(from.c_str(), &old) == 0 && lstat(to.c_str(), &now) == 0 && old.st_ino == now.st_ino)
+    unlink(from.c_str());
+  entry = std::move(renamed);
+  return Ok();
+}
+
+// flock needs no right to write, and nobody can take the file of the lock away.
+Result<UniqueFd> LockFolder(const fs::path& folder, bool shared) {
+  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid())
+    return FileError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kCannotWrite, "open", folder, errno);
+  if (flock(fd.get(), (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK)
+      return Error{ErrorCode::kUnavailable, StrCat("lock ", folder.string(), ": another process holds it")};
+    return FileError(ErrorCode::kCannotWrite, "lock", folder, errno);
+  }
+  struct stat status = {};
+  if (fstat(fd.get(), &status) == 0 && status.st_nlink == 0)
+    return FileError(ErrorCode::kNotFound, "open", folder, ENOENT);
+  return fd;
+}
+
+// "1: FLOCK  ADVISORY  WRITE 8521 fe:00:9977998 0 EOF"; with "->" behind the number it only waits for the lock.
+std::vector<int64_t> LockHoldersIn(const std::string& locks, uint64_t device, uint64_t inode) {
+  std::vector<int64_t> holders;
+  for (const std::string& line : Split(locks, '\n')) {
+    std::vector<std::string> words = Split(line, ' ');
+    std::erase(words, "");
+    if (words.size() < 6 || words[1] != "FLOCK") continue;
+    const std::vector<std::string> file = Split(words[5], ':');
+    if (file.size() != 3 || ParseInt(file[2]) != static_cast<int64_t>(inode)) continue;
+    const uint64_t on = makedev(std::strtoul(file[0].c_str(), nullptr, 16), std::strtoul(file[1].c_str(), nullptr, 16));
+    const auto pid = ParseInt(words[4]);
+    if (on == device && pid && std::ranges::count(holders, *pid) == 0) holders.push_back(*pid);
+  }
+  return holders;
+}
+
+std::vector<int64_t> LockHolders(const fs::path& folder) {
+  struct stat status = {};
+  const auto locks = ReadFile("/proc/locks");
+  if (stat(folder.c_str(), &status) != 0 || !locks.ok()) return {};
+  std::vector<int64_t> holders = LockHoldersIn(*locks, status.st_dev, status.st_ino);
+  std::erase(holders, getpid());
+  return holders;
+}
+
+std::string DescribeHolders(const std::vector<int64_t>& holders) {
+  constexpr size_t kMostPids = 5;
+  std::vector<std::string> texts;
+  for (const int64_t pid : holders) {
+    if (texts.size() == kMostPids) break;
+    if (const auto process = LookAtProcess(pid)) texts.push_back(Describe(*process));
+  }
+  if (texts.empty()) return "a process that cannot be seen from here, or whose parent took the lock and ended";
+  if (holders.size() > kMostPids) texts.push_back(StrCat(holders.size() - kMostPids, " more"));
+  return Join(texts, ", ");
+}
 
 }  // namespace tony

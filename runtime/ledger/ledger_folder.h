@@ -15,10 +15,11 @@
 // is not enough for all (LedgerSession::Admit). Of two who do that at once, the later one's second look sees the other.
 //
 // Among users it is an agreement, not a fence: a folder that root made is sticky, so nobody removes what is another's,
-// and the files can be read by all; the user of an entry is the owner of its file. What is not believed, and why, is
-// ledger_belief.h's. Files that are not what they should be are named in a warning and otherwise left out.
+// and the files can be read by all; the user of an entry is the owner of its file. What is not believed, and why,
+// ledger.h says. Files that are not what they should be are named in a warning and otherwise left out.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -27,7 +28,6 @@
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/ledger/ledger.h"
-#include "runtime/ledger/ledger_belief.h"
 #include "runtime/os/file_system.h"
 #include "runtime/records/job_records.h"
 
@@ -128,5 +128,20 @@ class LedgerSession {
   LedgerFolder folder_;
   UniqueFd lock_;  // invalid: without
 };
+
+// The lock of a ledger's folder, and who holds it: a flock on the folder itself, which any user may take who can read
+// the folder. It keeps those who change the ledger from getting into each other's way; nobody's safety rests on it.
+
+// `shared`: beside others who only read. kUnavailable: somebody has it; kNotFound: there is no such folder.
+Result<UniqueFd> LockFolder(const std::filesystem::path& folder, bool shared);
+
+// Processes that took the lock, without us. One that ended while a child of it holds the lock is not to be seen, nor is
+// one of another container.
+std::vector<int64_t> LockHolders(const std::filesystem::path& folder);
+// The same from the text of /proc/locks. `device` and `inode`: of the folder.
+std::vector<int64_t> LockHoldersIn(const std::string& locks, uint64_t device, uint64_t inode);
+
+// "process 1234 (python3) of mallory", or that it cannot be seen.
+std::string DescribeHolders(const std::vector<int64_t>& holders);
 
 }  // namespace tony

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ledger/ledger_belief.h"
+#include "runtime/ledger/ledger.h"
 
 namespace tony {
 

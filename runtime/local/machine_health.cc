@@ -13,7 +13,7 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/keeper/container_cgroup.h"
 #include "runtime/ledger/ledger_folder.h"
-#include "runtime/ledger/ledger_report.h"
+#include "runtime/ledger/ledger_claim.h"
 #include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
 

@@ -5,7 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/ledger/ledger_folder.h"
-#include "runtime/ledger/ledger_report.h"
+#include "runtime/ledger/ledger_claim.h"
 #include "runtime/ledger/ledger_witness.h"
 #include "runtime/os/users.h"
 

@@ -5,7 +5,6 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/records/job_records_json.h"
 #include "runtime/records/parsed_records.h"
 
 namespace tony {
@@ -172,6 +171,12 @@ Result<bool> JobRecords::IsAcked() const {
 
 JobRecords LocalJobRecords(const std::filesystem::path& folder) {
   return {{folder.filename().string()}, folder, std::make_shared<LocalRecordStore>(folder)};
+}
+
+std::string JoinVariables(const std::vector<std::string>& variables) {
+  std::string text;
+  for (const auto& variable : variables) text.append(variable).push_back('\0');
+  return text;
 }
 
 }  // namespace tony

@@ -78,6 +78,15 @@ struct Submission {
   std::string programs;    // the entry of $TONY_HOME/programs that its processes are; "": those beside who starts them
 };
 
+// The documents of a job's folder that are not shown to users. kInvalid names the field.
+std::string ToJson(const LeaseRecord& record);
+std::string ToJson(const Submission& submission);
+std::string ToJson(const KillRequest& request);
+Result<LeaseRecord> LeaseRecordFromJson(std::string_view json);
+Result<Submission> SubmissionFromJson(std::string_view json);
+Result<KillRequest> KillRequestFromJson(std::string_view json);
+std::string JoinVariables(const std::vector<std::string>& variables);  // "NAME=value\0..."
+
 class JobRecords {
  public:
   // `place`: where the store keeps them, a folder here: for people, and for the programs of the job. `journal`: where

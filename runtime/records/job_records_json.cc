@@ -1,12 +1,11 @@
 // The lists of fields of leases, submissions and kills. Earlier releases had: leases with an endpoint and no socket
 // (the release before sockets); submissions without `boot` and `open_files` (0.1), or without a request, or without
 // `programs`.
-#include "runtime/records/job_records_json.h"
-
 #include <algorithm>
 
 #include "runtime/job/json_fields.h"
 #include "runtime/os/machine_boot.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 namespace {
@@ -99,11 +98,5 @@ std::string ToJson(const KillRequest& request) { return WriteJson(request); }
 Result<LeaseRecord> LeaseRecordFromJson(std::string_view text) { return ReadJson<LeaseRecord>(text, "lease"); }
 Result<Submission> SubmissionFromJson(std::string_view text) { return ReadJson<Submission>(text, "submission"); }
 Result<KillRequest> KillRequestFromJson(std::string_view text) { return ReadJson<KillRequest>(text, "kill request"); }
-
-std::string JoinVariables(const std::vector<std::string>& variables) {
-  std::string text;
-  for (const auto& variable : variables) text.append(variable).push_back('\0');
-  return text;
-}
 
 }  // namespace tony

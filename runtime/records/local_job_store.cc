@@ -23,7 +23,7 @@
 #include "runtime/os/users.h"
 #include "runtime/records/finished_names.h"
 #include "runtime/records/job_folder.h"
-#include "runtime/records/job_records_json.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 namespace {

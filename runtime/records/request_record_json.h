@@ -15,10 +15,8 @@ struct KeptRequest {
   RequestRecord record;
   Instant written{};  // by the writer's clock; the epoch: not told
 };
-// {"schema":1,"request_id":...,"newest_submission":...,"job":...,"submission":...,"adopter":...,"before":{"job",
-// "submission","adopter"},"written":...}. Of id and adopter, which are any bytes, each that is no printable ASCII
-// character, and each
-// '%', is three: "%0A".
+// In the texts of ids, adopters and runs, which are any bytes, each byte that is no printable ASCII character, and each
+// '%', is three characters: "%0A".
 std::string ToJson(const KeptRequest& kept);
 Result<KeptRequest> KeptRequestFromJson(std::string_view text);
 

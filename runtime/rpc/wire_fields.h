@@ -37,18 +37,23 @@ inline std::optional<OutcomeClass> FromName(OutcomeClass /*cls*/, const std::str
 inline std::optional<Source> FromName(Source /*source*/, const std::string& name) { return SourceFromString(name); }
 inline std::optional<Advice> FromName(Advice /*advice*/, const std::string& name) { return AdviceFromString(name); }
 
-// ---- forms of texts; a text without a form is taken as it is
+// ---- forms; a text without a form is taken as it is
 
-struct Name {  // goes into logs and messages as it is
+// A name goes into logs and messages as it is.
+struct Name {
   size_t longest = kLongestName;
 };
 struct Longest {
   size_t longest = kLongestName;
 };
-struct StreamName {};  // becomes a name of a file, and stands in messages
-struct Head {};        // of at most kLongestText; bytes that are not UTF-8 are replaced. Senders cut what is longer
-struct Tail {};        // the same, and of what is longer the end is sent
-struct Floored {       // a number below `least` counts as `least`
+// The text becomes the name of a file, and stands in messages.
+struct StreamName {};
+// A text of at most kLongestText, of which the sender keeps the beginning. Bytes that are not UTF-8 are replaced.
+struct Head {};
+// The same, and the sender keeps the end.
+struct Tail {};
+// A number below `least` counts as `least`.
+struct Floored {
   int64_t least = -1;
   int64_t most = kNoLimit;
 };

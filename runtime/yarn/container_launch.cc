@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/records/job_records_json.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 namespace {

@@ -9,7 +9,7 @@
 #include "runtime/job/startup_limit.h"
 #include "runtime/net/tls.h"
 #include "runtime/records/history.h"
-#include "runtime/records/job_records_json.h"
+#include "runtime/records/job_records.h"
 #include "runtime/records/journal_format.h"
 #include "runtime/records/last_status.h"
 #include "runtime/records/parsed_records.h"

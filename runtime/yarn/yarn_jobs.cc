@@ -11,7 +11,7 @@
 #include "runtime/os/files.h"
 #include "runtime/os/machine_boot.h"
 #include "runtime/os/sibling_program.h"
-#include "runtime/records/job_records_json.h"
+#include "runtime/records/job_records.h"
 #include "runtime/records/user_home.h"
 #include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/hdfs_sources.h"

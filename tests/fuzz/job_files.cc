@@ -1,7 +1,7 @@
 // The small JSON files that programs leave for each other: what is known under a request id, leases, kills, the
 // submission, and the status that a peer sends. What was read is written and read again as the same.
 #include "runtime/job/job_status.h"
-#include "runtime/records/job_records_json.h"
+#include "runtime/records/job_records.h"
 #include "runtime/records/request_record_json.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,6 @@
 // An entry of the machine's ledger, which any user may have written: the file's name on the first line, then its
 // content. What is believed of it stays within bounds, and does not upset the ledger.
 #include "runtime/ledger/ledger.h"
-#include "runtime/ledger/ledger_belief.h"
 #include "runtime/ledger/ledger_files.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/work_folder.h"

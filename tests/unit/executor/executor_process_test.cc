@@ -9,7 +9,6 @@
 #include <csignal>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/instant_text.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/process_tree.h"
 #include "tests/unit/executor/executor_bed.h"

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/job/instant_text.h"
 
 namespace tony {
 namespace {

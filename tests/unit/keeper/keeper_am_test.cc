@@ -13,7 +13,7 @@
 #include "runtime/os/machine_boot.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/records/job_folder.h"
-#include "runtime/records/job_records_json.h"
+#include "runtime/records/job_records.h"
 #include "tests/unit/keeper/keeper_fixture.h"
 
 namespace tony {

@@ -9,8 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/ledger/ledger_belief.h"
-#include "runtime/ledger/ledger_turn.h"
+#include "runtime/ledger/ledger.h"
 #include "tests/support/rounds.h"
 
 namespace tony {

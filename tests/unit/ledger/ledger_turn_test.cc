@@ -1,4 +1,4 @@
-#include "runtime/ledger/ledger_turn.h"
+#include "runtime/ledger/ledger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

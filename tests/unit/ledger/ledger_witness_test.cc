@@ -7,7 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "runtime/ledger/ledger_lock.h"
+#include "runtime/ledger/ledger_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -11,7 +11,7 @@
 
 #include "runtime/hadoop/wire/client.pb.h"
 #include "runtime/records/hdfs/hdfs_journal_store.h"
-#include "runtime/records/job_records_json.h"
+#include "runtime/records/job_records.h"
 #include "runtime/records/journal_format.h"
 #include "runtime/records/last_status.h"
 #include "runtime/yarn/container_launch.h"
