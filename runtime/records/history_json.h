@@ -1,7 +1,7 @@
 // The document of `tony history --json` and of a job page's history.json. Pure.
 // history_json.cc lists its fields.
 //
-// Verdicts and outcomes are as in `tony status --json`, with what the attempt used in its outcome: "usage". The parts of
+// Verdicts and outcomes are as in `tony status --json`; an outcome has what the attempt used: "usage". The parts of
 // "time" add up to "total_ms", which is from "submitted" to "ended", or to now. "events" (--events only) are as in the
 // journal, times in milliseconds.
 #pragma once
