@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "azkaban-plugin/executor_server.h"
-#include "runtime/cli/doctor_checks.h"
+#include "runtime/cli/doctor.h"
 #include "runtime/config/properties.h"
 
 namespace tony::azkaban {

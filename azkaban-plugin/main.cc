@@ -10,9 +10,8 @@
 #include "azkaban-plugin/step.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
-#include "runtime/cli/error_json.h"
 #include "runtime/cli/output.h"
-#include "runtime/cli/verb_help.h"
+#include "runtime/cli/help.h"
 
 namespace {
 

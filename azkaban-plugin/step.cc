@@ -16,7 +16,7 @@
 #include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/kill_target.h"
+#include "runtime/client/requests.h"
 #include "runtime/client/outputs.h"
 #include "runtime/client/submit_job.h"
 #include "runtime/os/files.h"

@@ -1,7 +1,7 @@
 #include "azkaban-plugin/step_properties.h"
 
 #include "runtime/base/strings.h"
-#include "runtime/client/checked_spec.h"
+#include "runtime/client/submit_job.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/config/azkaban_tags.h"
 

@@ -7,14 +7,29 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
-#include "runtime/cli/error_json.h"
+#include "runtime/cli/commit.h"
+#include "runtime/cli/options.h"
 #include "runtime/cli/output.h"
-#include "runtime/cli/spec_input.h"
 #include "runtime/records/owners_rights.h"
 
 namespace tony {
+
+// `tony version`.
+
+Result<int> RunVersion(const CommandLine& line) {
+  if (line.Has("json")) {
+    // "schemas": the numbers that answers may have, for a reader that knows some of them.
+    PrintLine(StrCat(R"({"schema":1,"version":)", JsonString(TONY_VERSION), R"(,"commit":)", JsonString(Commit()),
+                     R"(,"schemas":[1]})"));
+  } else {
+    PrintLine(StrCat("tony ", TONY_VERSION, " (", Commit(), ")"));
+  }
+  return 0;
+}
+
 namespace {
 
 constexpr auto kFlag = OptionSpec::Kind::kFlag;

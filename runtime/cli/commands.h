@@ -1,4 +1,4 @@
-// The verbs of `tony`. Each is one function in a file of its name: it prints its answer and returns the exit code.
+// The verbs of `tony`. Each is one function, which prints its answer and returns the exit code.
 #pragma once
 
 #include <string>

@@ -1,19 +1,165 @@
 // `tony doctor`: what of this machine, or of a cluster, stands in the way of jobs, and what to do about it.
+#include "runtime/cli/doctor.h"
+
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
-#include "runtime/cli/doctor_checks.h"
-#include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/text_table.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/job/json_fields.h"
+#include "runtime/os/file_system.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sibling_program.h"
+#include "runtime/os/users.h"
+#include "runtime/records/user_home.h"
+#include "runtime/staging/programs.h"
 
 namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMegabyte = 1 << 20;
+constexpr int64_t kEnoughDisk = 1024 * kMegabyte;  // logs of a job may grow to its log limit, 1 GB by default
+constexpr std::chrono::hours kOldJob{14 * 24};     // as `tony gc` takes it
+constexpr const char* kDailyUnit = "/usr/lib/systemd/system/tony-gc@.timer";
+constexpr int64_t kLittleDisk = 16 * kMegabyte;  // journal and status of a job of thousands of tasks
+
+Check FailOf(std::string name, const Error& error, std::string advice = "") {
+  return {std::move(name), Health::kFail, error.message, std::move(advice)};
+}
+
+}  // namespace
+
+Check CheckHomeDisk(const fs::path& home, const std::string& about) {
+  const auto system = FileSystemOf(home);
+  if (!system.ok()) return FailOf("home", system.error());
+  Check check{"home", Health::kOk, StrCat(home.string(), about, ": ", Describe(*system)), ""};
+  if (system->free_bytes < kLittleDisk || system->free_files == 0) {
+    check.health = Health::kFail;
+    check.advice = "make room, or set TONY_HOME to a folder on another disk; \"tony gc\" removes old jobs";
+  } else if (!MayBeWritten(home)) {
+    check.health = Health::kFail;
+    check.text += StrCat(", and it may not be written: ", ErrnoText(errno));
+    check.advice = "set TONY_HOME to a folder that you may write";
+  } else if (system->no_programs) {
+    check.health = Health::kWarn;
+    check.text += ", mounted noexec: programs that a job brings along cannot be started";
+    check.advice = "set TONY_HOME to a folder on another file system, or as root: mount -o remount,exec";
+  } else if (system->free_bytes < kEnoughDisk) {
+    check.health = Health::kWarn;
+    check.advice = "\"tony gc\" removes old jobs";
+  } else if (system->network) {
+    check.health = Health::kWarn;
+    check.advice = "jobs stop with that file system; set TONY_HOME to a folder on a disk of this machine";
+  }
+  return check;
+}
+
+Checks CheckHome() {
+  const auto named = NamedHome();
+  if (!named.ok()) return {FailOf("home", named.error(), "set TONY_HOME to a folder that you may write")};
+  const auto home = FindHome(*named, geteuid());
+  if (!home.ok()) return {FailOf("home", home.error(), "or set TONY_HOME to a folder of your own")};
+  const std::string about =
+      home->is_below ? StrCat(", your folder in ", named->string(), ", which all its users share") : "";
+  Checks checks = {CheckHomeDisk(home->path, about)};
+  if (home->is_open) {
+    checks.push_back(
+        {"home", Health::kWarn, StrCat(home->path.string(), ": others may exchange what is in it"),
+         StrCat("chmod go-w ", home->path.string(), "; the next submit does it, and lays its programs down again")});
+  }
+  const auto walked = WalkPath(home->path);
+  const PathRisk* const risk = walked.ok() && !home->is_below ? walked->RiskBeside(geteuid()) : nullptr;
+  if (risk) {
+    checks.push_back({"home", Health::kWarn, StrCat(home->path.string(), " is reached through ", RiskText(*risk)),
+                      "set TONY_HOME to a folder whose whole path is yours and root's"});
+  }
+  return checks;
+}
+
+// By the mark that a keeper leaves at the end of its job; there is none in the folder of one that runs.
+Checks CheckOldJobs() {
+  const auto home = TonyHome();
+  if (!home.ok()) return {};  // CheckHome() tells
+  std::error_code error, none;
+  int64_t old = 0, all = 0;
+  const auto limit = fs::file_time_type::clock::now() - kOldJob;
+  for (fs::directory_iterator at(*home / "jobs", error), end; !error && at != end; at.increment(error)) {
+    if (at->path().filename().native().starts_with('.')) continue;
+    ++all;
+    const auto ended = fs::last_write_time(at->path() / "finished", none);
+    if (!none && ended < limit) ++old;
+  }
+  const std::string text = StrCat(Counted(all, "job"), " in ", (*home / "jobs").string());
+  if (old == 0) return {{"old jobs", Health::kOk, text, ""}};
+  const std::string daily =
+      access(kDailyUnit, R_OK) == 0
+          ? StrCat("; each day, as root: systemctl enable --now tony-gc@", UserName(geteuid()), ".timer")
+          : "";
+  return {{"old jobs", Health::kWarn, StrCat(text, ", of which ", old, " ended more than 14 days ago"),
+           StrCat("tony gc --older-than 14d", daily)}};
+}
+
+Checks CheckPrograms() {
+  std::vector<std::string> found;
+  for (const std::string_view name : kJobPrograms) {
+    const std::string path = SiblingProgram(name);
+    if (access(path.c_str(), X_OK) != 0)
+      return {FailOf("programs", FileError(ErrorCode::kNotFound, "run", path, errno),
+                     "install all programs of TonY into one folder")};
+    found.emplace_back(name);
+  }
+  const std::string beside = StrCat(Join(found, ", "), " beside tony");
+  const auto home = TonyHome();
+  if (!home.ok()) return {{"programs", Health::kOk, beside, ""}};
+  const std::string store = (*home / "programs").string();
+  if (LetsProgramsRun(store)) return {{"programs", Health::kOk, StrCat(beside, "; jobs keep theirs in ", store), ""}};
+  return {{"programs", Health::kWarn,
+           StrCat(beside, "; jobs keep none: ", store, " is on a file system mounted noexec"),
+           "replace programs only while no job runs, or set TONY_HOME to a folder in which programs may run"}};
+}
+
+std::string ServiceIn(const std::string& cgroups) {
+  for (const std::string& line : Split(cgroups, '\n')) {
+    if (!line.starts_with("0::") && line.find(":name=systemd:") == std::string::npos) continue;
+    const fs::path path = line.substr(line.rfind(':', line.find('/')) + 1);
+    std::string service;
+    for (const fs::path& part : path) {
+      const std::string name = part.string();
+      if (name.ends_with(".scope")) service.clear();
+      if (name.ends_with(".service") && !name.starts_with("user@")) service = name;
+    }
+    if (!service.empty()) return service;
+  }
+  return "";
+}
+
+Checks CheckService() {
+  const auto cgroups = ReadFile("/proc/self/cgroup");
+  const std::string service = cgroups.ok() ? ServiceIn(*cgroups) : "";
+  std::error_code error;
+  if (service.empty() || !fs::exists("/run/systemd/system", error))
+    return {{"service", Health::kOk, "jobs submitted here do not belong to a service", ""}};
+  return {{"service", Health::kWarn,
+           StrCat("jobs submitted here belong to ", service,
+                  ": systemd may end them when it is stopped or restarted, as SIGTERM to a job's keeper kills the job"),
+           StrCat("as root: mkdir -p /etc/systemd/system/", service,
+                  ".d; printf '[Service]\\nKillMode=process\\nDelegate=yes\\n' >/etc/systemd/system/", service,
+                  ".d/10-tony.conf; systemctl daemon-reload; or submit through systemd-run --scope")}};
+}
+
 namespace {
 
 namespace json = boost::json;

@@ -1,14 +1,197 @@
 // `tony explain-exit`: what an exit means, and what would be done about it. Starts and asks nothing.
+#include "runtime/cli/explain_exit.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cctype>
+
+#include "runtime/base/check.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
-#include "runtime/cli/exit_meaning.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/terminal_notes.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/named_job.h"
+#include "runtime/job/job_fields.h"
+#include "runtime/job/json_fields.h"
 
 namespace tony {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr int kShellBase = 128;
+constexpr int kLowestStatus = -1000;  // of YARN
+
+struct ChargeWords {
+  std::string_view word, text;
+};
+ChargeWords WordsOf(Charge charge) {
+  switch (charge) {
+    case Charge::kNever:
+      return {"never", "none: trying again would not help"};
+    case Charge::kCharged:
+      return {"charged", "if the program has restarts left (tony.restart.<scope>.budget; by default it has none)"};
+    case Charge::kFree:
+      return {"free", "yes, and the program's restarts are not charged for it (tony.restart.lost.budget)"};
+  }
+  CHECK(false);
+}
+
+ChargeWords ChargeOf(const FailureRule& rule) {
+  ChargeWords words = WordsOf(tony::ChargeOf(Outcome{.cls = rule.cls, .advice = rule.advice}));
+  if (rule.source == Source::kSignal)
+    words.text = "yes, the first time; when it ends the same task again the program is taken to have done it";
+  return words;
+}
+
+std::string_view OomText(OomEvidence evidence) {
+  switch (evidence) {
+    case OomEvidence::kUnknown:
+      return "nothing can be known of the kernel's out-of-memory killer";
+    case OomEvidence::kNone:
+      return "the kernel's out-of-memory killer did nothing meanwhile";
+    case OomEvidence::kMachine:
+      return "the kernel's out-of-memory killer was at work on the machine";
+    case OomEvidence::kCgroup:
+      return "the kernel's out-of-memory killer was at work in the task's cgroup";
+  }
+  CHECK(false);
+}
+
+bool Concerns(const FailureRule& rule, const AskedExit& asked) {
+  if (asked.exit_code && rule.exit_code == asked.exit_code) return true;
+  if (asked.exit_code && rule.signal && *rule.signal + kShellBase == *asked.exit_code) return true;
+  if (asked.exit_code && rule.scheduler_status == asked.exit_code) return true;
+  if (asked.signal && rule.signal == asked.signal) return true;
+  return asked.scheduler_status && rule.scheduler_status == asked.scheduler_status;
+}
+
+// Whether a rule that concerns the exit holds without more being known.
+bool Decides(const FailureRule& rule, const AskedExit& asked) {
+  return !rule.oom && !rule.full_disk && rule.pattern.empty() && (!rule.scheduler_status || asked.scheduler_status);
+}
+
+std::string Padded(std::string text, size_t width) {
+  text.resize(std::max(text.size() + 2, width), ' ');
+  return text;
+}
+
+std::string Line(const std::string& name, std::string_view text) {
+  return text.empty() ? "" : StrCat("  ", Padded(name, 9), text, "\n");
+}
+
+}  // namespace
+
+Result<AskedExit> ParseAskedExit(std::string_view word) {
+  const auto number = ParseInt(word);
+  if (number && *number >= 0 && *number <= 255) return AskedExit{.exit_code = static_cast<int>(*number)};
+  if (number && *number < 0 && *number >= kLowestStatus)
+    return AskedExit{.scheduler_status = static_cast<int>(*number)};
+  std::string name(word);
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const auto signal = number ? std::nullopt : SignalFromString(name);
+  if (signal) return AskedExit{.signal = *signal};
+  return Error{ErrorCode::kUsage, StrCat("explain-exit: \"", word,
+                                         "\": expected an exit code from 0 to 255, a signal such as SIGKILL, or a "
+                                         "scheduler's status such as -100")};
+}
+
+std::vector<FailureRule> RulesAbout(const AskedExit& asked, std::span<const FailureRule> extra) {
+  std::vector<FailureRule> about;
+  if (asked.exit_code == 0) return about;
+  for (const auto rules : {extra, BuiltInRules()}) {
+    for (const FailureRule& rule : rules) {
+      if (!Concerns(rule, asked)) continue;
+      about.push_back(rule);
+      if (Decides(rule, asked)) return about;
+    }
+  }
+  about.push_back(BuiltInRules().back());
+  return about;
+}
+
+bool StderrMayDecide(const std::vector<FailureRule>& rules) {
+  if (rules.empty()) return false;
+  const auto all = BuiltInRules();
+  const auto last = std::ranges::find(all, rules.back());
+  return last != all.end() && std::any_of(all.begin(), last, [](const auto& rule) { return !rule.pattern.empty(); });
+}
+
+std::string DescribeAsked(const AskedExit& asked) {
+  if (asked.scheduler_status) return StrCat("scheduler status ", *asked.scheduler_status);
+  if (asked.signal) return ToString(ExitStatus{ExitStatus::Kind::kSignaled, *asked.signal});
+  const std::string signal = SignalName(*asked.exit_code - kShellBase);
+  return StrCat("exit code ", *asked.exit_code, signal.empty() ? "" : StrCat(" (a shell's word for ", signal, ")"));
+}
+
+std::string ConditionText(const FailureRule& rule) {
+  std::vector<std::string> conditions;
+  if (rule.exit_code) conditions.push_back(StrCat("exit code ", *rule.exit_code));
+  if (rule.signal) conditions.push_back(StrCat(SignalName(*rule.signal), " or exit code ", *rule.signal + kShellBase));
+  if (rule.scheduler_status) conditions.push_back(StrCat("scheduler status ", *rule.scheduler_status));
+  if (rule.oom) conditions.emplace_back(OomText(*rule.oom));
+  if (rule.full_disk) conditions.emplace_back("no room on the job's disk");
+  if (!rule.pattern.empty()) conditions.emplace_back("a line of stderr");
+  return conditions.empty() ? "anything else" : Join(conditions, ", ");
+}
+
+std::string ExplainText(const std::vector<FailureRule>& rules) {
+  if (rules.empty()) return "success\n";
+  std::string text;
+  for (const FailureRule& rule : rules) {
+    text += StrCat("\n", rule.meaning, "\n", Line("when", ConditionText(rule)));
+    text += Line("lines", rule.pattern) + Line("class", ToString(rule.cls));
+    if (rule.advice != Advice::kNone) text += Line("advice", ToString(rule.advice));
+    text += Line("restart", ChargeOf(rule).text) + Line("look at", rule.remedy) + Line("rule", rule.name);
+  }
+  return text;
+}
+
+std::string RuleTable(const std::vector<FailureRule>& rules) {
+  const auto row = [](const std::string& rule, const std::string& when, std::string_view cls, std::string_view restart,
+                      const std::string& meaning) {
+    return StrCat(Padded(rule, 27), Padded(when, 29), Padded(std::string(cls), 13), Padded(std::string(restart), 9),
+                  meaning, "\n");
+  };
+  std::string text = row("RULE", "WHEN", "CLASS", "RESTART", "MEANING");
+  for (const FailureRule& rule : rules) {
+    std::string when = ConditionText(rule);
+    if (rule.oom && rule.signal) when = StrCat(SignalName(*rule.signal), ", OOM killer: ", ToString(*rule.oom));
+    if (rule.exit_code && !rule.pattern.empty()) when = StrCat("stderr, exit code ", *rule.exit_code);
+    if (rule.signal && !rule.pattern.empty()) when = StrCat("stderr, ", SignalName(*rule.signal));
+    if (rule.oom && !rule.pattern.empty()) when = StrCat("stderr, OOM killer: ", ToString(*rule.oom));
+    text += row(rule.name, when, ToString(rule.cls), ChargeOf(rule).word, rule.meaning);
+  }
+  return text;
+}
+
+std::string ExplainJson(const std::vector<FailureRule>& rules) {
+  std::vector<RawJson> out;
+  for (const FailureRule& rule : rules) {
+    out.push_back({WriteJsonObject([&](JsonWriter& io) {
+      Fields(io, rule);
+      io.Field("retryable", IsRetryable(rule.cls, rule.advice));
+      io.Field("restart", ChargeOf(rule).word);
+    })});
+  }
+  return WriteJson(out);
+}
+
+std::string OutcomeClassesJson() {
+  std::vector<RawJson> out;
+  for (const OutcomeClass cls : AllOutcomeClasses()) {
+    out.push_back({WriteJsonObject([&](JsonWriter& io) {
+      io.Field("class", cls);
+      io.Field("retryable", IsRetryable(cls));
+      io.Field("restart", WordsOf(tony::ChargeOf(Outcome{.cls = cls})).word);
+      io.Field("meaning", MeaningOf(cls));
+    })});
+  }
+  return WriteJson(out);
+}
+
 namespace {
 
 constexpr std::string_view kPrecedence =

@@ -1,15 +1,179 @@
 // `tony help`: made from the same table that the parser reads.
+#include "runtime/cli/help.h"
+
+#include <algorithm>
 #include <cstdlib>
 
+#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
-#include "runtime/cli/key_list.h"
-#include "runtime/cli/manual.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/text_table.h"
-#include "runtime/cli/verb_help.h"
+#include "runtime/config/keys.h"
 
 namespace tony {
+namespace {
+
+constexpr size_t kIndent = 2;
+
+}  // namespace
+
+bool AsksForHelp(const std::vector<std::string>& arguments) {
+  return std::ranges::any_of(
+      arguments, [](const std::string& word) { return word == "--help" || word == "-help" || word == "-h"; });
+}
+
+std::string HelpOf(std::string_view program, const VerbSpec& verb) {
+  std::string text = StrCat(program, " ", verb.name, verb.words.empty() ? "" : " ", verb.words,
+                            verb.options.empty() ? "" : " [OPTIONS]", "\n",
+                            Wrapped(StrCat("  ", verb.text), ColumnsOfStandardOutput(), kIndent), "\n\n");
+  for (const OptionSpec& option : verb.options) {
+    const bool repeated = option.kind == OptionSpec::Kind::kRepeated;
+    const std::string letter = option.letter.empty() ? "" : StrCat(Dashed(option.letter), ", ");
+    text += HelpRow(
+        StrCat(letter, Dashed(option.name), option.value.empty() ? "" : " ", option.value, repeated ? "..." : ""),
+        option.text);
+  }
+  return text;
+}
+
+std::string HelpRow(std::string left, std::string_view right) {
+  constexpr size_t kLeft = 32;
+  left.resize(std::max<size_t>(left.size() + 2, kLeft), ' ');
+  return StrCat(Wrapped(StrCat("  ", left, right), ColumnsOfStandardOutput(), kIndent + kLeft), "\n");
+}
+
+namespace {
+
+// Empty: it is honoured everywhere.
+std::string Restriction(const Key& key) {
+  switch (key.effect) {
+    case KeyEffect::kImplemented:
+      return {};
+    case KeyEffect::kLocal:
+      return "only with tony.scheduler=local";
+    case KeyEffect::kYarn:
+      return "only with tony.scheduler=yarn";
+    case KeyEffect::kNone:
+    case KeyEffect::kNotNeeded:
+      return WhyNoEffect(key, "");
+    case KeyEffect::kRefused:
+      return StrCat("refused: ", key.reason);
+  }
+  CHECK(false);
+}
+
+std::string Escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '*' || c == '<' || c == '_') out.push_back('\\');
+    out.push_back(c);
+  }
+  return out;
+}
+
+std::string Code(std::string_view text) { return text.empty() ? "" : StrCat("`", text, "`"); }
+
+std::string_view SecretMark(const Key& key) { return key.secrecy == KeySecrecy::kSecret ? ", secret" : ""; }
+
+}  // namespace
+
+std::string KeyList(std::string_view part) {
+  std::string list;
+  for (const Key& key : AllKeys()) {
+    if (key.name.find(part) == key.name.npos) continue;
+    const std::string value = key.default_value.empty() ? "" : StrCat(", ", key.default_value, " if not set");
+    const std::string restriction = Restriction(key);
+    list += StrCat(key.name, "  (", ToString(key.type), value, SecretMark(key), ")\n    ", key.text, "\n");
+    if (!restriction.empty()) list += StrCat("    ", restriction, "\n");
+  }
+  return list;
+}
+
+std::string KeyRowsInMarkdown() {
+  std::string rows;
+  for (const Key& key : AllKeys()) {
+    rows += StrCat("| ", Code(key.name), " | ", ToString(key.type), SecretMark(key), " | ", Code(key.default_value),
+                   " | ", Escaped(key.text), " | ", Escaped(Restriction(key)), " |\n");
+  }
+  return rows;
+}
+
+namespace {
+
+// As text of roff: no line of ours begins with a control character.
+std::string Roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else {
+      out += c;
+    }
+  }
+  return out.starts_with('.') || out.starts_with('\'') ? StrCat("\\&", out) : out;
+}
+
+std::string Quoted(std::string_view text) {
+  std::string out;
+  for (const char c : Roff(text)) out += c == '"' ? std::string("\\(dq") : std::string(1, c);
+  return StrCat("\"", out, "\"");
+}
+
+std::string OptionEntry(const OptionSpec& option) {
+  const std::string letter = option.letter.empty() ? "" : StrCat(Dashed(option.letter), ", ");
+  const bool repeated = option.kind == OptionSpec::Kind::kRepeated;
+  std::string entry = StrCat(".TP\n.B ", Quoted(StrCat(letter, Dashed(option.name))), "\n");
+  if (!option.value.empty())
+    entry = StrCat(".TP\n.BI ", Quoted(StrCat(letter, Dashed(option.name), " ")), " ",
+                   Quoted(StrCat(option.value, repeated ? "..." : "")), "\n");
+  return StrCat(entry, Roff(option.text), "\n");
+}
+
+std::string VerbSection(const VerbSpec& verb) {
+  std::string section = StrCat(".SS ", Quoted(StrCat("tony ", verb.name, verb.words.empty() ? "" : " ", verb.words)),
+                               "\n", Roff(verb.text), ".\n");
+  for (const OptionSpec& option : verb.options) section += OptionEntry(option);
+  return section;
+}
+
+constexpr std::string_view kExits[][2] = {
+    {"0", "done; of submit, run, wait and logs -f: the job succeeded"},
+    {"1", "the job ended otherwise; of doctor: something stands in the way of jobs"},
+    {"64", "the command line"},
+    {"65", "a spec, property or file that cannot be accepted"},
+    {"66", "an unknown job, task or file"},
+    {"69", "not reachable, or not ended: worth another try"},
+    {"70", "a bug of tony"},
+    {"73", "a file cannot be written"},
+    {"77", "not permitted"},
+    {"129, 130, 143", "interrupted"},
+};
+
+}  // namespace
+
+std::string ManualPage(Instant date) {
+  constexpr size_t kDay = std::string_view("2026-11-26").size();
+  std::string page = StrCat(".TH TONY 1 ", ToIso8601(date).substr(0, kDay), " ", Quoted(StrCat("tony ", TONY_VERSION)),
+                            " ", Quoted("User Commands"), "\n");
+  page += ".SH NAME\ntony \\- run distributed machine-learning jobs\n";
+  page += ".SH SYNOPSIS\n.B tony\n.I COMMAND\n.RI [ OPTION ...]\n";
+  page +=
+      StrCat(".SH DESCRIPTION\n", Roff(kJobWords), "\n.PP\n",
+             Roff("An option NAME with a VALUE is given as -NAME VALUE, --NAME VALUE or --NAME=VALUE. With --json a "
+                  "command prints one JSON object on standard output."),
+             "\n.SH COMMANDS\n");
+  for (const Verb& command : Verbs()) page += VerbSection(command.verb);
+  page += ".SH EXIT STATUS\n";
+  for (const auto& [code, meaning] : kExits) page += StrCat(".TP\n.B ", Quoted(code), "\n", Roff(meaning), "\n");
+  page += StrCat(".SH FILES\n.TP\n.I ", Quoted("~/.tony"), "\n",
+                 Roff("jobs, what is staged for them, and their history; elsewhere with $TONY_HOME"), "\n");
+  page += StrCat(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\n", Roff("if it is set and not empty, nothing is coloured"), "\n");
+  return page;
+}
+
 namespace {
 
 constexpr int64_t kYear10000 = 253'402'300'800;  // seconds

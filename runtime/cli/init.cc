@@ -1,4 +1,6 @@
 // `tony init`: a job that runs, to begin with. With --json: {"schema":1,"kind":KIND,"files":[...]}
+#include "runtime/cli/init.h"
+
 #include <fcntl.h>
 
 #include <cerrno>
@@ -8,11 +10,234 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/cli/commands.h"
-#include "runtime/cli/init_templates.h"
 #include "runtime/cli/output.h"
 #include "runtime/os/files.h"
 
 namespace tony {
+namespace {
+
+constexpr std::string_view kPytorchJob = R"(# tony submit job.yaml
+name: pytorch-example
+framework: pytorch        # gives each worker RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT
+src_dir: .                # copied into each worker's folder
+executes: python3 train.py
+env:
+  EPOCHS: 50
+tasks:
+  worker:
+    instances: 2
+    memory: 2g
+#   gpus: 1
+)";
+
+constexpr std::string_view kPytorchProgram = R"("""Two workers fit a line in step."""
+
+import json
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def main():
+    on_gpu = torch.cuda.is_available()
+    dist.init_process_group("nccl" if on_gpu else "gloo")  # returns when all workers are there
+    rank, workers = dist.get_rank(), dist.get_world_size()
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if on_gpu else torch.device("cpu")
+
+    generator = torch.Generator().manual_seed(rank)  # each worker has its own share of the data
+    x = torch.rand(1000, 1, generator=generator).to(device)
+    y = 3 * x + 2
+
+    model = DistributedDataParallel(torch.nn.Linear(1, 1).to(device))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    for epoch in range(1, int(os.environ.get("EPOCHS", "50")) + 1):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        loss.backward()  # averages the gradients of all workers
+        optimizer.step()
+        if rank == 0 and epoch % 10 == 0:
+            print(f"epoch {epoch} loss {loss.item():.5f}", flush=True)
+
+    if rank == 0:  # what it leaves for the next step of a workflow: tony outputs last
+        with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
+            json.dump({"loss": loss.item(), "workers": workers}, out)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
+    sys.stdout.flush()
+    os._exit(0)  # threads of gloo may outlive the group, and then abort a Python that is being taken down
+)";
+
+constexpr std::string_view kJaxJob = R"(# tony submit job.yaml
+name: jax-example
+framework: jax            # gives each worker JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID
+src_dir: .                # copied into each worker's folder
+executes: python3 train.py
+env:
+  STEPS: 50
+tasks:
+  worker:
+    instances: 2
+    memory: 2g
+#   gpus: 1
+)";
+
+constexpr std::string_view kJaxProgram = R"("""Two workers fit a line in step."""
+
+import json
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+
+def loss_of(weights, x, y):
+    return jnp.mean((weights["slope"] * x + weights["offset"] - y) ** 2)
+
+
+@jax.jit
+def step(weights, x, y):  # over all workers: x and y are spread over them, the weights are the same everywhere
+    loss, gradient = jax.value_and_grad(loss_of)(weights, x, y)
+    return jax.tree.map(lambda weight, slope: weight - 0.5 * slope, weights, gradient), loss
+
+
+def main():
+    jax.config.update("jax_enable_preemption_service", False)  # or SIGTERM would not end it
+    jax.distributed.initialize(
+        os.environ["JAX_COORDINATOR_ADDRESS"],
+        int(os.environ["JAX_NUM_PROCESSES"]),
+        int(os.environ["JAX_PROCESS_ID"]),
+    )
+    workers = Mesh(np.array(jax.devices()), ("workers",))
+    spread, same = NamedSharding(workers, PartitionSpec("workers")), NamedSharding(workers, PartitionSpec())
+
+    mine = np.random.default_rng(jax.process_index()).random(1000, dtype=np.float32)
+    x = jax.make_array_from_process_local_data(spread, mine)
+    y = jax.make_array_from_process_local_data(spread, 3 * mine + 2)
+    start = {"slope": np.zeros((), np.float32), "offset": np.zeros((), np.float32)}
+    weights = jax.tree.map(lambda weight: jax.make_array_from_process_local_data(same, weight), start)
+
+    for number in range(1, int(os.environ.get("STEPS", "50")) + 1):
+        weights, loss = step(weights, x, y)
+        if jax.process_index() == 0 and number % 10 == 0:
+            print(f"step {number} loss {float(loss):.5f}", flush=True)
+
+    if jax.process_index() == 0:  # what it leaves for the next step of a workflow: tony outputs last
+        with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
+            json.dump({"loss": float(loss), "workers": jax.process_count()}, out)
+
+
+if __name__ == "__main__":
+    main()
+)";
+
+constexpr std::string_view kTensorflowJob = R"(# tony submit job.yaml
+name: tensorflow-example
+framework: tensorflow     # gives each worker TF_CONFIG
+src_dir: .                # copied into each worker's folder
+executes: python3 train.py
+env:
+  STEPS: 50
+tasks:
+  worker:
+    instances: 2
+    memory: 2g
+#   gpus: 1
+)";
+
+constexpr std::string_view kTensorflowProgram = R"("""Two workers fit a line in step."""
+
+import json
+import os
+
+import tensorflow as tf
+
+
+def main():
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()  # returns when all workers are there
+    worker, workers = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
+    x = tf.random.stateless_uniform([1000, 1], seed=[worker, 0])  # each worker has its own share of the data
+    y = 3 * x + 2
+    with strategy.scope():
+        slope, offset = tf.Variable(0.0), tf.Variable(0.0)
+
+    def on_each_worker(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((slope * x + offset - y) ** 2) / workers
+        gradient = tf.distribute.get_replica_context().all_reduce("sum", tape.gradient(loss, [slope, offset]))
+        slope.assign_sub(0.5 * gradient[0])
+        offset.assign_sub(0.5 * gradient[1])
+        return loss
+
+    @tf.function
+    def step():
+        return strategy.reduce("sum", strategy.run(on_each_worker, args=(x, y)), axis=None)
+
+    for number in range(1, int(os.environ.get("STEPS", "50")) + 1):
+        loss = float(step())
+        if worker == 0 and number % 10 == 0:
+            print(f"step {number} loss {loss:.5f}", flush=True)
+
+    if worker == 0:  # what it leaves for the next step of a workflow: tony outputs last
+        with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
+            json.dump({"loss": loss, "workers": workers}, out)
+
+
+if __name__ == "__main__":
+    main()
+)";
+
+constexpr std::string_view kBatchJob = R"(# tony submit job.yaml
+name: batch-example
+framework: standalone     # the tasks need nobody, and none waits for the others
+src_dir: .                # copied into each task's folder
+executes: python3 work.py
+conf:
+  tony.application.distributed-mode: FCFS
+tasks:
+  worker:
+    instances: 4
+    memory: 512m
+    max_restarts: 2       # a task that fails starts again, alone
+)";
+
+constexpr std::string_view kBatchProgram = R"("""One of several tasks that share the work out by their numbers."""
+
+import os
+
+ITEMS = range(100)
+
+
+def main():
+    index, tasks = int(os.environ["TASK_INDEX"]), int(os.environ["TASK_NUM"])
+    mine = ITEMS[index::tasks]
+    total = sum(item * item for item in mine)
+    print(f"task {index} of {tasks}: {len(mine)} items, sum of squares {total}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
+)";
+
+constexpr JobTemplate kTemplates[] = {
+    {"pytorch", "train.py", "torch", kPytorchJob, kPytorchProgram},
+    {"jax", "train.py", "jax", kJaxJob, kJaxProgram},
+    {"tensorflow", "train.py", "tensorflow", kTensorflowJob, kTensorflowProgram},
+    {"batch", "work.py", "", kBatchJob, kBatchProgram},
+};
+
+}  // namespace
+
+std::span<const JobTemplate> JobTemplates() { return kTemplates; }
+
 namespace {
 
 namespace fs = std::filesystem;

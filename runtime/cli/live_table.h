@@ -1,5 +1,4 @@
-// The table that a person sees while a job runs: the job in a line, what it waits for, its roles, its tasks. Pure
-// functions of a status, a moment and the room there is.
+// The live table as lines, and the bytes that draw lines again in place. Pure.
 #pragma once
 
 #include <string>
@@ -11,6 +10,25 @@
 #include "runtime/job/job_status.h"
 
 namespace tony {
+
+// A block of lines at the end of a terminal's output that is drawn again in place. Makes the bytes; somebody else
+// writes them. Pure.
+
+class Screen {
+ public:
+  // What to write so that `above` stands above the block for good, broken at blanks where a line is too long, and the
+  // block is `lines`: fewer than the terminal has, each narrower than it is. The block is overwritten line by line,
+  // never cleared first, so nothing flickers.
+  std::string Draw(const std::vector<std::string>& above, const std::vector<std::string>& lines, TerminalSize size);
+
+ private:
+  int RowsToGoUp(TerminalSize size) const;
+
+  std::vector<std::string> lines_;  // that stand there, without styles
+};
+
+// Without escape sequences, in columns.
+size_t StyledWidth(const std::string& line);
 
 struct TableView {
   TerminalSize size;

@@ -12,8 +12,8 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/cli/live_table.h"
 #include "runtime/cli/progress.h"
-#include "runtime/cli/screen.h"
 #include "runtime/client/watch_job.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"

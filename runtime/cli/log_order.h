@@ -3,16 +3,33 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "runtime/base/result.h"
 #include "runtime/cli/command_line.h"
-#include "runtime/cli/log_pattern.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/logs/log_choice.h"
 #include "runtime/records/job_records.h"
 
 namespace tony {
+
+// A regular expression that lines are searched for, in RE2's syntax: time and memory are linear in what is searched,
+// whatever the expression.
+
+class LogPattern {
+ public:
+  // kUsage says what is wrong with it, and where.
+  static Result<LogPattern> Parse(const std::string& expression);
+  bool IsIn(std::string_view line) const;
+
+ private:
+  struct Compiled;
+  explicit LogPattern(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
+  std::shared_ptr<const Compiled> compiled_;
+};
 
 struct LogOrder {
   bool json = false;

@@ -8,13 +8,11 @@
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/log_session.h"
-#include "runtime/cli/next_steps.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
 #include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/named_job.h"
 
 namespace tony {
 namespace {

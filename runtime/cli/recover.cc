@@ -5,12 +5,10 @@
 #include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
-#include "runtime/cli/error_json.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/named_job.h"
 #include "runtime/client/watch_job.h"
 
 namespace tony {

@@ -1,16 +1,19 @@
-// `tony status`: what is known of jobs now. Only reads. One job that cannot be found hides none of the others.
+// The verbs that look at one job or request and return: status, outputs, find, ack.
 #include <optional>
 
 #include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
-#include "runtime/cli/error_json.h"
-#include "runtime/cli/next_steps.h"
+#include "runtime/cli/options.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
 #include "runtime/cli/terminal_notes.h"
 #include "runtime/cli/text_table.h"
-#include "runtime/client/named_job.h"
+#include "runtime/client/choose_backend.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/outputs.h"
+#include "runtime/client/requests.h"
+#include "runtime/job/outputs_parser.h"
 
 namespace tony {
 namespace {
@@ -47,6 +50,83 @@ Result<int> RunStatus(const CommandLine& line) {
     PrintLine(one ? told.front() : StrCat(R"({"schema":1,"jobs":[)", Join(told, ","), "]}"));
   }
   return exit;
+}
+
+Result<int> RunOutputs(const CommandLine& line) {
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
+  // The AM's word counts, too: it tells of the end a moment before that is in the folder.
+  TRY_ASSIGN(const KnownStatus known, AskStatus(records));
+  if (!HasEnded(known.status)) {
+    return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " has not ended (", known.status.state,
+                                                 "); its outputs are there when it has succeeded")};
+  }
+  TRY_ASSIGN(const JobOutputs outputs, ReadOutputs(records, known.status));
+  if (!line.Has("json")) {
+    for (const OutputProblem& problem : outputs.problems) Say(StrCat("tony: ", Describe(problem)));
+    PrintLine(IndentedJson(ObjectOf(outputs)));
+    return 0;
+  }
+  std::string document = StrCat(R"({"schema":1,"job":)", JsonString(records.job().value));
+  if (outputs.attempt) document += StrCat(R"(,"task":)", JsonString(ToString(outputs.attempt->task)));
+  document += StrCat(R"(,"outputs":)", ObjectOf(outputs));
+  if (!outputs.problems.empty()) document += StrCat(R"(,"problems":)", ToJson(outputs.problems));
+  PrintLine(document + "}");
+  return 0;
+}
+
+Result<int> RunFind(const CommandLine& line) {
+  TRY_ASSIGN(const RequestId request, RequestIdOption(line));
+  if (request.value.empty()) return Error{ErrorCode::kUsage, "find: expected --request-id"};
+  TRY_ASSIGN(const auto found, FindRequest(request));
+  if (!found || !found->job) return Error{ErrorCode::kNotFound, StrCat("request ", request.value, ": no job")};
+  const RequestRecord& record = found->record;
+  const std::string& job = found->job->job().value;
+  TRY_ASSIGN(const KnownStatus known, AskStatus(*found->job));
+  if (!line.Has("json")) {
+    PrintLine(StrCat(job, " ", known.status.state));
+    return 0;
+  }
+  const std::string adopter =
+      record.adopter.value.empty() ? "" : StrCat(R"(,"adopter":)", JsonString(record.adopter.value));
+  PrintLine(StrCat(R"({"schema":1,"request_id":)", JsonString(request.value), R"(,"submission":)", record.job_number,
+                   R"(,"job":)", JsonString(job), R"(,"state":)", JsonString(known.status.state), adopter, "}"));
+  return 0;
+}
+
+namespace {
+
+// Who took the result after the job had ended; empty: nobody.
+Result<OwnerToken> Adopter(const JobStatus& status) {
+  if (status.request.value.empty()) return OwnerToken();
+  TRY_ASSIGN(const auto index, BackendOf(status.job).Requests(status.job));
+  TRY_ASSIGN(const auto record, index->Read(status.request));
+  return record && record->job == status.job ? record->adopter : OwnerToken();
+}
+
+// The newest one.
+Result<OwnerToken> OwnerOf(const JobStatus& status) {
+  TRY_ASSIGN(OwnerToken adopter, Adopter(status));
+  return adopter.value.empty() ? status.claim.owner : adopter;
+}
+
+}  // namespace
+
+Result<int> RunAck(const CommandLine& line) {
+  TRY_ASSIGN(const OwnerToken owner, OwnerOption(line, "owner"));
+  if (owner.value.empty()) return Error{ErrorCode::kUsage, "ack: expected --owner"};
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
+  TRY_ASSIGN(const KnownStatus known, AskStatus(records));
+  const std::string job = records.job().value;
+  if (!HasEnded(known.status)) return Error{ErrorCode::kInvalid, StrCat("job ", job, " has not ended")};
+  TRY_ASSIGN(const OwnerToken newest, OwnerOf(known.status));
+  const bool acked = owner == newest;
+  if (acked && !known.acked) TRY(Acknowledge(records, owner));
+  if (line.Has("json")) {
+    PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(job), R"(,"acked":)", acked ? "true" : "false", "}"));
+  } else {
+    PrintLine(StrCat("job ", job, acked ? " is acknowledged" : " has another owner: not acknowledged"));
+  }
+  return 0;
 }
 
 }  // namespace tony

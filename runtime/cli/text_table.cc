@@ -105,11 +105,11 @@ std::string Wrapped(std::string_view text, size_t columns, size_t indent) {
 }
 
 std::string Fitted(const std::string& text, const TableRoom& room) {
-  constexpr size_t kIndent = 4;
+  constexpr size_t kRestIndent = 4;
   if (room.columns == 0 && !room.colour) return text;
   std::string fitted;
   for (const std::string& line : Split(text.substr(0, text.find_last_not_of('\n') + 1), '\n'))
-    fitted += Wrapped(SafeText(line), room.columns, kIndent) + "\n";
+    fitted += Wrapped(SafeText(line), room.columns, kRestIndent) + "\n";
   return fitted;
 }
 

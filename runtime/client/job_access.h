@@ -1,10 +1,11 @@
-// Finding a job by the id a person typed, and what is known of it without waiting.
+// Finding a job by its id or by what a person typed, and what is known of it without waiting.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "runtime/base/result.h"
+#include "runtime/client/client_notes.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
 
@@ -43,5 +44,16 @@ Status Acknowledge(const JobRecords& records, const OwnerToken& owner);
 
 // The document of `tony status --json`.
 std::string ToJson(const KnownStatus& known);
+
+// Which job a person means, who does not type its whole id.
+
+// `word` is, and whatever comes first counts:
+//   an id        as FindJob() has it: what programs give is never looked for elsewhere
+//   last         the job that was submitted last
+//   a name       the newest job of this name, among those that run and the newest thousand that have ended
+//   a beginning  at least four characters with which the id of one job alone begins, or its part behind the last - or _
+// Unless it was an id, a note says which one it is. kNotFound as FindJob(), or what there is several of;
+// whatever keeps a configured cluster from being asked.
+Result<JobRecords> FindNamedJob(const std::string& word, const ClientNotes& notes);
 
 }  // namespace tony

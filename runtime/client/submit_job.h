@@ -3,6 +3,7 @@
 // adapter both come here.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "runtime/base/result.h"
 #include "runtime/client/client_notes.h"
 #include "runtime/client/watch_job.h"
+#include "runtime/config/properties.h"
 #include "runtime/job/claim.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/staged_files.h"
@@ -61,5 +63,10 @@ std::map<std::string, std::string> SourceFields(const SubmittedJob& job);
 // {"files":12,"bytes":1234,"left_out":[{"rule":".git","paths":[".git"],"files":31,"bytes":4000}]}; "" where there is
 // none.
 std::string SourceJson(const SourceSummary& sources);
+
+// From properties to a job spec in which everything has been checked that can be before a job exists.
+
+// Relative paths are relative to `directory`. kInvalid names all problems.
+Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::filesystem::path& directory);
 
 }  // namespace tony

@@ -16,7 +16,7 @@
 #include "azkaban-plugin/step_properties.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/command_line.h"
-#include "runtime/cli/spec_input.h"
+#include "runtime/cli/options.h"
 #include "tests/corpus/golden.h"
 #include "tests/corpus/java_store.h"
 #include "tests/support/temp_folder.h"

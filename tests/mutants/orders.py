@@ -389,10 +389,9 @@ REQUESTS = [
     ("a lock that was not had counts", STEPS, "      lock_ = *std::move(lock);\n", ""),
     ("what a replaced job is killed for is not recorded", STEPS,
      "  if (const auto recorded = RecordKill(*records, *replaced_); !recorded.ok())\n"
-     '    Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n', ""),
+     '    notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n', ""),
     ("staged files are let go before the job refers to them", STEPS,
-     "  TRY_ASSIGN(const ProgramsOfJob programs, ProgramsForJob(backend_));\n",
-     "  staged_.store.reset();\n  TRY_ASSIGN(const ProgramsOfJob programs, ProgramsForJob(backend_));\n"),
+     "  TRY(KeepPrograms());\n", "  store_.reset();\n  TRY(KeepPrograms());\n"),
     ("an ended job of an earlier boot is not settled first", STEPS, "  TRY(launcher_.Settle(*records));\n", ""),
 ]
 

@@ -1,4 +1,4 @@
-#include "runtime/cli/verb_help.h"
+#include "runtime/cli/help.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

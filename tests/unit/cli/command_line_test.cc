@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cli/commands.h"
-#include "runtime/cli/numbers.h"
+#include "runtime/cli/options.h"
 
 namespace tony {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/cli/contract_options.h"
+#include "runtime/cli/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

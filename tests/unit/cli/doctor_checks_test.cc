@@ -1,4 +1,4 @@
-#include "runtime/cli/doctor_checks.h"
+#include "runtime/cli/doctor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

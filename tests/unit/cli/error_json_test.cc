@@ -1,4 +1,4 @@
-#include "runtime/cli/error_json.h"
+#include "runtime/cli/output.h"
 
 #include <gtest/gtest.h>
 

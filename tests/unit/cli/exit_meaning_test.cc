@@ -1,4 +1,4 @@
-#include "runtime/cli/exit_meaning.h"
+#include "runtime/cli/explain_exit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

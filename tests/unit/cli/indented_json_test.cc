@@ -1,4 +1,4 @@
-#include "runtime/cli/indented_json.h"
+#include "runtime/cli/output.h"
 
 #include <gtest/gtest.h>
 

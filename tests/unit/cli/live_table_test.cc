@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
-#include "runtime/cli/screen.h"
 
 namespace tony {
 namespace {

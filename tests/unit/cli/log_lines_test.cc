@@ -1,4 +1,4 @@
-#include "runtime/cli/log_lines.h"
+#include "runtime/cli/log_session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runtime/cli/numbers.h"
+#include "runtime/cli/options.h"
 
 #include <gmock/gmock.h>
 

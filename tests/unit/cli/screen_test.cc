@@ -1,4 +1,4 @@
-#include "runtime/cli/screen.h"
+#include "runtime/cli/live_table.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
-#include "runtime/cli/screen.h"
+#include "runtime/cli/live_table.h"
 
 namespace tony {
 namespace {

@@ -95,7 +95,7 @@ constexpr std::string_view kKnowLocalStores[] = {
     "runtime/local/local_backend.cc",
     "runtime/yarn/yarn_backend.cc",  // requests are known on this machine, for now
     "runtime/cli/gc.cc",
-    "runtime/cli/ended_folders.cc",
+    "runtime/cli/history_list.cc",
 };
 
 // An include that starts with `prefix` may stand only in files whose path starts with one of `users`, first match
@@ -126,7 +126,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
        {"runtime/os/sha256.cc", "runtime/hadoop/digest_md5.cc", "runtime/net/job_certificates.cc",
         "runtime/net/owned.h", "runtime/net/tls.cc"}},
       {"yaml.h", {"runtime/config/document_yaml.cc"}},
-      {"re2/", {"runtime/cli/log_pattern.cc"}},
+      {"re2/", {"runtime/cli/log_order.cc"}},
       {"utf8proc", {"runtime/cli/terminal.cc"}},
       {"zlib", {"runtime/hadoop/tfile_bytes.cc", "runtime/history/crc32.cc", "runtime/staging/pack_folder.cc"}},
       {"gtest/", {"tests/"}},

@@ -12,7 +12,7 @@ namespace tony {
 
 Checks CheckHome();  // $TONY_HOME, or this user's folder in it
 Check CheckHomeDisk(const std::filesystem::path& home, const std::string& about);  // what it lies on; `about`: of it
-Checks CheckOldJobs();  // whether anybody removes them
+Checks CheckOldJobs();                                                             // whether anybody removes them
 Checks CheckPrograms();                                                            // beside tony
 Checks CheckService();  // whether the jobs end with somebody else's service
 

@@ -1,10 +1,26 @@
-#include "runtime/client/kill_target.h"
+#include "runtime/client/requests.h"
+
+#include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/client/choose_backend.h"
-#include "runtime/client/find_request.h"
+#include "runtime/client/job_access.h"
 
 namespace tony {
+
+Result<std::optional<FoundRequest>> FindRequest(const RequestId& request) {
+  std::optional<FoundRequest> found;
+  for (const Backend* backend : ConfiguredBackends()) {
+    TRY_ASSIGN(const auto index, backend->Requests(JobId()));
+    TRY_ASSIGN(auto record, index->Read(request));
+    if (!record) continue;
+    TRY_ASSIGN(auto job, FindIfThere(record->job));
+    if (job) return std::optional(FoundRequest{*std::move(record), std::move(job)});
+    if (!found) found = FoundRequest{*std::move(record), std::nullopt};
+  }
+  return found;
+}
+
 namespace {
 
 // Nobody knows yet in which backend its submit will make the job.
