@@ -3,7 +3,8 @@
 // It exits with 0 when the job has ended. With 65 (ErrorCode::kInvalid) when a file that the job cannot do without, the
 // journal above all, is damaged or of a later release: another AM would find the same, so the arbiter need not try; the
 // tasks run on, and nothing of the file has been changed. With 66 (ErrorCode::kNotFound) when the job's folder was
-// removed under it: keeper and executors look for themselves, and leave as well. Any other end is a crash.
+// removed under it: keeper and executors look for themselves, and leave as well. With 79 (kFailedCheck) when a CHECK
+// failed: the arbiter ends the job with the last line of the log. Any other end is a crash.
 #include <unistd.h>
 
 #include <csignal>
@@ -178,7 +179,9 @@ int Main(int argc, char** argv) {
     LogError("usage: tony-am JOB_FOLDER EPOCH");
     return static_cast<int>(ErrorCode::kUsage);
   }
-  const Status ruled = WithoutThrowing([&] { return Rule(LocalJobRecords(argv[1]), Epoch{*epoch}); });
+  const JobRecords records = LocalJobRecords(argv[1]);
+  LeaveOnFailedCheck(records.job());
+  const Status ruled = WithoutThrowing([&] { return Rule(records, Epoch{*epoch}); });
   if (ruled.ok()) return 0;
   LogError(ruled.error().message);
   return static_cast<int>(ruled.error().code);

@@ -1,8 +1,11 @@
 #include "am/replay.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "am/core/job_clock.h"
+#include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/os/machine_boot.h"
@@ -30,6 +33,16 @@ void UseJobClock(const JobRecords& records, std::optional<Instant> newest) {
   const KeptClock mine{own.boot, now.time_since_epoch() - own.since_boot};
   if (kept.ok() && *kept && (*kept)->boot == mine.boot) return;
   if (const Status written = records.WriteClock(mine); !written.ok()) LogWarn(written.error().message);
+}
+
+void LeaveOnFailedCheck(const JobId& job, std::function<void(const std::string& line)> before) {
+  OnFailedCheck([job, before = std::move(before)](const std::string& failure) {
+    const std::string line =
+        StrCat("internal error in job ", job.value, ": ", failure, "; this is a bug of TonY, please report it");
+    LogError(line);
+    if (before) before(line);
+    _exit(kFailedCheck);
+  });
 }
 
 }  // namespace tony::am

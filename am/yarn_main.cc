@@ -2,19 +2,22 @@
 // is in its container's credentials and environment (runtime/yarn/executor_context.h).
 //
 // Exits with 0 when the job has ended and the ResourceManager knows it; with 75 when this attempt is over without that:
-// it was replaced, killed, or the job was settled without it. Any other end is a crash or a file that cannot be used.
+// it was replaced, killed, or the job was settled without it; with 79 (kFailedCheck) when a CHECK failed, which the
+// application's diagnostics then name. Any other end is a crash or a file that cannot be used.
 #include <unistd.h>
 
 #include <csignal>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "am/application_master.h"
 #include "am/journal.h"
 #include "am/record_journal.h"
 #include "am/replay.h"
+#include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/side_thread.h"
@@ -49,6 +52,8 @@ constexpr Epoch kFirstEpoch{1};  // there is one attempt
 constexpr Duration kBetweenLooks{10'000};
 constexpr Duration kPagePause{2000};
 constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
+// How long the ResourceManager may take to accept the end of a master that failed a CHECK.
+constexpr Duration kFailedCheckLimit{10'000};
 constexpr const char* kSealed = "its journal was sealed: the job was settled without it, or removed";
 
 struct Container {
@@ -162,6 +167,7 @@ class Master {
 
   // Until the job has ended, or this attempt is over.
   Result<int> Rule() {
+    LeaveOnFailedCheck(records_.job());
     TRY_ASSIGN(const OpenedRecordJournal opened,
                RecordJournal::Open(loop_, JournalOf(container_.cluster, records_.job()), kFirstEpoch));
     const JobRecords own = RecordsOfMaster(container_.cluster, records_.job(), kFirstEpoch);
@@ -204,10 +210,19 @@ class Master {
          .lost_after = spec.timers.lost_after});
     LogInfo(
         StrCat("job ", records_.job().value, ": ", opened.decisions.size(), " decisions replayed, at ", ToString(at)));
+    // The loop runs on below the failed CHECK until the ResourceManager has the end: nothing returns to the master.
+    LeaveOnFailedCheck(records_.job(), [&, own = std::this_thread::get_id()](const std::string& line) {
+      if (std::this_thread::get_id() != own) return;
+      scheduler.Finish({.state = FinalState::kFailed, .cls = OutcomeClass::kInfra, .message = line},
+                       [] { _exit(kFailedCheck); });
+      const EventLoop::Timer limit = loop_.After(kFailedCheckLimit, [] { _exit(kFailedCheck); });
+      loop_.Run();
+    });
     master.Start(scheduler, AmAddresses{at}, [&] { server->Stop([this] { loop_.Stop(); }); });
     if (page) page->Serve([&] { return master.ShowStatus(); });
     RunWithHistory();
     if (page) page->End();
+    LeaveOnFailedCheck(records_.job());
     return over_.empty() ? 0 : kAttemptIsOver;
   }
 

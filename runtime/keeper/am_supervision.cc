@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
@@ -30,6 +31,8 @@ constexpr Duration kDying{10000};
 
 // What an AM ends with that cannot read the job's own files: the next one could not either.
 constexpr ExitStatus kUnreadable{ExitStatus::Kind::kExited, static_cast<int>(ErrorCode::kInvalid)};
+// An AM that found itself in a state that cannot be: the next one would replay the same decisions into it.
+constexpr ExitStatus kInternalError{ExitStatus::Kind::kExited, kFailedCheck};
 
 Epoch NewestEpoch(const JobRecords& records) {
   Epoch newest;
@@ -53,7 +56,7 @@ std::string LastWordsOfAm(const JobRecords& records) {
   const auto last = Trim(lines).substr(Trim(lines).rfind('\n') + 1);
   constexpr std::string_view kError = " error: ";
   const size_t at = last.find(kError);
-  if (last.empty()) return "the files of this job cannot be read";
+  if (last.empty()) return "the application master left no reason in am.log";
   return std::string(at == std::string_view::npos ? last : last.substr(at + kError.size()));
 }
 
@@ -200,6 +203,7 @@ void AmSupervision::OnEnded(std::optional<ExitStatus> status) {
       return Start();
     case State::kRunning:
       if (status == kUnreadable) return BeGone(listener_.on_unreadable, LastWordsOfAm(records_));
+      if (status == kInternalError) return BeGone(listener_.on_gave_up, LastWordsOfAm(records_));
       return OnDeath(KindOf(status), how);
     case State::kHung:
       return OnDeath(AmDeath::Kind::kCrashed, StrCat("it hung for ", options_.silence.count(), " ms"));

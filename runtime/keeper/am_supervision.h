@@ -46,7 +46,7 @@ class AmSupervision {
   struct Listener {
     std::function<void()> on_start;                      // an AM has just been started
     std::function<void()> before_judging;                // reads what the AM may have said while we slept
-    std::function<void(const std::string&)> on_gave_up;  // why; no AM runs any more
+    std::function<void(const std::string&)> on_gave_up;  // why; no AM runs any more, and the job is to end
     // The same, but the AM itself said that no other will fare better: what it must read is damaged.
     std::function<void(const std::string&)> on_unreadable;
     std::function<void()> on_retired;  // no AM runs any more

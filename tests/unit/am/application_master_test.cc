@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "am/replay.h"
+#include "runtime/base/check.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 
@@ -163,6 +165,15 @@ TEST_F(ApplicationMasterTest, WhoWatchesIsToldWhatTheContainersWaitFor) {
   EXPECT_EQ(status(watch)->delay, "waits for 8192 MB of memory");
   master_.OnScheduler(ContainersDelayed{""});
   EXPECT_EQ(status(Watch(-1))->delay, "");
+}
+
+TEST(FailedCheckTest, AMasterEndsWithTheExpressionInItsLastLine) {
+  const auto fail = [] {
+    LeaveOnFailedCheck({"job-1"});
+    CHECK(1 + 1 == 3);
+  };
+  EXPECT_EXIT(fail(), testing::ExitedWithCode(kFailedCheck),
+              "error: internal error in job job-1: check failed: 1 \\+ 1 == 3 \\(.*\\); this is a bug of TonY");
 }
 
 }  // namespace

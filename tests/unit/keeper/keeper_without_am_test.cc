@@ -75,6 +75,22 @@ TEST_F(UnreadableJobTest, AJobThatHasNothingYetFailsAtOnce) {
   EXPECT_EQ(FinalStatus().verdict->message, "journal: damaged at byte 12");
 }
 
+class FailedCheckTest : public KeeperFixture {
+ protected:
+  FailedCheckTest()
+      : KeeperFixture(
+            "echo $2 >>$1/ams; echo 'now tony-am[7] error: internal error in job J: check failed: a == b (c.cc:1)' >&2;"
+            "exit 79") {}
+};
+
+TEST_F(FailedCheckTest, TheJobEndsWithTheExpressionAndNoOtherMasterStarts) {
+  ASSERT_TRUE(KeeperEnded(StartKeeper()));
+  EXPECT_EQ(Content("ams"), "1\n");
+  const auto status = records_.ReadStatus();
+  EXPECT_EQ((*status)->verdict->message, "internal error in job J: check failed: a == b (c.cc:1)");
+  EXPECT_EQ((*status)->verdict->cls, OutcomeClass::kInfra);
+}
+
 class CrashLoopTest : public KeeperFixture {
  protected:
   CrashLoopTest() : KeeperFixture("echo $2 >>$1/ams; echo \"last words\" >&2; exit 70") {}
