@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "runtime/records/kept_logs.h"
 #include "runtime/records/kept_outputs.h"

@@ -21,7 +21,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/local/local_backend.h"
 #include "runtime/local/master_side.h"
-#include "runtime/net/peer.h"
+#include "runtime/net/sockets.h"
 #include "runtime/os/files.h"
 #include "runtime/page/live_page.h"
 #include "runtime/page/page_address.h"

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "azkaban-plugin/step_files.h"
+#include "azkaban-plugin/step_request.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"

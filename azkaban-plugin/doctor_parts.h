@@ -37,31 +37,31 @@ Check FailCheck(std::string name, std::string text, std::string advice);
 // not, which is another user's.
 Check HiddenCheck(std::string name, const std::filesystem::path& path, const Sight& sight, const User& judged);
 
-// doctor_files.cc: readable for the server, well-formed.
+// doctor_plugin.cc: readable for the server, well-formed.
 Checks CheckPluginFiles(const Installation& installation, PluginFiles& files);
 
-// doctor_properties.cc: what they say.
+// doctor_plugin.cc: what they say.
 Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb);
 Checks CheckPluginProperties(const PluginFiles& files);
 Checks CheckSiteDefaults(const PluginFiles& files);  // tony.*: by the mapper that reads a step's
 
-// doctor_programs.cc: what `command` names, what lies beside it, the setuid program, and a cluster's configuration.
+// doctor.cc: what `command` names, what lies beside it, the setuid program, and a cluster's configuration.
 Checks CheckCommand(const Installation& installation, const PluginFiles& files);
 Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& files);
 // Where a step with tony.scheduler=yarn finds its cluster; nothing where no step has to.
 Checks CheckHadoop(const Installation& installation, const PluginFiles& files);
 
-// doctor_folder.cc: what else is in the folder of job types and beside it.
+// doctor_plugin.cc: what else is in the folder of job types and beside it.
 Checks CheckJobtypes(const Installation& installation);
 
-// doctor_home.cc: one home for the jobs of every user that a step may run as.
+// doctor.cc: one home for the jobs of every user that a step may run as.
 Checks CheckHomeOfAll(const std::filesystem::path& home);
 
-// doctor_users.cc: a user that steps run as under execute-as-user, and the home of that user's jobs, in `home_of_all`
+// doctor.cc: a user that steps run as under execute-as-user, and the home of that user's jobs, in `home_of_all`
 // or, where there is none, in the user's own folder.
 Checks CheckStepUser(const std::string& name, const PluginFiles& files, const std::filesystem::path& home_of_all);
 
-// doctor_server.cc: the executor server's process.
+// doctor_plugin.cc: the executor server's process.
 Checks CheckServer(const ExecutorServer& server);
 // Memory, that of Azkaban's own check, by the text of /proc/meminfo.
 int64_t FreeMemoryMb(std::string_view meminfo);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 #include "runtime/config/config_text.h"
 
 namespace tony::azkaban {

@@ -1,5 +1,5 @@
 // What the job type is made of inside of Azkaban's folder of job types: names, the first texts of its two property
-// files, and how an upgrade changes them. Pure text; install_files.h puts it in place.
+// files, and how an upgrade changes them. Pure text; install.h puts it in place.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/config/properties.h"
-#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 
 namespace tony::azkaban {
 

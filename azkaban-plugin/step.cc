@@ -9,18 +9,16 @@
 
 #include "azkaban-plugin/account.h"
 #include "azkaban-plugin/output_properties.h"
-#include "azkaban-plugin/step_files.h"
-#include "azkaban-plugin/step_properties.h"
-#include "azkaban-plugin/what_asks.h"
+#include "azkaban-plugin/step_request.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/terminal_notes.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/requests.h"
 #include "runtime/client/outputs.h"
+#include "runtime/client/requests.h"
 #include "runtime/client/submit_job.h"
 #include "runtime/os/files.h"
-#include "runtime/os/held_process.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/os/users.h"
 
 namespace tony::azkaban {

@@ -1,13 +1,21 @@
 #include "executor/attempt_files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cerrno>
+#include <chrono>
+#include <ctime>
 #include <system_error>
+#include <utility>
 
+#include "runtime/base/log.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/file_lock.h"
+#include "runtime/os/file_watch.h"
 #include "runtime/os/files.h"
 
 namespace tony::executor {
@@ -52,6 +60,83 @@ Status PrepareWorkFolder(const JobRecords& records, const std::string& role, con
 Status WriteNotice(const fs::path& file, const std::string& reason, Instant deadline) {
   const boost::json::object notice = {{"reason", reason}, {"deadline", ToIso8601(deadline)}};
   return WriteFileByRename(file, SerializeJson(notice) + "\n", /*durable=*/false);
+}
+
+namespace {
+
+constexpr size_t kReadOfFile = 64 << 10;
+constexpr Duration kWithoutWatch{1000};
+
+}  // namespace
+
+PublishWatch::PublishWatch(EventLoop& loop, std::filesystem::path file, std::vector<std::string> names,
+                           std::function<void(const PublishedValues&)> tell)
+    : loop_(loop), file_(std::move(file)), names_(std::move(names)), tell_(std::move(tell)) {
+  auto watch = WatchFolder(loop_, file_.parent_path(), [this] { Look(); });
+  if (watch.ok()) {
+    watch_ = *std::move(watch);
+  } else {
+    LogWarn(watch.error().message);
+  }
+  LookLater();
+}
+
+// Once at once: the process may have been faster than the watch.
+void PublishWatch::LookLater() {
+  timer_ = loop_.After(timer_ ? kWithoutWatch : Duration(0), [this] {
+    Look();
+    if (!watch_ && told_.size() < names_.size()) LookLater();
+  });
+}
+
+void PublishWatch::Look() {
+  if (told_.size() == names_.size()) return;
+  PublishedValues values = ReadPublished(file_, names_);
+  if (values.size() <= told_.size()) return;
+  told_ = std::move(values);
+  if (told_.size() == names_.size()) watch_.reset();
+  tell_(told_);
+}
+
+PublishedValues ReadPublished(const std::filesystem::path& file, const std::vector<std::string>& names) {
+  const auto opened = OpenRegularFile(file, O_RDONLY);
+  if (!opened.ok()) return {};
+  std::string text(kReadOfFile, '\0');
+  const ssize_t got = pread(opened->fd.get(), text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return ParsePublished(text, names);
+}
+
+namespace {
+
+Duration SinceEpoch(const timespec& time) {
+  return std::chrono::duration_cast<Duration>(std::chrono::seconds(time.tv_sec) +
+                                              std::chrono::nanoseconds(time.tv_nsec));
+}
+
+}  // namespace
+
+OutputWatch::OutputWatch(std::vector<std::filesystem::path> logs, Instant start)
+    : logs_(std::move(logs)), looked_(start), wrote_(start) {}
+
+// The files say in wall time when they were written: between two looks, so a clock that steps does little harm.
+Duration OutputWatch::Quiet(Instant now) {
+  int64_t written = 0;
+  Duration newest{0};
+  for (const auto& log : logs_) {
+    struct stat file {};
+    if (stat(log.c_str(), &file) != 0) continue;
+    written += file.st_size;
+    newest = std::max(newest, SinceEpoch(file.st_mtim));
+  }
+  if (written != written_) {
+    timespec wall{};
+    clock_gettime(CLOCK_REALTIME, &wall);
+    wrote_ = now - std::clamp(SinceEpoch(wall) - newest, Duration(0), std::max(now - looked_, Duration(0)));
+  }
+  written_ = written;
+  looked_ = now;
+  return now - wrote_;
 }
 
 }  // namespace tony::executor

@@ -1,4 +1,5 @@
-// What was seen of an attempt's end, for the rules of runtime/job/failure_rules.h.
+// What a preprocessing program hands on, as TonY read it: the rest of the first line of its standard output that holds
+// "Model parameters: ".
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,11 @@
 #include "runtime/job/failure_rules.h"
 
 namespace tony::executor {
+
+// At most kLongestModelParams + 1 bytes of it; nothing where there is no such line, or no regular file.
+std::optional<std::string> ReadModelParameters(const std::filesystem::path& stdout_file);
+
+// What was seen of an attempt's end, for the rules of runtime/job/failure_rules.h.
 
 // How many processes the kernel's out-of-memory killer has ended so far. Nothing: cannot be known.
 struct OomKills {

@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "executor/attempt_files.h"
 #include "executor/background.h"
 #include "executor/evidence.h"
-#include "executor/log_answers.h"
 #include "executor/port_reservation.h"
-#include "executor/publish_watch.h"
 #include "executor/secret_mask.h"
+#include "executor/task_logs.h"
 #include "executor/task_run.h"
 #include "executor/usage_watch.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/framework/user_environment.h"
+#include "runtime/framework/task_command.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/outputs.h"
 #include "runtime/os/process_runner.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/base/address.h"
+#include "runtime/base/endpoint.h"
 #include "runtime/base/time.h"
 #include "runtime/job/ids.h"
 

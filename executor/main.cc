@@ -1,6 +1,6 @@
 // tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST: the executor of one task. HOST is this machine,
 // as the job's other tasks reach it.
-// tony-executor --container LOG_FOLDER: the same in a container of YARN, which says all of that (container_folder.h).
+// tony-executor --container LOG_FOLDER: the same in a container of YARN, which says all of that (container_front.h).
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "executor/attempt_files.h"
-#include "executor/container_folder.h"
 #include "executor/container_front.h"
 #include "executor/executor.h"
 #include "executor/port_reservation.h"
@@ -22,9 +21,7 @@
 #include "runtime/framework/framework.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/boost_process_runner.h"
-#include "runtime/os/own_tree.h"
 #include "runtime/os/process_tree.h"
-#include "runtime/os/sibling_program.h"
 #include "runtime/os/start_program.h"
 
 namespace tony::executor {

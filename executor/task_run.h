@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "executor/actions.h"
 #include "executor/events.h"
 #include "executor/lease_sight.h"
 #include "executor/states.h"
@@ -79,7 +78,7 @@ class TaskRun {
   std::optional<Instant> OrphanedAt() const;
   Duration Spread(Duration delay) const;
 
-  // Its processes: task_run_processes.cc.
+  // Its processes: task_run.cc.
   bool AllReaped() const;
   Outcome Named(Outcome outcome, int process) const;
   void RunOutOfTime();

@@ -1,4 +1,4 @@
-// What an attempt has used, from samples of its process tree. Pure arithmetic; reading is usage_sampler.h.
+// What an attempt has used, from samples of its process tree. Pure arithmetic; reading is usage_watch.h.
 #pragma once
 
 #include <cstdint>

@@ -1,21 +1,352 @@
 #include "executor/usage_watch.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <ctime>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_fields.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
 
 namespace tony::executor {
+namespace {
+
+// The driver's own figure of utilisation is of the last second at most.
+constexpr std::chrono::milliseconds kLookEvery{1000};
+constexpr std::chrono::milliseconds kLongestFarewell{500};
+constexpr size_t kMostDevices = 64;
+
+// What we need of NVML, by its documentation: all of it has been the same since 2014. There is no header of it here.
+using NvmlDevice = void*;
+struct NvmlMemory {
+  unsigned long long total = 0, free = 0, used = 0;
+};
+struct NvmlUtilization {
+  unsigned gpu = 0, memory = 0;
+};
+constexpr int kNvmlSuccess = 0;
+
+class Nvml {
+ public:
+  explicit Nvml(const std::string& library) {
+    // Never closed again: its threads and exit handlers may outlive our use of it.
+    void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const auto find = [&]<class Function>(Function& function, const char* name) {
+      function = handle ? reinterpret_cast<Function>(dlsym(handle, name)) : nullptr;
+      return function != nullptr;
+    };
+    int (*init)() = nullptr;
+    usable_ = find(init, "nvmlInit_v2") && find(by_index_, "nvmlDeviceGetHandleByIndex_v2") &&
+              find(by_uuid_, "nvmlDeviceGetHandleByUUID") && find(memory_, "nvmlDeviceGetMemoryInfo") &&
+              find(utilization_, "nvmlDeviceGetUtilizationRates") && init() == kNvmlSuccess;
+  }
+  bool usable() const { return usable_; }
+
+  std::optional<NvmlDevice> Device(const std::string& name) const {
+    NvmlDevice device = nullptr;
+    const auto index = ParseInt(name);
+    const int result = index ? by_index_(static_cast<unsigned>(*index), &device) : by_uuid_(name.c_str(), &device);
+    return result == kNvmlSuccess ? std::optional(device) : std::nullopt;
+  }
+  std::optional<int64_t> MemoryBytes(NvmlDevice device) const {
+    NvmlMemory memory;
+    if (memory_(device, &memory) != kNvmlSuccess) return std::nullopt;
+    return static_cast<int64_t>(memory.used);
+  }
+  // A part of a device (MIG) has none.
+  int Percent(NvmlDevice device) const {
+    NvmlUtilization utilization;
+    if (utilization_(device, &utilization) != kNvmlSuccess) return 0;
+    return static_cast<int>(std::min(utilization.gpu, 100u));
+  }
+
+ private:
+  bool usable_ = false;
+  int (*by_index_)(unsigned, NvmlDevice*) = nullptr;
+  int (*by_uuid_)(const char*, NvmlDevice*) = nullptr;
+  int (*memory_)(NvmlDevice, NvmlMemory*) = nullptr;
+  int (*utilization_)(NvmlDevice, NvmlUtilization*) = nullptr;
+};
+
+// The devices together.
+struct Look {
+  int64_t memory_bytes = 0;
+  int percent = 0;
+};
+std::optional<Look> LookAt(const Nvml& nvml, const std::vector<NvmlDevice>& devices) {
+  Look look;
+  int measured = 0;
+  for (const NvmlDevice device : devices) {
+    const auto memory = nvml.MemoryBytes(device);
+    if (!memory) continue;  // it has fallen off the bus
+    look.memory_bytes += *memory;
+    look.percent += nvml.Percent(device);
+    ++measured;
+  }
+  if (measured == 0) return std::nullopt;
+  look.percent /= measured;
+  return look;
+}
+
+}  // namespace
+
+struct GpuWatch::Shared {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool stop = false;
+  bool ended = false;
+  std::optional<GpuUsage> usage;
+  int64_t looks = 0;
+  int64_t percents = 0;
+
+  void Note(const Look& look) {
+    const std::lock_guard lock(mutex);
+    if (!usage) usage.emplace();
+    ++looks;
+    percents += look.percent;
+    usage->memory_bytes = look.memory_bytes;
+    usage->most_memory_bytes = std::max(usage->most_memory_bytes, look.memory_bytes);
+    usage->percent = look.percent;
+    usage->mean_percent = static_cast<int>(percents / looks);
+    usage->most_percent = std::max(usage->most_percent, look.percent);
+  }
+
+  // On the thread.
+  void Watch(const std::vector<std::string>& names, const std::string& library) {
+    const Nvml nvml(library);
+    if (!nvml.usable()) {
+      LogInfo(StrCat("GPU usage is not measured: ", library, " cannot be used"));
+      return;
+    }
+    std::vector<NvmlDevice> devices;
+    for (const std::string& name : names) {
+      if (const auto device = nvml.Device(name)) devices.push_back(*device);
+    }
+    for (bool stopped = devices.empty(); !stopped;) {
+      if (const auto look = LookAt(nvml, devices)) Note(*look);
+      std::unique_lock lock(mutex);
+      stopped = changed.wait_for(lock, kLookEvery, [this] { return stop; });
+    }
+  }
+};
+
+std::vector<std::string> VisibleGpus(std::string_view value) {
+  std::vector<std::string> devices;
+  for (const std::string& part : Split(value, ',')) {
+    const std::string name(Trim(part));
+    const bool number = !name.empty() && name.find_first_not_of("0123456789") == std::string::npos && name.size() < 6;
+    if (!number && !name.starts_with("GPU-") && !name.starts_with("MIG-")) break;
+    if (devices.size() < kMostDevices) devices.push_back(name);
+  }
+  return devices;
+}
+
+GpuWatch::GpuWatch(std::vector<std::string> devices, std::string library) : shared_(std::make_shared<Shared>()) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the loop's thread
+  std::thread([shared = shared_, names = std::move(devices), file = std::move(library)] {
+    shared->Watch(names, file);
+    const std::lock_guard lock(shared->mutex);
+    shared->ended = true;
+    shared->changed.notify_all();
+  }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void GpuWatch::Stop() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->stop = true;
+  shared_->changed.notify_all();
+}
+
+GpuWatch::~GpuWatch() {
+  Stop();
+  std::unique_lock lock(shared_->mutex);
+  if (!shared_->changed.wait_for(lock, kLongestFarewell, [this] { return shared_->ended; }))
+    LogWarn("the GPU driver does not answer; the thread that asked it is left behind");
+}
+
+std::optional<GpuUsage> GpuWatch::Newest() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->usage;
+}
+
+namespace {
+
+// Of a fork storm, no more than these are looked at: a quarter of a second of the loop.
+constexpr size_t kMostProcesses = 10'000;
+
+int64_t NumberAt(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  int64_t number = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), number).ptr;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return number;
+}
+
+// A file of /proc that is no longer than one page. "" if its process has gone.
+class SmallFile {
+ public:
+  SmallFile(const char* format, pid_t pid, pid_t thread = 0) {
+    char path[64];
+    std::snprintf(path, sizeof path, format, pid, thread);
+    const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
+    const ssize_t got = fd.valid() ? read(fd.get(), text_, sizeof text_) : 0;
+    size_ = got > 0 ? static_cast<size_t>(got) : 0;
+  }
+  std::string_view text() const { return {text_, size_}; }
+
+ private:
+  char text_[4096];
+  size_t size_;
+};
+
+struct ProcessTimes {
+  int64_t ticks = 0;  // its own and those of children that it has reaped
+  int64_t threads = 1;
+};
+
+ProcessTimes ReadTimes(pid_t pid) {
+  const SmallFile file("/proc/%d/stat", pid);
+  std::string_view rest = file.text();
+  const size_t end_of_name = rest.rfind(')');  // the name may hold anything
+  if (end_of_name == std::string_view::npos) return {};
+  rest.remove_prefix(std::min(end_of_name + 4, rest.size()));  // ") S "
+  for (int field = 4; field < 14; ++field) NumberAt(rest);     // numbers of proc(5); the parent is field 4
+  ProcessTimes times;
+  for (int field = 14; field <= 17; ++field) times.ticks += NumberAt(rest);
+  for (int field = 18; field < 20; ++field) NumberAt(rest);
+  times.threads = NumberAt(rest);
+  return times;
+}
+
+struct ProcessPages {
+  int64_t own = 0;
+  int64_t shared = 0;
+};
+
+ProcessPages ReadPages(pid_t pid) {
+  const SmallFile file("/proc/%d/statm", pid);
+  std::string_view rest = file.text();
+  NumberAt(rest);
+  const int64_t resident = NumberAt(rest);
+  const int64_t shared = NumberAt(rest);
+  return {std::max<int64_t>(0, resident - shared), shared};
+}
+
+// Adds the children of one thread. False: this kernel does not tell them.
+bool AddChildrenOf(pid_t pid, pid_t thread, std::vector<pid_t>& found) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, thread);
+  const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return false;
+  char text[4096];
+  pid_t number = 0;  // that a read may end within
+  for (ssize_t got; (got = read(fd.get(), text, sizeof text)) > 0;) {
+    for (const char c : std::string_view(text, static_cast<size_t>(got))) {
+      if (c != ' ') {
+        number = number * 10 + (c - '0');
+      } else if (found.size() < kMostProcesses) {
+        found.push_back(std::exchange(number, 0));
+      }
+    }
+  }
+  return true;
+}
+
+void AddChildren(pid_t pid, int64_t threads, std::vector<pid_t>& found) {
+  if (threads <= 1) {
+    AddChildrenOf(pid, pid, found);
+    return;
+  }
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/task", pid);
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path), closedir);
+  while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
+    if (entry->d_name[0] == '.') continue;
+    std::string_view name(entry->d_name);
+    AddChildrenOf(pid, static_cast<pid_t>(NumberAt(name)), found);
+  }
+}
+
+bool KernelTellsChildren() {
+  static const bool tells = access("/proc/thread-self/children", R_OK) == 0;
+  return tells;
+}
+
+rusage OfReapedChildren() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return usage;
+}
+
+Duration CpuOf(const rusage& usage) {
+  const auto of = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  };
+  return std::chrono::duration_cast<Duration>(of(usage.ru_utime) + of(usage.ru_stime));
+}
+
+int64_t MostResident(const rusage& usage) { return int64_t{usage.ru_maxrss} << 10; }
+
+}  // namespace
+
+UsageSampler::UsageSampler()
+    : cpu_before_(CpuOf(OfReapedChildren())), most_before_bytes_(MostResident(OfReapedChildren())) {}
+
+// Who was reaped first, then parents before their children: one that ends meanwhile is missed once, never counted
+// twice.
+TreeSample UsageSampler::Sample() const {
+  static const int64_t page_bytes = sysconf(_SC_PAGESIZE);
+  static const int64_t ticks_a_second = sysconf(_SC_CLK_TCK);
+  const rusage reaped = OfReapedChildren();
+  std::vector<pid_t> tree;
+  if (KernelTellsChildren()) {
+    AddChildren(getpid(), ReadTimes(getpid()).threads, tree);
+  } else {
+    tree = Descendants(getpid());
+  }
+  int64_t ticks = 0, own = 0, most_shared = 0;
+  for (size_t i = 0; i < tree.size(); ++i) {
+    const pid_t pid = tree[i];
+    const ProcessTimes times = ReadTimes(pid);
+    const ProcessPages pages = ReadPages(pid);
+    ticks += times.ticks;
+    own += pages.own;
+    most_shared = std::max(most_shared, pages.shared);
+    if (KernelTellsChildren()) AddChildren(pid, times.threads, tree);
+  }
+  const int64_t most_ended = MostResident(reaped);
+  return {.processes = static_cast<int>(tree.size()),
+          .memory_bytes = (own + most_shared) * page_bytes,
+          .cpu = CpuOf(reaped) - cpu_before_ + Duration(ticks * 1000 / ticks_a_second),
+          .most_ended_bytes = most_ended > most_before_bytes_ ? most_ended : 0};
+}
+
 namespace {
 
 // A program that is over sooner costs nothing: its time and most memory are what the kernel says at its end.

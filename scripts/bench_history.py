@@ -29,7 +29,7 @@ def job_id(number):
 
 
 def line(number):
-    """As runtime/history/ended_line.h says."""
+    """As runtime/history/ended_log.h says."""
     state, outcome, cause = FATES[number * 7 % len(FATES)]
     submitted = FIRST + number * BETWEEN
     fields = (

@@ -3,7 +3,7 @@
 #include "am/core/restarts.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/framework/restart_scope.h"
+#include "runtime/framework/framework.h"
 
 namespace tony::am {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
-#include "runtime/net/channel.h"
+#include "runtime/net/frame_connection.h"
 #include "runtime/records/job_records.h"
 
 namespace tony {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/job/ids.h"
-#include "runtime/spec/site_files.h"
+#include "runtime/spec/property_values.h"
 
 namespace tony {
 

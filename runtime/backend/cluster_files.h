@@ -10,7 +10,7 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/records/files_for_others.h"
 #include "runtime/records/staged_files.h"
-#include "runtime/spec/site_files.h"
+#include "runtime/spec/property_values.h"
 
 namespace tony {
 

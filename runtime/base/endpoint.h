@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <variant>
 
+#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 
 namespace tony {
@@ -17,5 +19,21 @@ struct Endpoint {
   auto operator<=>(const Endpoint&) const = default;
 };
 inline std::string ToString(const Endpoint& endpoint) { return StrCat(endpoint.host, ":", endpoint.port); }
+
+// Where an application master listens: on its own machine a Unix socket in the job's folder, else a host and port.
+
+// The name of a Unix socket, relative to the job's folder: who sees that folder elsewhere (a bind mount) finds it, too.
+struct SocketName {
+  std::string value;
+  auto operator<=>(const SocketName&) const = default;
+};
+
+using Address = std::variant<SocketName, Endpoint>;
+
+inline std::string ToString(const Address& address) {
+  return std::visit(Overloaded{[](const SocketName& socket) { return socket.value; },
+                               [](const Endpoint& endpoint) { return ToString(endpoint); }},
+                    address);
+}
 
 }  // namespace tony

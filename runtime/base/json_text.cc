@@ -4,7 +4,6 @@
 #include <boost/json/string_view.hpp>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 
 namespace tony {
 

@@ -77,3 +77,15 @@ inline Error Annotate(Error error, const std::string& context) {
   auto name = (expression);                        \
   if (!name.ok()) return name.error();             \
   declaration = *std::move(name)
+
+// std::visit with one lambda per alternative.
+namespace tony {
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+}  // namespace tony

@@ -73,4 +73,92 @@ std::string ErrnoText(int error) {
   return text;
 }
 
+namespace {
+
+bool InRange(std::string_view text, size_t at, unsigned char low, unsigned char high) {
+  if (at >= text.size()) return false;
+  const auto byte = static_cast<unsigned char>(text[at]);
+  return byte >= low && byte <= high;
+}
+
+bool Continues(std::string_view text, size_t at) { return InRange(text, at, 0x80, 0xBF); }
+
+// Length of the character at `at`; 0 if there is none. The narrower second bytes are RFC 3629's table.
+size_t CharacterLength(std::string_view text, size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return Continues(text, at + 1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const bool second = InRange(text, at + 1, first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF);
+    return second && Continues(text, at + 2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const bool second = InRange(text, at + 1, first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF);
+    return second && Continues(text, at + 2) && Continues(text, at + 3) ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+size_t ValidUtf8Prefix(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t length = CharacterLength(text, at);
+    if (length == 0) return at;
+    at += length;
+  }
+  return at;
+}
+
+std::string ReplaceInvalidUtf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t valid = ValidUtf8Prefix(text);
+    out.append(text.substr(0, valid));
+    text.remove_prefix(valid);
+    if (text.empty()) return out;
+    out.append("\xEF\xBF\xBD");
+    text.remove_prefix(1);
+  }
+  return out;
+}
+
+std::string Utf8FromLatin1(std::string_view text) {
+  std::string out;
+  for (const char byte : text) AppendUtf8(out, static_cast<unsigned char>(byte));
+  return out;
+}
+
+std::optional<std::string> Latin1FromUtf8(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    if (lead > 0xC3) return std::nullopt;
+    if (lead < 0x80) {
+      out += text[at];
+    } else {
+      out += static_cast<char>((lead & 0x03) << 6 | (static_cast<unsigned char>(text[++at]) & 0x3F));
+    }
+  }
+  return out;
+}
+
+void AppendUtf8(std::string& out, uint32_t c) {
+  const auto put = [&out](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+  if (c < 0x80) return put(c);
+  if (c < 0x800) {
+    put(0xC0 | c >> 6);
+  } else {
+    if (c < 0x10000) {
+      put(0xE0 | c >> 12);
+    } else {
+      put(0xF0 | c >> 18);
+      put(0x80 | (c >> 12 & 0x3F));
+    }
+    put(0x80 | (c >> 6 & 0x3F));
+  }
+  put(0x80 | (c & 0x3F));
+}
+
 }  // namespace tony

@@ -20,7 +20,7 @@
 #include "runtime/job/json_fields.h"
 #include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
-#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 #include "runtime/os/users.h"
 #include "runtime/records/user_home.h"
 #include "runtime/staging/programs.h"

@@ -19,13 +19,12 @@
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
 #include "runtime/os/files.h"
-#include "runtime/os/remove_tree.h"
 #include "runtime/records/checkpoint_holder.h"
 #include "runtime/records/local_job_store.h"
 #include "runtime/records/local_request_index.h"
 #include "runtime/records/user_home.h"
 #include "runtime/staging/programs.h"
-#include "runtime/staging/staged_store.h"
+#include "runtime/staging/stage.h"
 
 namespace tony {
 namespace {

@@ -116,7 +116,7 @@ std::string Roff(std::string_view text) {
   return out.starts_with('.') || out.starts_with('\'') ? StrCat("\\&", out) : out;
 }
 
-std::string Quoted(std::string_view text) {
+std::string RoffQuoted(std::string_view text) {
   std::string out;
   for (const char c : Roff(text)) out += c == '"' ? std::string("\\(dq") : std::string(1, c);
   return StrCat("\"", out, "\"");
@@ -125,15 +125,15 @@ std::string Quoted(std::string_view text) {
 std::string OptionEntry(const OptionSpec& option) {
   const std::string letter = option.letter.empty() ? "" : StrCat(Dashed(option.letter), ", ");
   const bool repeated = option.kind == OptionSpec::Kind::kRepeated;
-  std::string entry = StrCat(".TP\n.B ", Quoted(StrCat(letter, Dashed(option.name))), "\n");
+  std::string entry = StrCat(".TP\n.B ", RoffQuoted(StrCat(letter, Dashed(option.name))), "\n");
   if (!option.value.empty())
-    entry = StrCat(".TP\n.BI ", Quoted(StrCat(letter, Dashed(option.name), " ")), " ",
-                   Quoted(StrCat(option.value, repeated ? "..." : "")), "\n");
+    entry = StrCat(".TP\n.BI ", RoffQuoted(StrCat(letter, Dashed(option.name), " ")), " ",
+                   RoffQuoted(StrCat(option.value, repeated ? "..." : "")), "\n");
   return StrCat(entry, Roff(option.text), "\n");
 }
 
 std::string VerbSection(const VerbSpec& verb) {
-  std::string section = StrCat(".SS ", Quoted(StrCat("tony ", verb.name, verb.words.empty() ? "" : " ", verb.words)),
+  std::string section = StrCat(".SS ", RoffQuoted(StrCat("tony ", verb.name, verb.words.empty() ? "" : " ", verb.words)),
                                "\n", Roff(verb.text), ".\n");
   for (const OptionSpec& option : verb.options) section += OptionEntry(option);
   return section;
@@ -156,8 +156,8 @@ constexpr std::string_view kExits[][2] = {
 
 std::string ManualPage(Instant date) {
   constexpr size_t kDay = std::string_view("2026-11-26").size();
-  std::string page = StrCat(".TH TONY 1 ", ToIso8601(date).substr(0, kDay), " ", Quoted(StrCat("tony ", TONY_VERSION)),
-                            " ", Quoted("User Commands"), "\n");
+  std::string page = StrCat(".TH TONY 1 ", ToIso8601(date).substr(0, kDay), " ", RoffQuoted(StrCat("tony ", TONY_VERSION)),
+                            " ", RoffQuoted("User Commands"), "\n");
   page += ".SH NAME\ntony \\- run distributed machine-learning jobs\n";
   page += ".SH SYNOPSIS\n.B tony\n.I COMMAND\n.RI [ OPTION ...]\n";
   page +=
@@ -167,8 +167,8 @@ std::string ManualPage(Instant date) {
              "\n.SH COMMANDS\n");
   for (const Verb& command : Verbs()) page += VerbSection(command.verb);
   page += ".SH EXIT STATUS\n";
-  for (const auto& [code, meaning] : kExits) page += StrCat(".TP\n.B ", Quoted(code), "\n", Roff(meaning), "\n");
-  page += StrCat(".SH FILES\n.TP\n.I ", Quoted("~/.tony"), "\n",
+  for (const auto& [code, meaning] : kExits) page += StrCat(".TP\n.B ", RoffQuoted(code), "\n", Roff(meaning), "\n");
+  page += StrCat(".SH FILES\n.TP\n.I ", RoffQuoted("~/.tony"), "\n",
                  Roff("jobs, what is staged for them, and their history; elsewhere with $TONY_HOME"), "\n");
   page += StrCat(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\n", Roff("if it is set and not empty, nothing is coloured"), "\n");
   return page;

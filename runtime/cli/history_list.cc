@@ -30,7 +30,6 @@
 #include "runtime/cli/text_table.h"
 #include "runtime/client/job_access.h"
 #include "runtime/history/ended_log.h"
-#include "runtime/history/ended_query.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/records/local_job_store.h"
 #include "runtime/records/user_home.h"

@@ -14,7 +14,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/logs/log_follower.h"
 #include "runtime/logs/log_reader.h"
-#include "runtime/logs/log_text.h"
+#include "runtime/logs/log_source.h"
 
 namespace tony {
 namespace {

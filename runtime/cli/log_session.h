@@ -17,8 +17,8 @@
 #include "runtime/cli/log_order.h"
 #include "runtime/cli/log_printer.h"
 #include "runtime/logs/log_choice.h"
+#include "runtime/logs/log_reader.h"
 #include "runtime/logs/log_source.h"
-#include "runtime/logs/log_times.h"
 #include "runtime/records/job_records.h"
 
 namespace tony {

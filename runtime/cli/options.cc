@@ -11,12 +11,11 @@
 #include <system_error>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
+#include "runtime/base/time.h"
 #include "runtime/cli/output.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/submit_job.h"
 #include "runtime/config/properties.h"
-#include "runtime/base/time.h"
 
 namespace tony {
 namespace {

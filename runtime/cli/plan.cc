@@ -16,7 +16,7 @@
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/submit_job.h"
 #include "runtime/config/keys.h"
-#include "runtime/framework/planned_task.h"
+#include "runtime/framework/task_command.h"
 #include "runtime/job/completion_text.h"
 #include "runtime/job/dependencies.h"
 #include "runtime/job/job_spec.h"

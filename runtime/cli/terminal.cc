@@ -10,7 +10,6 @@
 #include <cstdlib>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 
 namespace tony {
 namespace {

@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "runtime/base/address.h"
+#include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/job_status.h"
-#include "runtime/net/channel.h"
+#include "runtime/net/frame_connection.h"
 
 namespace tony {
 

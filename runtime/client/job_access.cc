@@ -9,7 +9,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/json_text.h"
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/outputs.h"

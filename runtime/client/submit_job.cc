@@ -8,7 +8,6 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/submit_steps.h"
 #include "runtime/framework/framework.h"
-#include "runtime/framework/restart_scope.h"
 #include "runtime/spec/property_values.h"
 
 namespace tony {

@@ -10,7 +10,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/job_digest.h"
-#include "runtime/os/sibling_program.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/user_home.h"
 #include "runtime/spec/configuration_json.h"

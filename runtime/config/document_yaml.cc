@@ -8,7 +8,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
-#include "runtime/config/document_node.h"
+#include "runtime/config/job_document.h"
 
 namespace tony {
 namespace {

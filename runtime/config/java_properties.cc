@@ -1,7 +1,6 @@
 #include <optional>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 #include "runtime/config/config_text.h"
 #include "runtime/config/properties.h"
 

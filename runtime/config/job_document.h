@@ -1,5 +1,55 @@
+// A job document as it is read: JSON or YAML, strictly, as what two readers could understand differently is refused.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/config/properties.h"
+#include "runtime/config/submit_flags.h"
+
+namespace tony {
+
+struct DocumentNode {
+  enum class Kind { kNull, kBool, kNumber, kText, kArray, kObject };
+  Kind kind = Kind::kNull;
+  std::string text;                 // of a number or boolean: as JSON writes it
+  std::vector<std::string> names;   // of an object: each item's
+  std::vector<DocumentNode> items;  // of an array or object, in the order of the text
+};
+std::string_view ToString(DocumentNode::Kind kind);  // "a text", "a list", ...
+
+inline constexpr size_t kMostDocumentDepth = 8;        // a job document has 5
+inline constexpr size_t kMostDocumentValues = 20'000;  // a hundred times what jobs have
+
+// kInvalid with "name:line" for what is no JSON, a member that is there twice, bytes that are not UTF-8, and for what
+// is nested deeper or has more values than any job.
+Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name);
+
+// The same of YAML 1.2, with aliases. Refused besides: what YAML 1.1 reads otherwise (yes, 010, 1:30, 2026-01-31; in
+// quotes they are texts), merge keys, tags but !!str, and a second document.
+Result<DocumentNode> ParseDocumentYaml(std::string_view text, const std::string& name);
+
+// A name or value from outside, for a message: in quotes, on one line, cut.
+std::string InQuotes(std::string_view text, size_t longest = 60);
+
+// The members of a job document (job_document.h) that say one thing each, and what they set.
+
+// The members of the object at `path`, "" of the whole document. Those named `read_elsewhere` are known and left alone.
+// `conf` is behind all others of the result's conf.
+Result<SubmitFlags> ReadMembers(const DocumentNode& object, const std::string& path,
+                                std::span<const std::string_view> read_elsewhere);
+
+// NAME: value, without those that are null.
+Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const DocumentNode& object, const std::string& path);
+
 // The job document: one object with all that a job is made of. A program hands it over as JSON (`tony submit -`); a file
-// is JSON or, FILE.yaml or FILE.yml, YAML. Each of its values becomes one of the keys of key_table.cc or one of the
+// is JSON or, FILE.yaml or FILE.yml, YAML. Each of its values becomes one of the keys of keys.cc or one of the
 // submit flags; it has no meaning of its own. Its members, all optional, null meaning not given:
 //   properties  the text of a job file or, beginning with <, of a tony.xml; or an object KEY: value, like a job file
 //   spec        an object with the members below: the base of everything
@@ -9,17 +59,6 @@
 // Precedence, low to high: defaults < spec < properties < the administrator's tony-site.xml < the other members (conf
 // highest of them) < the flags of the command line. An origin is the member's path: "tasks.worker.memory",
 // "spec.tasks.worker.memory", "conf"; of `properties` with its line, "properties:3".
-#pragma once
-
-#include <map>
-#include <string>
-#include <string_view>
-
-#include "runtime/base/result.h"
-#include "runtime/config/properties.h"
-#include "runtime/config/submit_flags.h"
-
-namespace tony {
 
 struct JobDocument {
   Properties base;   // of `spec`: what becomes of it whatever the others say

@@ -2,8 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/config/azkaban_tags.h"
-#include "runtime/config/main_args.h"
+#include "runtime/config/config_text.h"
 #include "runtime/config/submit_flags.h"
 
 namespace tony {

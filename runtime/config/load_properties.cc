@@ -11,7 +11,7 @@
 #include "runtime/config/job_document.h"
 #include "runtime/config/properties.h"
 #include "runtime/config/submit_flags.h"
-#include "runtime/os/tilde.h"
+#include "runtime/os/users.h"
 
 namespace tony {
 namespace {

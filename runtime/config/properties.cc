@@ -3,7 +3,7 @@
 #include <set>
 
 #include "runtime/base/strings.h"
-#include "runtime/config/hadoop_variables.h"
+#include "runtime/config/xml_text.h"
 
 namespace tony {
 namespace {

@@ -52,7 +52,7 @@ class Properties {
 // `name` stands in messages and origins. Unexpandable ${x} stay as they are; ${key} of the same file is expanded.
 Result<Properties> ParseHadoopXml(std::string_view text, const std::string& name);
 
-// Hadoop's ${...}: ${env.X} and Java's system properties (hadoop_variables.h), else the value of the key of that name,
+// Hadoop's ${...}: ${env.X} and Java's system properties (xml_text.h), else the value of the key of that name,
 // itself expanded; any other stays as it is (a shell's), with a warning where no shell would know it. kInvalid for a
 // key that refers to itself, and for a text made to explode.
 Result<Properties> ExpandVariables(const Properties& properties);
@@ -101,7 +101,7 @@ Result<std::string> NoRemoteFile(const std::string& source);  // kInvalid: only 
 //   -container_env K=V  tony.containers.env.K. TonY cut both at commas: so is what holds nothing but further NAME=...
 //                     behind each of its commas. Any other value is one variable's, with a warning if it has a comma.
 //                     The list keys tony.{execution,containers}.envs split at all commas, worker_env.K at none.
-// A job file's main.args are TonY's arguments too (main_args.h). With a -conf_file among them that file is read instead
+// A job file's main.args are TonY's arguments too (submit_flags.h). With a -conf_file among them that file is read instead
 // of the job file's own tony.* properties, and a warning says so. The tags that TonY's Azkaban type gave to a job are
 // behind those of tony.application.tags. A job document has parts of several ranks (job_document.h).
 // Spec file and -conf_file may be remote. Errors: kUsage for flags, kInvalid for files, and those of `read_remote`.

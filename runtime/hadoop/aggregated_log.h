@@ -1,3 +1,47 @@
+// Who may see an application, as the ResourceManager has it: its owner, whom its view ACL names, and who administers
+// its queue or the cluster; everybody, where yarn.acl.enable is off. It is asked over HTTP, as the user himself would,
+// and only so: it alone knows users' groups. An answer holds for some seconds. Loop thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
+#include "runtime/net/http_client.h"
+
+namespace tony::hadoop {
+
+class ApplicationViewers {
+ public:
+  using Done = std::function<void(const Result<bool>& may_see)>;
+
+  // `rm_web`: "http://rm.example.org:8088". The loop outlives this.
+  ApplicationViewers(EventLoop& loop, std::string rm_web, std::string application);
+
+  // `user`: a name, percent-encoded; empty: whoever the ResourceManager takes for one without a name. kInvalid: it is
+  // no encoded name. kUnavailable: the ResourceManager does not say. Calls `done` once, also from inside, or never.
+  void Ask(const std::string& user, Done done);
+
+ private:
+  struct Known {
+    bool may_see;
+    Instant until;
+  };
+  using Call = std::unique_ptr<EventLoop::Handle>;
+
+  EventLoop& loop_;
+  const std::string url_;
+  std::map<std::string, Known> known_;
+  HttpClient http_;
+  std::list<Call> calls_;
+};
+
 // A log out of what NodeManagers leave of an application in HDFS when yarn.log-aggregation-enable is on, in Hadoop's
 // TFile format (LogAggregationTFileController, which is what a cluster has unless it says otherwise): a file for each
 // node, in it an entry for each container, in it all its logs, one after the other.
@@ -9,15 +53,6 @@
 //
 // Numbers are TFile's own variable-length ones. Names within keys and values are Java's: two bytes of length before
 // them. What is not looked for is skipped without being read, where it is not compressed.
-#pragma once
-
-#include <cstdint>
-#include <functional>
-#include <string>
-
-#include "runtime/base/result.h"
-
-namespace tony::hadoop {
 
 // Bytes of a file, from `offset` on: as many as are asked for.
 using ReadRange = std::function<Result<std::string>(int64_t offset, int64_t length)>;
@@ -33,5 +68,60 @@ struct AggregatedLog {
 // `read`.
 Result<AggregatedLog> ReadAggregatedLog(const ReadRange& read, int64_t length, const std::string& container,
                                         const std::string& stream, int64_t most);
+
+// Bytes of a file's part, one after the other, as they are or inflated: for aggregated_log.cc alone.
+
+Error NotATFile(std::string_view what);
+
+class TFileBytes {
+ public:
+  virtual ~TFileBytes() = default;
+  virtual Result<std::string> Take(int64_t count) = 0;  // so many; kInvalid: there are fewer
+  virtual Status Skip(int64_t count) = 0;
+  virtual Result<bool> AtEnd() = 0;
+};
+
+class PlainBytes : public TFileBytes {
+ public:
+  PlainBytes(const ReadRange& read, int64_t begin, int64_t end) : read_(read), at_(begin), end_(end) {}
+
+  Result<std::string> Take(int64_t count) override;
+  Status Skip(int64_t count) override;
+  Result<bool> AtEnd() override { return at_ == end_ && Buffered() == 0; }
+  int64_t left() const { return end_ - at_ + Buffered(); }
+
+ private:
+  int64_t Buffered() const { return static_cast<int64_t>(window_.size() - used_); }
+  Result<std::string> Window(int64_t wanted);
+
+  const ReadRange& read_;
+  int64_t at_;  // what is in the window is before it
+  const int64_t end_;
+  std::string window_;
+  size_t used_ = 0;
+};
+
+// Of a zlib stream, or a gzip one.
+class InflatedBytes : public TFileBytes {
+ public:
+  // `budget`: so many bytes may be inflated, of all blocks together.
+  InflatedBytes(const ReadRange& read, int64_t begin, int64_t end, int64_t& budget);
+  ~InflatedBytes() override;
+
+  Result<std::string> Take(int64_t count) override;
+  Status Skip(int64_t count) override;
+  Result<bool> AtEnd() override;
+
+ private:
+  struct Stream;  // zlib's
+  Status Inflate();
+
+  PlainBytes packed_;
+  const std::unique_ptr<Stream> stream_;
+  bool ended_ = false;
+  int64_t& budget_;
+  std::string in_, text_;
+  size_t used_ = 0;
+};
 
 }  // namespace tony::hadoop

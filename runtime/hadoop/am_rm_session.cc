@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/typed_call.h"
+#include "runtime/hadoop/rpc_frames.h"
 #include "runtime/hadoop/wire_records.h"
 
 namespace tony::hadoop {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "runtime/base/result.h"
-#include "runtime/hadoop/rm_client.h"
 #include "runtime/hadoop/rpc_connection.h"
+#include "runtime/hadoop/yarn_clients.h"
 #include "runtime/hadoop/yarn_records.h"
 
 namespace tony::hadoop {

@@ -1,20 +1,44 @@
-// Tokens and secrets as Hadoop hands them around: the content of $HADOOP_TOKEN_FILE_LOCATION, and of a launch context's
-// `tokens`. Values; pure functions. Nothing here is for a log: a token is as good as a password.
-//
-// The bytes are "HDTS", a format, then
-//   0: count, each token {alias, identifier, password, kind, service}, count, each secret {alias, bytes}, where a count
-//      or a length is one of Hadoop's variable-length integers (vint.h)
-//   1: a message CredentialsProto of protocol buffers behind its length
-// Both are read, 0 is written, as Hadoop's own daemons do.
+// Hadoop's variable-length integers (WritableUtils): one byte for -112 to 127, else a byte that says sign and length,
+// and up to eight bytes, the highest first. Pure.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "runtime/base/result.h"
 
 namespace tony::hadoop {
+
+void AppendVint(std::string& to, int64_t value);
+
+// Reads bytes from the front. What a getter cannot get it takes no byte of, and says nothing.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : left_(bytes) {}
+
+  size_t left() const { return left_.size(); }
+  std::optional<unsigned char> Byte();
+  std::optional<std::string_view> Bytes(uint64_t count);
+  std::optional<int64_t> Vint();
+  std::optional<std::string_view> VintBytes();  // behind their length
+  std::optional<uint64_t> Varint();             // of protocol buffers: seven bits a byte, the lowest first
+
+ private:
+  std::string_view left_;
+};
+
+// Tokens and secrets as Hadoop hands them around: the content of $HADOOP_TOKEN_FILE_LOCATION, and of a launch context's
+// `tokens`. Values; pure functions. Nothing here is for a log: a token is as good as a password.
+//
+// The bytes are "HDTS", a format, then
+//   0: count, each token {alias, identifier, password, kind, service}, count, each secret {alias, bytes}, where a count
+//      or a length is one of Hadoop's variable-length integers (credentials.h)
+//   1: a message CredentialsProto of protocol buffers behind its length
+// Both are read, 0 is written, as Hadoop's own daemons do.
 
 struct Token {
   std::string identifier;  // bytes that only who gave it understands

@@ -7,7 +7,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
-#include "runtime/config/hadoop_variables.h"
+#include "runtime/config/xml_text.h"
 
 namespace tony::hadoop {
 namespace {

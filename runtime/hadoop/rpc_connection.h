@@ -1,12 +1,4 @@
-// A connection to one Hadoop server, for one of its protocols. Loop thread only.
-//
-//            Call()              address              connected             token proved
-//    idle ----------> resolving --------> connecting ------------> proving --------------> open
-//     ^                   |                    |   \__ no token: open at once                 |
-//     +-------------------+--------------------+--------------------- any trouble ------------+
-//
-// Nothing is tried twice: in trouble every open call fails, and the next call connects anew. Calls go side by side.
-// Each callback comes once, never from inside a method, and not at all once this is destroyed, which a callback may do.
+// Why a call has no answer, and what that means for its caller. Values; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +14,46 @@
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/hadoop/credentials.h"
-#include "runtime/hadoop/rpc_failure.h"
 #include "runtime/net/frame_connection.h"
 #include "runtime/net/host_resolver.h"
 
 namespace tony::hadoop {
+
+struct RpcFailure {
+  enum class Kind {
+    kAnswered,       // the server's exception for this call: the connection goes on
+    kRefused,        // the server's exception for the whole connection, which is over
+    kLost,           // no answer: not connected, broken, or too late; the server may have done what was asked
+    kMisunderstood,  // what came is not Hadoop's protocol
+    kNotPermitted,   // the proof of the token failed on our side
+  };
+  Kind kind = Kind::kLost;
+  std::string exception_class;  // of Java: "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException"; else empty
+  std::string message;          // its first line
+};
+
+// Whether the exception has this name, which is without its package.
+bool IsException(const RpcFailure& failure, std::string_view name);
+
+// For people: "CONTEXT: ApplicationNotFoundException: application ... does not exist". Code: kUnavailable if it may
+// help to try again, else by the exception.
+Error ErrorOf(const RpcFailure& failure, std::string_view context);
+
+// The name without its package and outer class.
+std::string_view ShortName(std::string_view exception_class);
+// Of a message with a stack trace behind it; without control characters, at most 1000 bytes.
+std::string FirstLine(std::string_view text);
+std::string OneLine(std::string text);  // all of its lines as one, to the same length
+
+// A connection to one Hadoop server, for one of its protocols. Loop thread only.
+//
+//            Call()              address              connected             token proved
+//    idle ----------> resolving --------> connecting ------------> proving --------------> open
+//     ^                   |                    |   \__ no token: open at once                 |
+//     +-------------------+--------------------+--------------------- any trouble ------------+
+//
+// Nothing is tried twice: in trouble every open call fails, and the next call connects anew. Calls go side by side.
+// Each callback comes once, never from inside a method, and not at all once this is destroyed, which a callback may do.
 
 class SaslExchange;
 struct RpcResponse;

@@ -1,7 +1,6 @@
 #include "runtime/hadoop/rpc_frames.h"
 
 #include <google/protobuf/message_lite.h>
-
 #include <utility>
 
 #include "runtime/base/strings.h"

@@ -1,6 +1,7 @@
 #include "runtime/hadoop/webhdfs.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 #include "runtime/base/strings.h"
@@ -289,6 +290,85 @@ WebHdfs::Handle WebHdfs::GetHome(Done<Result<std::string>> done) {
   const Operation operation{"GET", "GETHOMEDIRECTORY", "/", {}};
   const auto parse = [](const HttpResponse& response) { return TextIn(response.body, "Path"); };
   return Ask(operation, Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
+}
+
+namespace {
+
+std::string TemporaryFor(const std::string& path) {
+  std::random_device random;
+  return StrCat(path.substr(0, path.rfind('/') + 1), kUnfinishedPut, random(), "-", random());
+}
+
+class Put : public EventLoop::Handle {
+ public:
+  Put(WebHdfs& hdfs, const std::string& path, HdfsRename how, WebHdfs::Done<Result<bool>> done,
+      std::function<Status()> check)
+      : hdfs_(hdfs),
+        path_(path),
+        temporary_(TemporaryFor(path)),
+        how_(how),
+        done_(std::move(done)),
+        check_(std::move(check)) {}
+
+  void Begin(HdfsBody body, int permission) {
+    length_ = body.length();
+    const HdfsCreation how{.permission = permission};
+    running_ = hdfs_.Create(temporary_, std::move(body), how, [this](const Result<bool>& created) {
+      if (!created.ok()) return CleanUp(created.error());
+      if (!*created)
+        return CleanUp(Error{ErrorCode::kUnavailable, StrCat(temporary_, ": somebody has taken the name")});
+      CheckLength();
+    });
+  }
+
+ private:
+  void CheckLength() {
+    running_ = hdfs_.GetEntry(temporary_, [this](const Result<HdfsEntry>& entry) {
+      if (!entry.ok()) return CleanUp(entry.error());
+      const int64_t there = (*entry).length;
+      if (there != length_)
+        return CleanUp(Error{ErrorCode::kUnavailable, StrCat(path_, ": ", there, " of ", length_, " bytes arrived")});
+      const Status checked = check_ ? check_() : Ok();
+      if (!checked.ok()) return CleanUp(checked.error());
+      Rename();
+    });
+  }
+  void Rename() {
+    running_ = hdfs_.Rename(temporary_, path_, how_, [this](const Result<bool>& renamed) {
+      if (renamed.ok() && *renamed) return Tell(true);
+      renaming_ = true;
+      CleanUp(renamed);
+    });
+  }
+  // After this nothing can be renamed any more, so what it finds is how it ends.
+  void CleanUp(const Result<bool>& ending) {
+    running_ = hdfs_.Remove(temporary_, [this, ending](const Result<bool>& removed) {
+      const bool was_renamed = renaming_ && !ending.ok() && removed.ok() && !*removed;
+      Tell(was_renamed ? Result<bool>(true) : ending);
+    });
+  }
+  void Tell(const Result<bool>& result) {
+    const auto done = done_;  // which may destroy this
+    done(result);
+  }
+
+  WebHdfs& hdfs_;
+  const std::string path_, temporary_;
+  const HdfsRename how_;
+  WebHdfs::Done<Result<bool>> done_;
+  std::function<Status()> check_;
+  int64_t length_ = 0;
+  bool renaming_ = false;
+  WebHdfs::Handle running_;
+};
+
+}  // namespace
+
+WebHdfs::Handle PutWhole(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how, int permission,
+                         WebHdfs::Done<Result<bool>> done, std::function<Status()> check) {
+  auto put = std::make_unique<Put>(hdfs, path, how, std::move(done), std::move(check));
+  put->Begin(std::move(body), permission);
+  return put;
 }
 
 }  // namespace tony::hadoop

@@ -1,4 +1,4 @@
-// WebHDFS' answers: from JSON to values and errors, and paths to URLs. Pure.
+// What Hadoop's daemons tell by their web servers alone. Waits; any thread.
 #pragma once
 
 #include <map>
@@ -8,10 +8,23 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/base/time.h"
 #include "runtime/hadoop/webhdfs.h"
-#include "runtime/net/http_call.h"
+#include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
+
+// The text at a JSON pointer ("/clusterInfo/state") in the document that GET `url` answers. Nothing: there is none, or
+// no answer within `limit`.
+std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit);
+
+// What a ResourceManager itself is configured with, where what clients' site files say may be another thing, or
+// nothing. `web`: "http://rm.example.org:8088", or empty. Nothing: it does not tell, or the key is not set.
+std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit);
+
+std::string HostOfUrl(const std::string& url);  // "http://rm.example.org:8088" -> "rm.example.org"
+
+// WebHDFS' answers: from JSON to values and errors, and paths to URLs. Pure.
 
 // What a NameNode, a DataNode or a gateway before them did not do.
 struct HdfsRefusal {

@@ -1,3 +1,26 @@
+// tony-final.xml: what TonY's portal shows as a job's configuration, and what Dr. Elephant reads its requests from.
+// Pure.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/result.h"
+#include "runtime/config/configuration.h"
+#include "runtime/job/ids.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/job/outcome.h"
+#include "runtime/records/files_for_others.h"
+#include "runtime/records/job_records.h"
+
+namespace tony {
+
+// All tony.* values of `configuration`; of each role of the job what it really has, if that was not set by these keys
+// (a job without roles, one of an earlier release); and tony.job.id, by which a reader of old files finds ours.
+std::string TonyFinalXml(const Configuration& configuration, const JobSpec& spec, const JobId& job);
+
 // The files by which TonY's portal and Dr. Elephant know a job, in the folder that tony.history.location leads to:
 //
 //   application_20261121093015_5188252/                                            0770
@@ -8,20 +31,6 @@
 // A job that names no such folder has none, and both functions do nothing for it. Each file appears whole, by rename.
 // Files are 0640 and, as the folder, of the group of the folder above where that is set-group-id: the portal, which
 // moves them, is another user. Folders above are made if they are missing, as the umask says.
-#pragma once
-
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <string_view>
-
-#include "runtime/base/result.h"
-#include "runtime/job/ids.h"
-#include "runtime/job/outcome.h"
-#include "runtime/records/files_for_others.h"
-#include "runtime/records/job_records.h"
-
-namespace tony {
 
 // For whoever takes up a job: that it runs, and with what. Harmless if it was written before.
 Status BeginHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());

@@ -1,10 +1,76 @@
 #include "runtime/history/jhist.h"
 
+#include <zlib.h>
+
+#include <bit>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
-#include "runtime/history/avro.h"
+#include "runtime/records/describe.h"
 
 namespace tony {
+
+uint32_t Crc32(std::string_view bytes) {
+  return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+namespace {
+
+constexpr size_t kBlockBytes = 64 * 1024;
+constexpr size_t kSyncBytes = 16;
+
+}  // namespace
+
+// Zig-zag, then seven bits a byte from the least on.
+AvroRecord& AvroRecord::Long(int64_t value) {
+  uint64_t rest = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+  for (; rest >= 0x80; rest >>= 7) bytes_.push_back(static_cast<char>(rest | 0x80));
+  bytes_.push_back(static_cast<char>(rest));
+  return *this;
+}
+
+AvroRecord& AvroRecord::Double(double value) {
+  uint64_t bits = std::bit_cast<uint64_t>(value);
+  for (int i = 0; i < 8; ++i, bits >>= 8) bytes_.push_back(static_cast<char>(bits));
+  return *this;
+}
+
+AvroRecord& AvroRecord::String(std::string_view value) {
+  Long(static_cast<int64_t>(value.size()));
+  bytes_.append(value);
+  return *this;
+}
+
+AvroContainer::AvroContainer(std::string_view schema, std::string sync) : sync_(std::move(sync)) {
+  CHECK(sync_.size() == kSyncBytes);
+  AvroRecord metadata;  // a map of two, which ends with a 0
+  metadata.Long(2).String("avro.schema").String(schema).String("avro.codec").String("null").Long(0);
+  file_ = "Obj\1" + metadata.bytes() + sync_;
+}
+
+void AvroContainer::Add(const AvroRecord& record) {
+  block_ += record.bytes();
+  ++in_block_;
+  if (block_.size() >= kBlockBytes) EndBlock();
+}
+
+std::string AvroContainer::Finish() && {
+  EndBlock();
+  return std::move(file_);
+}
+
+void AvroContainer::EndBlock() {
+  if (in_block_ == 0) return;
+  AvroRecord block;
+  block.Long(in_block_).String(block_);  // the bytes with their number before them
+  file_ += block.bytes() + sync_;
+  block_.clear();
+  in_block_ = 0;
+}
+
 namespace {
 
 // The numbers of the enum's symbols and of the unions' branches, in the order of the schema.
@@ -73,6 +139,99 @@ std::string JhistSchema() {
       text, R"(},{"name":"taskIndex","type":"int"},{"name":"status","type":)", text,
       R"(},{"name":"metrics","type":{"type":"array","items":"Metric"}},)", optional,
       R"(,"name":"containerDiagnostic"}]}]},{"name":"timestamp","type":"long"}]})");
+}
+
+namespace {
+
+std::vector<JhistMetric> Metrics(const std::optional<Usage>& usage) {
+  std::vector<JhistMetric> metrics;
+  if (!usage) return metrics;
+  metrics.push_back({"MAX_MEMORY_BYTES", static_cast<double>(usage->most_memory_bytes)});
+  metrics.push_back({"AVG_MEMORY_BYTES", static_cast<double>(usage->mean_memory_bytes)});
+  if (!usage->gpu) return metrics;
+  metrics.push_back({"MAX_GPU_UTILIZATION", static_cast<double>(usage->gpu->most_percent)});
+  metrics.push_back({"AVG_GPU_UTILIZATION", static_cast<double>(usage->gpu->mean_percent)});
+  return metrics;
+}
+
+// TonY's words: what it stopped itself has neither succeeded nor failed.
+std::string StatusWord(const Outcome& outcome) {
+  if (outcome.Succeeded()) return "SUCCEEDED";
+  return outcome.cls == OutcomeClass::kKilled ? "FINISHED" : "FAILED";
+}
+
+class Teller {
+ public:
+  explicit Teller(const JhistJob& job) {
+    events_.push_back({job.submitted, JhistApplicationInited{job.application, job.tasks, job.host}});
+  }
+
+  void Tell(const Decision& decision) {
+    std::visit([&](const auto& body) { On(body, decision.time); }, decision.body);
+  }
+
+  // A task that the journal does not let end, as nobody was there to see it, ended with its job.
+  std::vector<JhistEvent> Finish(const JhistJob& job, const std::optional<JobStatus>& end) && {
+    if (!end || !end->verdict || !end->ended) return std::move(events_);
+    JhistApplicationFinished finished{job.application};
+    for (const TaskStatus& task : end->tasks) {
+      if (!task.outcome) continue;
+      if (Starts({task.id, task.attempt}) && !ended_.contains({task.id, task.attempt}))
+        End({task.id, task.attempt}, *task.outcome, *end->ended);
+      ++finished.finished_tasks;
+      if (StatusWord(*task.outcome) == "FAILED") ++finished.failed_tasks;
+    }
+    events_.push_back({*end->ended, finished});
+    return std::move(events_);
+  }
+
+ private:
+  void On(const ContainerAssigned& d, Instant) {
+    containers_[d.attempt] = d.container;
+    hosts_[d.container] = d.host;
+  }
+  void On(const AttemptLaunched& d, Instant time) { Start(d.attempt, time); }
+  // An executor may be heard before the one who started it.
+  void On(const AttemptRegistered& d, Instant time) { Start(d.attempt, time); }
+  // In the executor of the attempt before: it is not launched.
+  void On(const RestartBegan& d, Instant time) {
+    for (const RenewedAttempt& renewed : d.renewed) {
+      containers_[renewed.attempt] = renewed.container;
+      Start(renewed.attempt, time);
+    }
+  }
+  void On(const AttemptEnded& d, Instant time) {
+    if (Starts(d.attempt) && !ended_.contains(d.attempt)) End(d.attempt, d.outcome, time);
+  }
+  template <class Other>
+  void On(const Other&, Instant) {}  // TonY had no event for it
+
+  bool Starts(const AttemptId& attempt) const { return started_.contains(attempt); }
+  void Start(const AttemptId& attempt, Instant time) {
+    if (!started_.insert(attempt).second) return;
+    const ContainerId& container = containers_[attempt];
+    events_.push_back({time, JhistTaskStarted{attempt.task, hosts_[container], container.value}});
+  }
+  // Only what has started: Dr. Elephant would take the other for a task that ran since 1970.
+  void End(const AttemptId& attempt, const Outcome& outcome, Instant time) {
+    ended_.insert(attempt);
+    events_.push_back({time, JhistTaskFinished{attempt.task, StatusWord(outcome), Metrics(outcome.usage),
+                                               outcome.Succeeded() ? "NA" : Describe(outcome)}});
+  }
+
+  std::vector<JhistEvent> events_;
+  std::map<AttemptId, ContainerId> containers_;
+  std::map<ContainerId, std::string> hosts_;
+  std::set<AttemptId> started_, ended_;
+};
+
+}  // namespace
+
+std::vector<JhistEvent> JhistEvents(const JhistJob& job, const std::vector<Decision>& decisions,
+                                    const std::optional<JobStatus>& end) {
+  Teller teller(job);
+  for (const Decision& decision : decisions) teller.Tell(decision);
+  return std::move(teller).Finish(job, end);
 }
 
 }  // namespace tony

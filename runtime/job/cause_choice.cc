@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 #include "runtime/job/failure_lines.h"
 #include "runtime/job/log_lines.h"
 #include "runtime/job/rule_match.h"

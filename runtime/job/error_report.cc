@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "runtime/base/utf8.h"
+#include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
 
 namespace tony {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 #include "runtime/job/log_lines.h"
 
 namespace tony {

@@ -3,7 +3,6 @@
 #include <boost/json.hpp>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 
 namespace tony {
 

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 
 namespace tony {
 namespace {

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 #include "runtime/job/cause_readers.h"
 #include "runtime/job/line_pattern.h"
 

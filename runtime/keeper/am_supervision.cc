@@ -11,7 +11,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
-#include "runtime/keeper/final_status.h"
+#include "runtime/keeper/lost_job.h"
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/page/page_address.h"

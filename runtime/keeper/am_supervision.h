@@ -19,8 +19,8 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/keeper/am_deaths.h"
 #include "runtime/keeper/page_holder.h"
-#include "runtime/os/held_process.h"
 #include "runtime/os/process_runner.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/records/job_records.h"
 
 namespace tony::keeper {

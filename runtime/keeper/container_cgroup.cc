@@ -16,9 +16,8 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/os/cgroup_memory.h"
+#include "runtime/os/cgroup.h"
 #include "runtime/os/files.h"
-#include "runtime/os/held_process.h"
 #include "runtime/os/process_tree.h"
 
 namespace tony {
@@ -35,7 +34,7 @@ constexpr std::chrono::milliseconds kBetweenWarmings{5};
 constexpr int kDeepest = 16;
 
 constexpr const char* kProcesses = "cgroup.procs";
-// Of a kill one by one, as own_tree.h has it for a tree.
+// Of a kill one by one, as process_tree.h has it for a tree.
 constexpr int kStoppingPasses = 10;
 
 bool Exists(const fs::path& path) { return access(path.c_str(), F_OK) == 0; }

@@ -18,7 +18,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/os/own_cgroup.h"
+#include "runtime/os/cgroup.h"
 
 namespace tony {
 

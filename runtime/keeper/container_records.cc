@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "runtime/base/strings.h"
-#include "runtime/keeper/gpus.h"
+#include "runtime/keeper/containers.h"
 #include "runtime/os/files.h"
 
 namespace tony::keeper {

@@ -1,23 +1,101 @@
 #include "runtime/keeper/containers.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
-#include "runtime/keeper/gpus.h"
-#include "runtime/keeper/open_files.h"
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 
 namespace tony::keeper {
+
+std::optional<std::vector<int>> PickGpus(const std::vector<int>& all, const std::vector<int>& taken, int count) {
+  std::vector<int> free;
+  for (const int gpu : all)
+    if (!std::ranges::count(taken, gpu)) free.push_back(gpu);
+  if (std::ssize(free) < count) return std::nullopt;
+  std::ranges::sort(free);
+  free.resize(static_cast<size_t>(count));
+  return free;
+}
+
+std::vector<std::string> GpuEnvironment(const std::vector<int>& gpus, bool machine_has_gpus) {
+  if (gpus.empty())
+    return machine_has_gpus ? std::vector<std::string>{"CUDA_VISIBLE_DEVICES="} : std::vector<std::string>();
+  const std::string list = NumberList(gpus);
+  // By itself CUDA numbers the fastest GPU first; the machine's numbers are those of the bus.
+  return {StrCat("CUDA_VISIBLE_DEVICES=", list), StrCat("NVIDIA_VISIBLE_DEVICES=", list),
+          "CUDA_DEVICE_ORDER=PCI_BUS_ID"};
+}
+
+std::string NumberList(const std::vector<int>& numbers) {
+  std::vector<std::string> words;
+  for (const int number : numbers) words.push_back(std::to_string(number));
+  return Join(words, ",");
+}
+
+namespace {
+
+// Far above what the largest job needs, and far below the billion that some machines allow and some programs walk.
+constexpr rlim_t kEnough = 65536;
+
+}  // namespace
+
+void RaiseOpenFiles() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = std::min(limit.rlim_max, kEnough);
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = wanted;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) LogWarn(StrCat("raise the limit of open files: ", ErrnoText(errno)));
+}
+
+void LimitOpenFiles(pid_t process, int64_t soft) {
+  rlimit limit{};
+  if (prlimit(process, RLIMIT_NOFILE, nullptr, &limit) != 0) return;  // it has ended
+  limit.rlim_cur = std::min(static_cast<rlim_t>(soft), limit.rlim_max);
+  prlimit(process, RLIMIT_NOFILE, &limit, nullptr);
+}
+
+namespace {
+
+// "flags:\t0100001" in /proc/pid/fdinfo/1, octal.
+bool IsOpenForWriting(pid_t process, int fd) {
+  const auto info = ReadFile(StrCat("/proc/", process, "/fdinfo/", fd));
+  if (!info.ok()) return false;
+  constexpr std::string_view kFlags = "flags:";
+  const size_t at = info->find(kFlags);
+  if (at == std::string::npos) return false;
+  return (std::strtol(info->c_str() + at + kFlags.size(), nullptr, 8) & O_ACCMODE) != O_RDONLY;
+}
+
+}  // namespace
+
+bool WritesBelow(pid_t process, const std::filesystem::path& folder) {
+  const std::string prefix = folder.string() + "/";
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    char target[PATH_MAX];
+    const ssize_t size = readlink(StrCat("/proc/", process, "/fd/", fd).c_str(), target, sizeof target);
+    if (size > 0 && std::string_view(target, static_cast<size_t>(size)).starts_with(prefix) &&
+        IsOpenForWriting(process, fd))
+      return true;
+  }
+  return false;
+}
+
 namespace {
 
 // An executor that was forked, but whose pid was not written down: of the marked processes the topmost.

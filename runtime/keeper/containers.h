@@ -1,19 +1,9 @@
-// The keeper's containers: starts executors, sees them end, and sweeps what they leave.
-//
-//   (launch) -> kRunning --executor ended--------------------> kSweeping --nothing left--> kEnded
-//                  |                                               ^
-//                  +--kill--> kKilling --executor ended------------+
-//
-// SIGKILL does not end a process of another user or one that the kernel holds. Nobody waits for such a process for
-// ever: the container goes from kKilling or kSweeping to kLeft, and its end is reported with the name of the process
-// (ContainerExited::left). When the process is gone the container goes to kEnded. Until then the container keeps its
-// GPUs, and the job its place.
-//
-// Before that a launch waits until the job is admitted to the machine and has the GPUs that it needs. Sweeping and
-// killing: SIGKILL to all that is found, look again, until nothing is found. An executor that leaves nothing, the usual
-// case, costs no look at all processes.
+// Which GPUs of a job a container gets, and how its processes are told. Pure.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -29,10 +19,46 @@
 #include "runtime/keeper/keeper_protocol.h"
 #include "runtime/keeper/sweep.h"
 #include "runtime/os/boost_process_runner.h"
-#include "runtime/os/held_process.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/os/shared_memory.h"
 
 namespace tony::keeper {
+
+// `count` of `all` that are not among `taken`, the lowest first. Nothing: too few are left.
+std::optional<std::vector<int>> PickGpus(const std::vector<int>& all, const std::vector<int>& taken, int count);
+
+// What a container's processes start with. `machine_has_gpus`: one that got none must not see those of others, which
+// CUDA would show to whoever says nothing.
+std::vector<std::string> GpuEnvironment(const std::vector<int>& gpus, bool machine_has_gpus);
+
+std::string NumberList(const std::vector<int>& numbers);  // "0,3"
+
+// How many files keeper, AM and tasks may have open. An AM has a connection to each executor and a keeper a descriptor
+// of each, so theirs is raised; a task keeps what its submitter had, as programs that use select() break above 1024.
+
+void RaiseOpenFiles();                             // of this process, and of what it starts
+void LimitOpenFiles(pid_t process, int64_t soft);  // of a child
+
+// Finds a task's daemon that has cut all other ties: no mark in its environment, no ancestor of ours.
+
+// Whether standard output or error of the process is open for writing on a file below `folder`, an absolute path
+// without links. Nobody but a job's own processes writes to its logs; who reads them is not meant.
+bool WritesBelow(pid_t process, const std::filesystem::path& folder);
+
+// The keeper's containers: starts executors, sees them end, and sweeps what they leave.
+//
+//   (launch) -> kRunning --executor ended--------------------> kSweeping --nothing left--> kEnded
+//                  |                                               ^
+//                  +--kill--> kKilling --executor ended------------+
+//
+// SIGKILL does not end a process of another user or one that the kernel holds. Nobody waits for such a process for
+// ever: the container goes from kKilling or kSweeping to kLeft, and its end is reported with the name of the process
+// (ContainerExited::left). When the process is gone the container goes to kEnded. Until then the container keeps its
+// GPUs, and the job its place.
+//
+// Before that a launch waits until the job is admitted to the machine and has the GPUs that it needs. Sweeping and
+// killing: SIGKILL to all that is found, look again, until nothing is found. An executor that leaves nothing, the usual
+// case, costs no look at all processes.
 
 // Loop thread only. Ended containers stay known until the job's end.
 class Containers {
@@ -106,7 +132,7 @@ class Containers {
   void SweepSoon();
   static void WarnUnless(const Status& status);
 
-  // containers_cgroup.cc
+  // containers_end.cc
   UniqueFd MakeCgroupFor(const LaunchContainer& launch, Container& container);
   void CheckThatItsCgroupHasIt(Container& container);
   void DoWithoutCgroups(Container& container, const std::string& why);

@@ -16,12 +16,12 @@
 // with the tasks' grace, and the keeper exits with 66.
 //
 // Where the end cannot be recorded, because the disk fails, is read-only or full, it is tried for
-// AmOptions::unwritable. Then the keeper leaves the verdict beside the ledger (unwritten_end.h), ends what it would
+// AmOptions::unwritable. Then the keeper leaves the verdict beside the ledger (lost_job.h), ends what it would
 // have ended, and exits with 73. The job's place in the ledger is free before that, as soon as no process of the job is
 // left.
 //
 // Of kRecording (a line in the log of ended jobs) and kWritingHistory neither lasts longer than its limit: they write
-// where a file system may not answer (write_apart.h), and nothing but the keeper's own exit waits for the second.
+// where a file system may not answer (lost_job.h), and nothing but the keeper's own exit waits for the second.
 //
 // SIGTERM, SIGINT and SIGHUP end the job as a kill does: its tasks have their grace, the verdict is KILLED and names
 // the signal and who sent it, and the keeper exits with 0. That is asked of the AM; where it does not come about within
@@ -90,7 +90,7 @@ class Keeper {
   void Report(const KeeperReport& report);
   void OnSignal(const EventLoop::SentSignal& signal);
 
-  // keeper_claim.cc
+  // keeper.cc
   void EnterLedger();
   Status TryToEnterLedger();
   void OnQueued(const std::string& why);
@@ -102,7 +102,7 @@ class Keeper {
   void EndAtRunLimit(int64_t minutes);
   void EndBecause(const std::string& reason);
 
-  // keeper_unheard.cc
+  // keeper_end.cc
   void LookForKills();
   void JudgeUnheardKill(bool overslept);
   void HearAm();

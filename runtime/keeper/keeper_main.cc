@@ -5,7 +5,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/keeper/run_keeper.h"
-#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 
 int main(int argc, char** argv) {
   tony::OpenLog("tony-keeper");

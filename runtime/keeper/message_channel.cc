@@ -7,10 +7,34 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/base/strings.h"
 #include "runtime/keeper/keeper_protocol.h"
-#include "runtime/net/peer.h"
+#include "runtime/net/sockets.h"
 
 namespace tony {
+namespace {
+
+SocketPlace PlaceIn(const JobRecords& records) { return {records.place(), "keeper.sock"}; }
+
+}  // namespace
+
+Result<UniqueFd> ListenAsKeeper(const JobRecords& records) {
+  constexpr int kBacklog = 16;  // one AM connects, again and again at worst
+  return ListenAt(PlaceIn(records), SocketKind::kMessages, kBacklog);
+}
+
+Result<std::optional<UniqueFd>> ReachKeeper(const JobRecords& records) {
+  return ConnectTo(PlaceIn(records), SocketKind::kMessages);
+}
+
+Result<UniqueFd> ConnectToKeeper(const JobRecords& records) {
+  TRY_ASSIGN(auto socket, ReachKeeper(records));
+  if (socket) return *std::move(socket);
+  return Error{ErrorCode::kUnavailable, StrCat("connect to ", ToString(PlaceIn(records)), ": its queue is full")};
+}
+
+void RemoveKeeperSocket(const JobRecords& records) { RemoveSocket(PlaceIn(records)); }
+
 namespace {
 
 // One message with room for one descriptor; the kernel closes what comes beyond that.

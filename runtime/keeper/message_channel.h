@@ -1,4 +1,4 @@
-// Whole messages over a connected SOCK_SEQPACKET socket.
+// keeper.sock in a job's folder: where the keeper listens and the AM connects.
 #pragma once
 
 #include <sys/types.h>
@@ -6,13 +6,25 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
+
+// A name left by an earlier keeper is replaced: the caller holds keeper.lock.
+Result<UniqueFd> ListenAsKeeper(const JobRecords& records);
+// Never block. kUnavailable: nobody listens. Nothing, or kUnavailable as well: the keeper lives, and its queue is full.
+Result<std::optional<UniqueFd>> ReachKeeper(const JobRecords& records);
+Result<UniqueFd> ConnectToKeeper(const JobRecords& records);
+void RemoveKeeperSocket(const JobRecords& records);
+
+// Whole messages over a connected SOCK_SEQPACKET socket.
 
 // Loop thread only. The owner may destroy it in any callback. Messages that the peer does not read are queued without
 // a bound: both ends of ours are bounded by the number of a job's containers.

@@ -18,7 +18,7 @@
 #include "runtime/ledger/ledger_witness.h"
 #include "runtime/ledger/machine.h"
 #include "runtime/os/files.h"
-#include "runtime/os/tilde.h"
+#include "runtime/os/users.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/user_home.h"
 

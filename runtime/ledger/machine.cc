@@ -13,8 +13,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
+#include "runtime/os/cgroup.h"
 #include "runtime/os/files.h"
-#include "runtime/os/own_cgroup.h"
 #include "runtime/os/users.h"
 
 namespace tony {

@@ -9,9 +9,9 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
-#include "runtime/keeper/staying_process.h"
+#include "runtime/keeper/keeper_pulse.h"
 #include "runtime/os/files.h"
-#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 #include "runtime/records/job_folder.h"
 
 namespace tony {

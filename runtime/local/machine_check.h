@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/backend/health.h"
+#include "runtime/backend/queue_view.h"
 #include "runtime/base/result.h"
 #include "runtime/job/job_spec.h"
 
@@ -17,5 +19,14 @@ Result<std::vector<std::string>> CheckMachine(const JobSpec& spec);
 
 // For plan, which makes nothing: the refusals that do not depend on this process.
 Status CheckMachineForPlan(const JobSpec& spec);
+
+// What `tony doctor` looks at of this machine. Only looks: it makes and removes nothing.
+
+// The ledger, the machine and the jobs in it; then the limits of this user and this system.
+Checks CheckMachineHealth();
+
+// The machine's ledger, for `tony list --queue`.
+
+Result<QueueView> LookAtQueue();
 
 }  // namespace tony

@@ -2,17 +2,57 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <limits>
 
 #include "runtime/base/strings.h"
-#include "runtime/logs/local_log_watch.h"
-#include "runtime/logs/log_holes.h"
 #include "runtime/os/files.h"
 
 namespace tony {
+namespace {
+
+// Where the hole at `offset` ends.
+off_t EndOfHole(int fd, off_t offset) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0 || info.st_size <= offset) return offset;
+  const off_t data = lseek(fd, offset, SEEK_DATA);
+  return data >= 0 ? data : info.st_size;  // no data: the hole goes to the end
+}
+
+}  // namespace
+
+LogBytes ReadLog(int fd, int64_t offset, std::span<char> buffer) {
+  off_t at = offset;
+  // Cut again while we read, we try again behind it; a writer that outruns that so often is read next time.
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    const ssize_t got = pread(fd, buffer.data(), buffer.size(), at);
+    if (got <= 0) break;
+    // Asked after the read: a cut only ever grows, so what is no hole now was none then.
+    const off_t hole = lseek(fd, at, SEEK_HOLE);
+    if (hole < 0 || hole >= at + got) return {at - offset, static_cast<size_t>(got)};
+    if (hole > at) return {at - offset, static_cast<size_t>(hole - at)};
+    at = EndOfHole(fd, at);
+  }
+  return {at - offset, 0};
+}
+
+std::vector<LogPart> PartsOfLog(int fd) {
+  std::vector<LogPart> parts;
+  for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
+    const off_t hole = lseek(fd, at, SEEK_HOLE);
+    if (hole <= at) break;  // cut again just now
+    parts.push_back({static_cast<uint64_t>(at), static_cast<uint64_t>(hole)});
+    at = hole;
+  }
+  return parts;
+}
+
 namespace {
 
 constexpr int64_t kLatest = 253'402'300'799;  // the last second that is written with four digits for its year
@@ -134,6 +174,99 @@ std::optional<int> AttemptOfFolder(const std::string& name) {
   const auto number = ParseInt(name);
   if (!number || *number < 1 || *number > std::numeric_limits<int>::max() || StrCat(*number) != name) return {};
   return static_cast<int>(*number);
+}
+
+namespace {
+
+constexpr uint32_t kEvents = IN_CREATE | IN_MODIFY | IN_MOVED_TO;
+constexpr size_t kBuffer = 8 << 10;  // on the stack
+
+}  // namespace
+
+LocalLogWatch::LocalLogWatch(EventLoop& loop, const JobRecords& records, std::optional<TaskId> task, LogWatchSink sink)
+    : records_(records),
+      task_(std::move(task)),
+      sink_(std::move(sink)),
+      inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
+      blind_(!inotify_.valid()) {
+  if (!blind_) watch_ = loop.WhenReadable(inotify_.get(), [this] { Drain(); });
+}
+
+// A folder is watched before it is listed, so that nothing comes between.
+void LocalLogWatch::Look() {
+  Add("", {Place::Kind::kJob, {}});
+  Add("logs", {Place::Kind::kLogs, {}});
+  if (task_) return LookAtTask(FolderName(*task_));
+  for (const std::string& name : FolderNames(OpenBelow(records_, "logs"))) LookAtTask(name);
+}
+
+void LocalLogWatch::LookAtTask(const std::string& folder_name) {
+  const auto task = TaskOfFolder(folder_name);
+  if (!task || (task_ && *task_ != *task)) return;
+  const std::filesystem::path below = std::filesystem::path("logs") / folder_name;
+  const UniqueFd folder = OpenBelow(records_, below);
+  if (!folder.valid()) return;
+  Add(below, {Place::Kind::kTask, {*task, 0}});
+  std::set<int> numbers;  // in order
+  for (const std::string& name : FolderNames(folder)) {
+    if (const auto number = AttemptOfFolder(name)) numbers.insert(*number);
+  }
+  for (const int number : numbers) {
+    const AttemptId attempt{*task, number};
+    if (told_.contains(attempt)) continue;
+    Add(below / std::to_string(number), {Place::Kind::kAttempt, attempt});
+    told_.insert(attempt);
+    sink_.on_attempt(attempt);
+  }
+}
+
+void LocalLogWatch::Add(const std::filesystem::path& below, Place place) {
+  if (!inotify_.valid() || watched_.contains(below)) return;
+  // Below the job's folder links are not followed; the watch of its parent tells when a folder takes a link's place.
+  const uint32_t links = place.kind == Place::Kind::kJob ? 0 : IN_DONT_FOLLOW;
+  const int watch = inotify_add_watch(inotify_.get(), (records_.place() / below).c_str(), kEvents | IN_ONLYDIR | links);
+  if (watch < 0) {
+    blind_ = blind_ || (errno != ENOENT && errno != ENOTDIR);
+    return;
+  }
+  watched_.insert(below);
+  places_[watch] = std::move(place);
+}
+
+void LocalLogWatch::Drain() {
+  alignas(inotify_event) char events[kBuffer];
+  const bool was_blind = blind_;
+  const ssize_t got = read(inotify_.get(), events, sizeof events);
+  for (ssize_t at = 0; at < got;) {
+    const auto& event = reinterpret_cast<const inotify_event&>(events[at]);
+    at += static_cast<ssize_t>(sizeof event + event.len);
+    if ((event.mask & IN_Q_OVERFLOW) != 0) {
+      Look();
+      sink_.on_missed();
+    } else {
+      OnEvent(event.wd, event.len > 0 ? event.name : "");
+    }
+  }
+  if (blind_ && !was_blind) sink_.on_missed();
+}
+
+void LocalLogWatch::OnEvent(int watch, const std::string& name) {
+  const auto found = places_.find(watch);
+  if (found == places_.end()) return;
+  const Place place = found->second;  // a copy: what follows may add others
+  switch (place.kind) {
+    case Place::Kind::kJob:
+      if (name == "logs") Look();
+      if (name == "status.json") sink_.on_status();
+      return;
+    case Place::Kind::kLogs:
+      return LookAtTask(name);
+    case Place::Kind::kTask:
+      return LookAtTask(FolderName(place.attempt.task));
+    case Place::Kind::kAttempt:
+      // The executor's own file is the last that it writes there.
+      return name == "outcome.json" ? sink_.on_ended(place.attempt) : sink_.on_written(place.attempt, name);
+  }
 }
 
 }  // namespace tony

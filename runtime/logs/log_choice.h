@@ -46,7 +46,7 @@ struct LogText {
   std::string_view text;    // whole lines, unless a line is longer than a reading or its end has not been written
   int process = 0;
   uint64_t end = 0;             // of the text in its log
-  std::optional<Instant> when;  // it was written; for who wants to know (log_times.h)
+  std::optional<Instant> when;  // it was written; for who wants to know (log_reader.h)
 };
 
 // Offsets by stream. Its text form is for programs that go on later.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/logs/log_text.h"
+#include "runtime/logs/log_source.h"
 
 namespace tony {
 namespace {

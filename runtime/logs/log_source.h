@@ -18,6 +18,8 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/time.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/job_status.h"
+#include "runtime/job/log_pieces.h"
 
 namespace tony {
 
@@ -87,5 +89,66 @@ class LogSource {
   virtual std::unique_ptr<LogWatch> Watch(EventLoop& loop, const std::optional<TaskId>& task,
                                           LogWatchSink sink) const = 0;
 };
+
+// A piece of one attempt's log.
+
+struct LogPiece {
+  std::string text;   // as it was written
+  int64_t begin = 0;  // its first byte; more than was asked for where the middle of the log has been cut out
+  int64_t next = 0;   // where the next piece begins
+  int64_t size = 0;   // of the whole log, now
+};
+
+// At most `most` bytes from `cursor` on; without a cursor the last ones, from the start of a line if there is one.
+// A log that is not there is empty.
+LogPiece ReadLogPiece(const LogSource& logs, const AttemptId& attempt, std::string_view stream,
+                      std::optional<int64_t> cursor, int64_t most);
+
+// Which logs the attempts of a task have.
+
+struct AttemptLogs {
+  AttemptId attempt;
+  LogSource::Files files;
+};
+
+// Of the newest `most` attempts those that have logs, newest first.
+std::vector<AttemptLogs> ListLogs(const LogSource& logs, const TaskStatus& task, int most);
+
+// What readers of logs do with text that grows, and whose middle may have been cut out.
+
+bool LineBegins(const LogStream& log, uint64_t offset);  // what is before the offset ended a line
+// Where the line begins that the offset is in, or ends behind: at most a megabyte before it, and behind what is cut.
+uint64_t LineBeginAt(const LogStream& log, uint64_t offset);
+bool IsCut(const LogStream& log, uint64_t offset);  // what follows the offset has been cut out
+
+// The log is shorter than what was read of it: its writer emptied it, and it began again. Not of one that cannot be
+// seen.
+bool WasEmptied(const LogStream& log, uint64_t read);
+inline constexpr std::string_view kEmptiedLine = "[... the task emptied this log ...]\n";
+
+// "[... 1234 MB cut ...]", a line of its own, in place of what has been cut out.
+std::string CutLine(int64_t bytes, bool line_begins);
+
+// Length of the part of `text` that ends between two characters of UTF-8, for text cut at an arbitrary byte.
+size_t WholeCharacters(std::string_view text);
+
+// A log of which only parts are here, in memory: the rest reads as what has been cut out.
+
+// The excerpt outlives the stream.
+std::unique_ptr<LogStream> LogOf(const LogExcerpt& excerpt);
+
+// Where the last lines of a log begin. Read back from its end in chunks, and no farther than needed: a log may have a
+// gigabyte.
+
+struct LastLines {
+  uint64_t begin = 0;
+  uint64_t end = 0;   // of the file as it was; between two characters if the file may grow
+  uint64_t text = 0;  // bytes between them, without what has been cut out
+};
+
+// The last `lines` lines of the log, of which no more than `limit` bytes: whole lines, or of one that is longer
+// its end. What follows the last line end counts as a line, and what stands for a cut (log_source.h) as none.
+// `grows`: it may get longer. Null, or one that cannot be read, is as good as empty.
+LastLines FindLastLines(const LogStream* log, uint64_t lines, uint64_t limit, bool grows);
 
 }  // namespace tony

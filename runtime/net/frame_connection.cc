@@ -4,9 +4,82 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 
+#include "runtime/base/strings.h"
+
 namespace tony {
+namespace {
+
+class PlainChannel : public Channel {
+ public:
+  explicit PlainChannel(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  int socket() const override { return socket_.get(); }
+  Step Read(char* to, size_t most) override {
+    const ssize_t got = ::recv(socket_.get(), to, most, 0);
+    if (got == 0) return {Step::Kind::kEnded, 0, {ErrorCode::kUnavailable, "closed by the peer"}};
+    return StepOf(got, Step::Kind::kWaitsToRead);
+  }
+  Step Write(std::string_view bytes) override {
+    return StepOf(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), Step::Kind::kWaitsToWrite);
+  }
+  bool HasMore() const override { return false; }
+  void ShutDown() override { ::shutdown(socket_.get(), SHUT_RDWR); }
+
+ private:
+  static Step StepOf(ssize_t moved, Step::Kind waits) {
+    if (moved >= 0) return {Step::Kind::kMoved, static_cast<size_t>(moved)};
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {waits};
+    return {Step::Kind::kEnded, 0, {ErrorCode::kUnavailable, ErrnoText(errno)}};
+  }
+
+  UniqueFd socket_;
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> MakePlainChannel(UniqueFd socket) { return std::make_unique<PlainChannel>(std::move(socket)); }
+
+namespace {
+
+// Thousands of connections are idle most of the time; an idle one keeps no buffer of a large frame.
+constexpr size_t kKeptCapacity = 4096;
+
+uint32_t ReadLength(std::string_view bytes) {
+  uint32_t length = 0;
+  for (const char byte : bytes.substr(0, kFrameLengthSize)) length = length << 8 | static_cast<unsigned char>(byte);
+  return length;
+}
+
+}  // namespace
+
+void FrameCutter::Add(std::string_view bytes) {
+  buffer_.erase(0, begin_);
+  begin_ = 0;
+  buffer_.append(bytes);
+}
+
+Result<std::optional<std::string_view>> FrameCutter::Next() {
+  std::optional<std::string_view> frame;
+  const std::string_view rest = std::string_view(buffer_).substr(begin_);
+  if (rest.empty() && buffer_.capacity() > kKeptCapacity) {
+    std::string().swap(buffer_);
+    begin_ = 0;
+  }
+  if (rest.size() < kFrameLengthSize) return frame;
+  const uint32_t length = ReadLength(rest);
+  if (length == 0 || length > max_frame_) {
+    if (rest.starts_with("HTTP")) return Error{ErrorCode::kInvalid, "HTTP where frames were expected"};
+    return Error{ErrorCode::kInvalid, StrCat("frame of ", length, " bytes, expected 1 to ", max_frame_)};
+  }
+  if (rest.size() - kFrameLengthSize < length) return frame;
+  begin_ += kFrameLengthSize + length;
+  frame = rest.substr(kFrameLengthSize, length);
+  return frame;
+}
+
 namespace {
 
 constexpr size_t kChunk = 8 << 10;   // on the stack, which a user may have limited

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/os/answer_of.h"
 #include "runtime/os/name_service.h"
+#include "runtime/os/start_program.h"
 
 namespace tony {
 namespace {
@@ -34,7 +34,7 @@ constexpr Duration kLongestAnswer{30000};
 // What more the machine knows than hosts file and name servers: for a static program, which cannot ask for it itself.
 std::optional<std::string> AskMachine(const std::string& host) {
   if (host.empty() || host.starts_with('-')) return std::nullopt;
-  const auto answer = AnswerOf({"/usr/bin/getent", "ahostsv4", host}, kLongestAnswer);
+  const auto answer = RunProgram({"/usr/bin/getent", "ahostsv4", host}, kLongestAnswer);
   if (!answer.ok() || answer->exit_code != 0) return std::nullopt;
   std::string address = answer->output.substr(0, answer->output.find_first_of(" \t\n"));
   return IsNumeric(address) ? std::optional(std::move(address)) : std::nullopt;

@@ -1,17 +1,243 @@
 #include "runtime/net/http_client.h"
 
 #include <curl/curl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/net/transfer.h"
 #include "runtime/os/name_service.h"
 
 namespace tony {
+namespace {
+
+constexpr long kBufferBytes = 64 << 10;
+// Hadoop's HTTP servers close a connection that was idle for a minute (hadoop.http.idle_timeout.ms). One that is half
+// as old is not yet being closed while it is used again.
+constexpr long kLongestIdleSeconds = 30;
+
+// libcurl's own sockets would be inherited by programs that are started.
+curl_socket_t OpenSocket(void*, curlsocktype, curl_sockaddr* address) {
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address->protocol);
+}
+
+template <class Value>
+void Set(CURL* easy, CURLoption option, Value value) {
+  CHECK(curl_easy_setopt(easy, option, value) == CURLE_OK);  // anything else: an option that this libcurl lacks
+}
+
+}  // namespace
+
+std::string HeaderOf(const HttpResponse& response, std::string_view name) {
+  for (const auto& [other, value] : response.headers) {
+    if (other == name) return value;
+  }
+  return "";
+}
+
+void Transfer::Cleanup::operator()(void* easy) const { curl_easy_cleanup(easy); }
+void Transfer::Headers::operator()(void* list) const { curl_slist_free_all(static_cast<curl_slist*>(list)); }
+
+Transfer::Transfer(HttpCall call, std::function<void()> on_bytes)
+    : call_(std::move(call)), on_bytes_(std::move(on_bytes)), problem_(CURL_ERROR_SIZE, '\0'), easy_(curl_easy_init()) {
+  CHECK(easy_);
+  Configure();
+  ConfigureBody();
+  AddHeaders();
+}
+
+void Transfer::Configure() {
+  CURL* easy = easy_.get();
+  Set(easy, CURLOPT_URL, call_.url.c_str());
+  Set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  Set(easy, CURLOPT_PROXY, "");
+  Set(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  Set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(call_.limits.connect.count()));
+  Set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(call_.limits.whole.count()));
+  Set(easy, CURLOPT_NOSIGNAL, 1L);
+  // A call that is cancelled while its host's name is being resolved would wait for the resolver, on the loop.
+  Set(easy, CURLOPT_QUICK_EXIT, 1L);
+  Set(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
+  Set(easy, CURLOPT_MAXAGE_CONN, kLongestIdleSeconds);
+  Set(easy, CURLOPT_ERRORBUFFER, problem_.data());
+  Set(easy, CURLOPT_OPENSOCKETFUNCTION, OpenSocket);
+  Set(easy, CURLOPT_PREREQFUNCTION, OnRequest);
+  Set(easy, CURLOPT_PREREQDATA, this);
+  Set(easy, CURLOPT_HEADERFUNCTION, OnHeader);
+  Set(easy, CURLOPT_HEADERDATA, this);
+  Set(easy, CURLOPT_WRITEFUNCTION, OnWrite);
+  Set(easy, CURLOPT_WRITEDATA, this);
+}
+
+void Transfer::ConfigureBody() {
+  CURL* easy = easy_.get();
+  if (call_.method == "HEAD") return Set(easy, CURLOPT_NOBODY, 1L);
+  Set(easy, CURLOPT_CUSTOMREQUEST, call_.method.c_str());
+  if (call_.method != "PUT" && call_.method != "POST") return;
+  const int64_t length = call_.body_file ? call_.body_file->length : static_cast<int64_t>(call_.body.size());
+  Set(easy, CURLOPT_UPLOAD, 1L);
+  Set(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(length));
+  Set(easy, CURLOPT_READFUNCTION, OnRead);
+  Set(easy, CURLOPT_READDATA, this);
+}
+
+void Transfer::AddHeaders() {
+  curl_slist* list = nullptr;
+  for (const auto& [name, value] : call_.headers) {
+    list = curl_slist_append(list, StrCat(name, ": ", value).c_str());
+    CHECK(list != nullptr);
+  }
+  headers_.reset(list);
+  if (list != nullptr) Set(easy_.get(), CURLOPT_HTTPHEADER, list);
+}
+
+int Transfer::OnRequest(void* self, char*, char*, int, int) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  const bool again = ++transfer.requests_ > 1;
+  return again && !transfer.IsRepeatable() ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+size_t Transfer::OnRead(char* to, size_t size, size_t count, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  const auto read = transfer.ReadBody(to, size * count);
+  if (!read) return CURL_READFUNC_ABORT;
+  transfer.sent_ += static_cast<int64_t>(*read);
+  if (transfer.call_.body_file) transfer.moved_ += static_cast<int64_t>(*read);
+  transfer.on_bytes_();
+  return *read;
+}
+
+std::optional<size_t> Transfer::ReadBody(char* to, size_t room) {
+  if (!call_.body_file) {
+    const size_t size = std::min(room, call_.body.size() - static_cast<size_t>(sent_));
+    std::memcpy(to, call_.body.data() + sent_, size);
+    return size;
+  }
+  const FilePart& file = *call_.body_file;
+  const auto wanted = std::min(static_cast<int64_t>(room), file.length - sent_);
+  if (wanted <= 0) return 0;
+  const ssize_t read = ::pread(file.fd, to, static_cast<size_t>(wanted), file.offset + sent_);
+  if (read > 0) return static_cast<size_t>(read);
+  if (read < 0) {
+    Refuse(ErrorCode::kInvalid, StrCat("read the file to send: ", ErrnoText(errno)));
+  } else {
+    Refuse(ErrorCode::kInvalid, StrCat("the file to send ends after ", sent_, " of ", file.length, " bytes"));
+  }
+  return std::nullopt;
+}
+
+size_t Transfer::OnWrite(char* from, size_t size, size_t count, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  if (!transfer.TakeBody({from, size * count})) return 0;
+  transfer.on_bytes_();
+  return size * count;
+}
+
+bool Transfer::TakeBody(std::string_view bytes) {
+  if (call_.answer_file && response_.status / 100 == 2) return WriteFile(bytes);
+  if (response_.body.size() + bytes.size() > call_.limits.answer) {
+    return Refuse(ErrorCode::kInvalid, StrCat("the answer has more than ", call_.limits.answer, " bytes"));
+  }
+  response_.body.append(bytes);
+  return true;
+}
+
+bool Transfer::WriteFile(std::string_view bytes) {
+  const FilePart& file = *call_.answer_file;
+  if (moved_ + static_cast<int64_t>(bytes.size()) > file.length) {
+    return Refuse(ErrorCode::kInvalid, StrCat("the answer has more than ", file.length, " bytes"));
+  }
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file.fd, bytes.data(), bytes.size(), file.offset + moved_);
+    if (written < 0) return Refuse(ErrorCode::kCannotWrite, StrCat("write the answer: ", ErrnoText(errno)));
+    moved_ += written;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+size_t Transfer::OnHeader(char* from, size_t size, size_t count, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  if (!transfer.TakeHeader({from, size * count})) return 0;
+  transfer.on_bytes_();
+  return size * count;
+}
+
+// An answer "100 Continue" has headers as well; the last answer's count.
+bool Transfer::TakeHeader(std::string_view line) {
+  header_bytes_ += line.size();
+  if (header_bytes_ > call_.limits.headers) {
+    return Refuse(ErrorCode::kInvalid, StrCat("the answer's headers have more than ", call_.limits.headers, " bytes"));
+  }
+  if (line.starts_with("HTTP/")) {
+    long status = 0;
+    curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+    response_.status = static_cast<int>(status);
+    response_.headers.clear();
+    has_all_headers_ = false;
+  } else if (Trim(line).empty()) {
+    has_all_headers_ = true;
+  } else if (const size_t colon = line.find(':'); colon != std::string_view::npos) {
+    response_.headers.emplace_back(ToLower(Trim(line.substr(0, colon))), Trim(line.substr(colon + 1)));
+  }
+  return true;
+}
+
+bool Transfer::Refuse(ErrorCode code, std::string why) {
+  refused_ = Failed(code, std::move(why));
+  return false;
+}
+
+Error Transfer::Failed(ErrorCode code, std::string why) const {
+  return {code, StrCat(call_.method, " ", call_.url.substr(0, call_.url.find('?')), ": ", why)};
+}
+
+Result<HttpResponse> Transfer::Finish(int code) {
+  if (refused_) return *refused_;
+  if (requests_ == 0 && (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)) {
+    return Failed(ErrorCode::kInvalid, "a bad URL");
+  }
+  // For libcurl an answer that ends among its headers is whole.
+  if (code == CURLE_OK && !has_all_headers_) code = CURLE_PARTIAL_FILE;
+  if (code != CURLE_OK) return Failed(ErrorCode::kUnavailable, ReasonFor(code));
+  if (call_.answer_file) response_.moved = moved_;
+  return std::move(response_);
+}
+
+std::string Transfer::ReasonFor(int code) const {
+  long error = 0;
+  curl_off_t resolved = 0, connected = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &error);
+  curl_easy_getinfo(easy_.get(), CURLINFO_NAMELOOKUP_TIME_T, &resolved);
+  curl_easy_getinfo(easy_.get(), CURLINFO_CONNECT_TIME_T, &connected);
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return "the host's name does not resolve";
+    case CURLE_COULDNT_CONNECT:
+      return StrCat("connect: ", error != 0 ? ErrnoText(static_cast<int>(error)) : "failed");
+    case CURLE_OPERATION_TIMEDOUT:
+      if (resolved == 0) return StrCat("resolve: no answer within ", call_.limits.connect.count(), " ms");
+      if (connected == 0) return StrCat("no connection within ", call_.limits.connect.count(), " ms");
+      return StrCat("no whole answer within ", call_.limits.whole.count(), " ms");
+    case CURLE_GOT_NOTHING:
+    case CURLE_ABORTED_BY_CALLBACK:
+      return "the server closed the connection without an answer";
+    case CURLE_PARTIAL_FILE:
+      return "the server closed the connection in the middle of its answer";
+    default:
+      break;
+  }
+  const std::string words = problem_.c_str();
+  return words.empty() ? curl_easy_strerror(static_cast<CURLcode>(code)) : words;
+}
+
 namespace {
 
 // Idle connections that are kept: a NameNode, and the DataNodes of a few files under way.

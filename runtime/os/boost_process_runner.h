@@ -7,8 +7,8 @@
 #include <map>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/os/held_process.h"
 #include "runtime/os/process_runner.h"
+#include "runtime/os/process_tree.h"
 
 namespace tony {
 

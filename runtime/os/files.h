@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,5 +60,42 @@ Result<std::string> ReadAll(int fd, const std::filesystem::path& path);  // to i
 Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path);
 
 std::string RandomHex(int bytes);  // from the kernel's random source
+
+// Copies one file's content the cheapest way that the file system has: shared blocks, the kernel alone, or by hand.
+
+// Called with the bytes since the last call; an error ends the copying with it.
+using OnCopied = std::function<Status(int64_t bytes)>;
+
+// From where `from` stands to its end, into the empty file `to`. kInvalid: it cannot be read; kCannotWrite. The paths
+// are for messages. A failure leaves a part.
+Status CopyContent(int from, const std::filesystem::path& from_path, int to, const std::filesystem::path& to_path,
+                   const OnCopied& on_copied);
+
+// Files that are read whole and parsed; what is wrong with one names its path. Private to the store.
+
+// `parse`: content -> Result.
+template <class Parse>
+auto ReadParsed(const std::filesystem::path& path, Parse parse) -> decltype(parse(std::string_view())) {
+  TRY_ASSIGN(const std::string content, ReadFile(path));
+  auto parsed = parse(content);
+  if (!parsed.ok()) return Annotate(parsed.error(), "read " + path.string());
+  return parsed;
+}
+
+// As ReadParsed(), but nothing where there is no file.
+template <class T>
+Result<std::optional<T>> ReadOptional(const std::filesystem::path& path, Result<T> (*parse)(std::string_view)) {
+  auto parsed = ReadParsed(path, parse);
+  if (parsed.ok()) return std::optional<T>(*std::move(parsed));
+  if (parsed.error().code == ErrorCode::kNotFound) return std::optional<T>();
+  return parsed.error();
+}
+
+// Removes what is no longer wanted, also where its folders may not be written.
+
+// A file, or a folder with all that is in it; its folders are made writable first. Links are removed, never followed,
+// and what another file system has, which is mounted at or below the path, stays. Harmless if there is none.
+// kCannotWrite names the first thing that stayed; all else is removed.
+Status RemoveTree(const std::filesystem::path& path);
 
 }  // namespace tony

@@ -1,12 +1,20 @@
 #include "runtime/os/start_program.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
 
 namespace tony {
 
@@ -43,6 +51,65 @@ Result<pid_t> StartProgram(const std::vector<std::string>& words, char* const* e
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) return Error{ErrorCode::kUnavailable, ErrnoText(error)};
   return pid;
+}
+
+namespace {
+
+constexpr size_t kMostOutput = 1 << 20;  // of a user in 65,536 groups
+
+Error NoAnswer(const std::vector<std::string>& words, const std::string& why) {
+  return {ErrorCode::kUnavailable, StrCat(Join(words, " "), ": ", why)};
+}
+
+// Empty: not to its end within the limit.
+std::optional<std::string> ReadAll(int from, std::chrono::steady_clock::time_point end) {
+  std::string text;
+  char piece[4096];
+  while (text.size() <= kMostOutput) {
+    const auto left = std::chrono::ceil<Duration>(end - std::chrono::steady_clock::now());
+    pollfd wanted = {from, POLLIN, 0};
+    const int ready = left.count() > 0 ? poll(&wanted, 1, static_cast<int>(left.count())) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    const ssize_t size = ready > 0 ? read(from, piece, sizeof piece) : -1;
+    if (size == 0) return text;
+    if (size < 0) return std::nullopt;
+    text.append(piece, static_cast<size_t>(size));
+  }
+  return std::nullopt;
+}
+
+// Whoever waits for all children of the process may have been told in our place. What was said decides then.
+int ExitCodeOf(pid_t pid, bool said_something) {
+  int status = 0;
+  pid_t ended;
+  do ended = waitpid(pid, &status, 0);
+  while (ended < 0 && errno == EINTR);
+  if (ended < 0) return said_something ? 0 : 2;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+Result<ProgramOutput> RunProgram(const std::vector<std::string>& words, Duration limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return NoAnswer(words, ErrnoText(errno));
+  const UniqueFd from(ends[0]);
+  UniqueFd to(ends[1]);
+  const auto started = StartProgram(words, environ, to.get(), /*errors=*/-1);
+  if (!started.ok()) return NoAnswer(words, started.error().message);
+  const pid_t pid = *started;
+  to = UniqueFd();
+  auto output = ReadAll(from.get(), end);
+  if (!output) kill(-pid, SIGKILL);
+  const int exit_code = ExitCodeOf(pid, output && !output->empty());
+  if (!output) return NoAnswer(words, StrCat("no answer within ", limit.count(), " ms"));
+  return ProgramOutput{exit_code, *std::move(output)};
+}
+
+std::string SiblingProgram(std::string_view name) {
+  std::error_code error;  // /proc is there, or nothing of ours works
+  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name).string();
 }
 
 }  // namespace tony

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
 
 #include "runtime/base/strings.h"
-#include "runtime/os/answer_of.h"
+#include "runtime/os/start_program.h"
 
 namespace tony {
 namespace {
@@ -39,14 +40,14 @@ std::optional<std::string> ProgramIn(const std::vector<std::string>& places) {
 
 // What a program answered, remembered for the process by the words that it was asked with: also that it took too long,
 // so that a queue of a hundred jobs waits once for a directory service that is down. A shortage passes, and is not.
-Result<Answer> Ask(const std::vector<std::string>& words, Duration limit) {
+Result<ProgramOutput> Ask(const std::vector<std::string>& words, Duration limit) {
   static std::mutex& mutex = *new std::mutex;
-  static auto& answers = *new std::map<std::vector<std::string>, Result<Answer>>;
+  static auto& answers = *new std::map<std::vector<std::string>, Result<ProgramOutput>>;
   const std::lock_guard lock(mutex);
   const auto known = answers.find(words);
   if (known != answers.end()) return known->second;
   const auto began = std::chrono::steady_clock::now();
-  auto answer = AnswerOf(words, limit);
+  auto answer = RunProgram(words, limit);
   if (answer.ok() || std::chrono::steady_clock::now() - began >= limit) answers.emplace(words, answer);
   return answer;
 }
@@ -54,7 +55,7 @@ Result<Answer> Ask(const std::vector<std::string>& words, Duration limit) {
 Result<std::optional<UnixUser>> AskForUser(const std::string& key, const UserSources& sources) {
   const auto program = ProgramIn(sources.getent);
   if (!program) return std::optional<UnixUser>();
-  TRY_ASSIGN(const Answer answer, Ask({*program, "passwd", key}, sources.limit));
+  TRY_ASSIGN(const ProgramOutput answer, Ask({*program, "passwd", key}, sources.limit));
   if (answer.exit_code == kGetentKnowsNone) return std::optional<UnixUser>();
   const auto user = ParsePasswdLine(Trim(answer.output));
   if (answer.exit_code != 0 || !user)
@@ -118,7 +119,7 @@ Result<std::vector<gid_t>> GroupsOf(const UnixUser& user, const UserSources& sou
   const auto program = ProgramIn(sources.id);
   auto groups = GroupsInFile(user, sources.group);
   if (program) {
-    TRY_ASSIGN(const Answer answer, Ask({*program, "-G", user.name}, sources.limit));
+    TRY_ASSIGN(const ProgramOutput answer, Ask({*program, "-G", user.name}, sources.limit));
     if (answer.exit_code != 0)
       return Error{ErrorCode::kUnavailable, StrCat(*program, " -G ", user.name, ": exit code ", answer.exit_code)};
     TRY_ASSIGN(groups, ParseGroups(answer.output));
@@ -132,6 +133,20 @@ Result<std::vector<gid_t>> GroupsOf(const UnixUser& user, const UserSources& sou
 std::string UserName(uid_t uid) {
   const auto user = FindUser(uid);
   return user.ok() && *user ? (*user)->name : StrCat(uid);
+}
+
+std::string OtherUser(uid_t user) {
+  if (user == ::geteuid()) return "";
+  return user == 0 ? "root (uid 0)" : StrCat("uid ", user);
+}
+
+std::string ExpandTilde(std::string path) {
+  if (path != "~" && !path.starts_with("~/")) return path;
+  const char* home = std::getenv("HOME");
+  if (home && *home) return path.replace(0, 1, home);
+  const auto user = FindUser(geteuid());
+  if (user.ok() && *user && !(*user)->folder.empty()) path.replace(0, 1, (*user)->folder);
+  return path;
 }
 
 }  // namespace tony

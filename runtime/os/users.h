@@ -51,4 +51,16 @@ std::string UserName(uid_t uid);
 // A line of /etc/passwd, which is also what getent prints; nothing where it is none.
 std::optional<UnixUser> ParsePasswdLine(std::string_view line);
 
+// Naming a user who is not the job's own, in logs and verdicts.
+
+// "root (uid 0)", "uid 1001"; no other names, because who asks for those may wait for a directory server. Empty: this
+// process's own user.
+std::string OtherUser(uid_t user);
+
+// Paths as people write them in files and variables that no shell reads.
+
+// "~" and "~/x" become the caller's home folder and what is in it: $HOME, else the folder that the machine's users
+// have. Every other text stays as it is, "~ana/x" included; so do these where the caller has no home folder.
+std::string ExpandTilde(std::string path);
+
 }  // namespace tony

@@ -1,7 +1,8 @@
 #include "runtime/page/html.h"
 
+#include <algorithm>
+
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 
 namespace tony {
 namespace {
@@ -75,5 +76,197 @@ std::string Element(std::string_view tag, std::string_view css_class, std::strin
 std::string Link(std::string_view href, std::string_view text) {
   return StrCat("<a href=\"", Escape(href), "\">", Escape(text), "</a>");
 }
+
+std::string WholePage(const PageFrame& frame, const std::string& content) {
+  return StrCat(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n",
+      Element("title", frame.title), "\n<link rel=\"icon\" href=\"data:,\">\n<link rel=\"stylesheet\" href=\"",
+      frame.up, "page.css\">\n<script src=\"", frame.up,
+      "page.js\" defer></script>\n</head>\n<body>\n<p id=\"note\" role=\"status\"></p>\n<main", frame.attributes, ">\n",
+      content, "</main>\n</body>\n</html>\n");
+}
+
+std::string TimeHtml(Instant time) {
+  const std::string exact = ToIso8601(time);  // 2026-11-21T09:30:15.123Z
+  return StrCat("<time datetime=\"", exact, "\" title=\"", exact, "\">", exact.substr(0, 10), " ", exact.substr(11, 8),
+                "</time>");
+}
+
+std::string SizeText(int64_t bytes) {
+  if (bytes < 1000) return StrCat(bytes, " bytes");
+  if (bytes < 10'000'000) return StrCat((bytes + 500) / 1000, " kB");
+  return StrCat((bytes + 500'000) / 1'000'000, " MB");
+}
+
+std::string_view StateColour(std::string_view state) {
+  const std::string word = ToLower(state);
+  const auto is_one_of = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::count(words, word) > 0;
+  };
+  if (word == "succeeded") return "good";
+  if (is_one_of({"failed", "lost"})) return "bad";
+  if (word == "running") return "busy";
+  // A job that somebody killed, not a task that was stopped because of another.
+  if (state == "KILLED" || is_one_of({"silent", "backoff", "restarting", "stopping"})) return "warn";
+  return "idle";
+}
+
+std::string StateBadge(const std::string& state) {
+  return Element("span", StrCat("badge ", StateColour(state)), state);
+}
+
+std::string PartsBar(const std::vector<std::pair<std::string, int64_t>>& parts, std::string_view label) {
+  constexpr int64_t kWidth = 10000;
+  int64_t all = 0, before = 0;
+  for (const auto& [colour, amount] : parts) all += amount;
+  std::string bar = StrCat("<svg class=\"bar\" role=\"img\" aria-label=\"", Escape(label), "\" viewBox=\"0 0 ", kWidth,
+                           " 10\" preserveAspectRatio=\"none\">");
+  for (const auto& [colour, amount] : parts) {
+    const int64_t x = all == 0 ? 0 : before * kWidth / all;
+    before += amount;
+    const int64_t end = all == 0 ? 0 : before * kWidth / all;
+    if (end > x) bar += StrCat("<rect class=\"", colour, "\" x=\"", x, "\" width=\"", end - x, "\" height=\"10\"/>");
+  }
+  return bar + "</svg>\n";
+}
+
+// The page is whole without it. With it the job's page is exchanged when there is news, and a log grows.
+const std::string_view kPageScript = R"js('use strict';
+(() => {
+  const main = () => document.querySelector('main');
+  const note = document.getElementById('note');
+  const say = (text) => { if (note.textContent !== text) note.textContent = text; };
+  const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+  const seen = () => new Promise((done) => {
+    if (!document.hidden) return done();
+    document.addEventListener('visibilitychange', done, {once: true});
+  });
+
+  // YARN's proxy leads on to what is kept of the job once that has ended.
+  class Ended extends Error {}
+
+  // Calls look() again and again until it says false; a failed look is said, and tried again.
+  async function repeat(look, pause, ended) {
+    for (;;) {
+      await seen();
+      try {
+        if (!await look()) return;
+        say('');
+        if (pause()) await sleep(pause());
+      } catch (failure) {
+        if (failure instanceof Ended) return ended();
+        say('Not connected: the job has ended, or its application master is being replaced. Trying again.');
+        await sleep(3000);
+      }
+    }
+  }
+
+  async function get(path, query) {
+    const url = new URL(path, location.href);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const answer = await fetch(url, {cache: 'no-store', redirect: 'manual'});
+    if (answer.type === 'opaqueredirect') throw new Ended();
+    if (!answer.ok) throw new Error(answer.status);
+    return answer;
+  }
+
+  const pause = () => Number(main().dataset.pause);
+
+  async function job() {
+    if (main().dataset.live !== '1') return false;
+    const answer = await get(location.search || './', {since: main().dataset.seq, timeout: pause() ? 0 : 10});
+    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    main().replaceWith(document.adoptNode(fresh.querySelector('main')));
+    document.title = fresh.title;
+    return true;
+  }
+
+  async function log() {
+    const pre = document.getElementById('log');
+    const answer = await get(pre.dataset.text, {cursor: pre.dataset.cursor});
+    const text = await answer.text();
+    const low = innerHeight + scrollY >= document.body.scrollHeight - 40;
+    pre.append(text);
+    pre.dataset.cursor = answer.headers.get('X-Tony-Cursor');
+    if (text && low) scrollTo(0, document.body.scrollHeight);
+    return true;
+  }
+
+  const pre = document.getElementById('log');
+  // Without a pause, where there is none: the server answers when there is news, and who does not wait there misses the
+  // job's end.
+  if (main().dataset.live === '1') repeat(job, pause, () => location.reload());
+  if (pre && pre.dataset.cursor) {
+    scrollTo(0, document.body.scrollHeight);
+    repeat(log, () => 2000, () => say('The job has ended. Here is what its log was until then; tony logs has all of it.'));
+  }
+})();
+)js";
+
+const std::string_view kPageStyle = R"css(:root {
+  --ink: #1d2430; --soft: #5d6778; --line: #e2e6ec; --paper: #ffffff; --ground: #f5f7f9; --link: #1f5fbf;
+  --good: #1c7c45; --good-ground: #e0f4e8; --bad: #b3261e; --bad-ground: #fdeceb; --busy: #1f5fbf;
+  --busy-ground: #e4eefc; --warn: #8f5a00; --warn-ground: #fdf1da; --idle: #5d6778; --idle-ground: #e9ecf0;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ink: #dfe5ee; --soft: #98a3b5; --line: #2c3440; --paper: #171c24; --ground: #0f1319; --link: #82b1ff;
+    --good: #6fd198; --good-ground: #143423; --bad: #ff8f87; --bad-ground: #3b1917; --busy: #82b1ff;
+    --busy-ground: #172b4a; --warn: #f2bd62; --warn-ground: #3a2a0d; --idle: #98a3b5; --idle-ground: #262d38;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+main { max-width: 84rem; margin: 0 auto; padding: 1.5rem 1.5rem 3rem; }
+a { color: var(--link); text-decoration: none; }
+a:hover, a:focus { text-decoration: underline; }
+h1 { margin: 0 0 .75rem; font-size: 1.5rem; line-height: 1.3; overflow-wrap: anywhere; }
+h2 { margin: 0 0 .75rem; font-size: 1.05rem; }
+h2 small { color: var(--soft); font-weight: normal; }
+h3 { margin: 1rem 0 .25rem; font-size: .85rem; color: var(--soft); font-weight: 600; }
+code, pre, .task {
+  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .87em;
+}
+pre { margin: 0; padding: .75rem 1rem; background: var(--ground); border: 1px solid var(--line); border-radius: 6px;
+      overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+header, section { background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: 1.1rem 1.25rem;
+                  margin-bottom: 1rem; }
+.report { border-left: 5px solid var(--bad); }
+.report.warn { border-left-color: var(--warn); }
+.report h2 { color: var(--bad); }
+.report.warn h2 { color: var(--warn); }
+.cause { font-size: 1.05rem; font-weight: 600; margin: 0 0 .75rem; overflow-wrap: anywhere; }
+.banner { margin: 0 0 1rem; padding: .6rem 1rem; border-radius: 8px; }
+.facts { display: flex; flex-wrap: wrap; gap: .5rem 2rem; margin: 0 0 .75rem; }
+.facts dt { font-size: .78rem; color: var(--soft); }
+.facts dd { margin: 0; overflow-wrap: anywhere; }
+.counts, .links { margin: .3rem 0 .75rem; color: var(--soft); font-size: .9rem; }
+header .counts { margin-bottom: 0; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9rem; }
+th { text-align: left; font-weight: 600; font-size: .78rem; color: var(--soft); white-space: nowrap; }
+th, td { padding: .35rem .9rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+td { overflow-wrap: break-word; }
+td a, td time, .task { white-space: nowrap; }
+tbody tr:last-child td { border-bottom: 0; }
+.badge { display: inline-block; padding: 0 .55em; border-radius: 1em; font-size: .8rem; font-weight: 600;
+         line-height: 1.6; vertical-align: middle; white-space: nowrap; }
+.good { color: var(--good); background: var(--good-ground); fill: var(--good); }
+.bad { color: var(--bad); background: var(--bad-ground); fill: var(--bad); }
+.busy { color: var(--busy); background: var(--busy-ground); fill: var(--busy); }
+.warn { color: var(--warn); background: var(--warn-ground); fill: var(--warn); }
+.idle { color: var(--idle); background: var(--idle-ground); fill: var(--idle); }
+section.report { color: inherit; background: var(--paper); }
+.bar { display: block; width: 100%; height: 8px; border-radius: 4px; overflow: hidden; background: var(--idle-ground); }
+.key { display: inline-block; width: .7em; height: .7em; border-radius: 2px; }
+.key.good { background: var(--good); } .key.bad { background: var(--bad); } .key.busy { background: var(--busy); }
+.key.warn { background: var(--warn); } .key.idle { background: var(--idle); }
+footer { color: var(--soft); font-size: .85rem; }
+#note { position: fixed; right: 1rem; bottom: 1rem; margin: 0; padding: .3rem .8rem; border-radius: 6px;
+        background: var(--warn-ground); color: var(--warn); }
+#note:empty { display: none; }
+)css";
 
 }  // namespace tony

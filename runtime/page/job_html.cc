@@ -6,7 +6,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/task_text.h"
 #include "runtime/page/html.h"
-#include "runtime/page/page_frame.h"
+#include "runtime/records/describe.h"
 
 namespace tony {
 namespace {
@@ -139,6 +139,252 @@ std::string JobHtml(const JobView& view) {
   if (view.history) content += TimeLedgerHtml(view.history->time);
   return WholePage({StrCat(status.state, " · ", status.name, " · TonY"), "", LiveAttributes(status, view.pause)},
                    content + Footer());
+}
+
+// The tables of the job's page.
+
+namespace {
+
+constexpr size_t kMostRows = 100;  // of a role, unless all are asked for
+
+std::string Cell(const std::string& html) { return StrCat("<td>", html, "</td>"); }
+
+// What a person looks for first comes first.
+int Urgency(const TaskStatus& task) {
+  const std::string_view colour = StateColour(StateWord(task));
+  return colour == "bad" ? 0 : colour == "warn" ? 1 : colour == "busy" ? 2 : colour == "idle" ? 3 : 4;
+}
+
+std::string Length(const TaskStatus& task, Instant now) {
+  return task.started ? ClockText(task.ended.value_or(now) - *task.started) : "-";
+}
+
+std::string LogLinks(const AttemptId& attempt) {
+  if (attempt.number == 0) return "";
+  const std::string logs = LogFolderLink(attempt);
+  return StrCat(Link(logs + "stdout", "stdout"), "&nbsp;&nbsp;", Link(logs + "stderr", "stderr"));
+}
+
+std::string TaskRow(const TaskStatus& task, Instant now) {
+  const bool failed = task.outcome && !task.outcome->Succeeded();
+  const std::string waits = task.waits_for.empty() ? "" : StrCat("waits for ", task.waits_for);
+  const std::string end = failed ? Describe(*task.outcome) : waits;
+  return StrCat("<tr>", Cell(Element("span", "task", ToString(task.id))), Cell(StateBadge(StateWord(task))),
+                Cell(task.attempt > 0 ? StrCat(task.attempt) : "-"), Cell(StrCat(std::max(0, task.attempt - 1))),
+                Cell(Escape(task.host)), Cell(Escape(MemoryText(task))), Cell(Escape(CpuText(task))),
+                Cell(task.started ? TimeHtml(*task.started) : "-"), Cell(Length(task, now)),
+                Cell(LogLinks({task.id, task.attempt})), Cell(Escape(end)), "</tr>\n");
+}
+
+std::string RoleHtml(const RoleTasks& tasks, const JobView& view) {
+  std::string html = StrCat(
+      "<section>\n", RoleHeading(tasks),
+      "<div "
+      "class=\"wide\"><table>\n<thead><tr><th>Task</th><th>State</th><th>Attempt</th><th>Restarts</th><th>Host</th>"
+      "<th>Memory</th><th>CPU</th><th>Started</th><th>Ran for</th><th>Logs</th><th>End</th></tr></thead>\n<tbody>\n");
+  for (const TaskStatus* task : tasks.shown) html += TaskRow(*task, view.now);
+  return html + "</tbody></table></div>\n</section>\n";
+}
+
+// Short jobs spend less than a second in some of these.
+std::string Exact(Duration time) {
+  const int64_t tenths = (time.count() + 50) / 100;
+  return time < std::chrono::minutes(1) ? StrCat(tenths / 10, ".", tenths % 10, " s") : ClockText(time);
+}
+
+std::string LedgerLine(std::string_view colour, std::string_view name, Duration time) {
+  return StrCat("<div><dt><span class=\"key ", colour, "\"></span> ", name, "</dt><dd>", Exact(time), "</dd></div>\n");
+}
+
+}  // namespace
+
+std::vector<RoleTasks> TasksByRole(const JobStatus& status, bool all_tasks) {
+  std::map<std::string, std::vector<const TaskStatus*>> by_role;
+  for (const TaskStatus& task : status.tasks) by_role[task.id.role].push_back(&task);
+  std::vector<RoleTasks> roles;
+  for (auto& [role, tasks] : by_role) {
+    const size_t all = tasks.size();
+    if (!all_tasks && all > kMostRows) {
+      std::ranges::stable_sort(tasks, {}, [](const TaskStatus* task) { return Urgency(*task); });
+      tasks.resize(kMostRows);
+    }
+    roles.push_back({role, std::move(tasks), all});
+  }
+  return roles;
+}
+
+std::string RoleHeading(const RoleTasks& tasks) {
+  std::string html = StrCat("<h2>", Escape(tasks.role), " ", Element("small", StrCat(tasks.all)), "</h2>\n");
+  if (tasks.shown.size() < tasks.all)
+    html += StrCat("<p>", tasks.shown.size(), " of ", tasks.all, ", those in trouble first. ",
+                   Link("./?all=1", "All tasks"), "</p>\n");
+  return html;
+}
+
+std::string TasksHtml(const JobView& view) {
+  std::string html;
+  for (const RoleTasks& tasks : TasksByRole(view.status, view.all_tasks)) html += RoleHtml(tasks, view);
+  return html;
+}
+
+std::string RestartsHtml(const JobStatus& status) {
+  if (status.restarts.empty()) return "";
+  const auto shown = static_cast<int>(status.restarts.size());
+  std::string html = "<section>\n<h2>Restarts</h2>\n";
+  if (shown < status.restart_count) html += StrCat("<p>The newest ", shown, " of ", status.restart_count, ".</p>\n");
+  html +=
+      "<div class=\"wide\"><table>\n<thead><tr><th>Number</th><th>Time</th><th>What</th><th>Because "
+      "of</th><th>Logs</th>"
+      "<th>Charged</th></tr></thead>\n<tbody>\n";
+  for (const RestartStatus& restart : status.restarts) {
+    html += StrCat("<tr>", Cell(StrCat(restart.number)), Cell(TimeHtml(restart.time)), Cell(Escape(restart.scope)),
+                   Cell(Escape(restart.reason)), Cell(LogLinks(restart.cause)), Cell(restart.charged ? "yes" : "no"),
+                   "</tr>\n");
+  }
+  return html + "</tbody></table></div>\n</section>\n";
+}
+
+std::string TimeLedgerHtml(const TimeLedger& time) {
+  const std::string bar = PartsBar({{"idle", time.waiting.count()},
+                                    {"busy", time.running.count()},
+                                    {"warn", time.restarting.count()},
+                                    {"bad", time.stopping.count()}},
+                                   "where the time went");
+  return StrCat("<section>\n<h2>Where the time went</h2>\n", bar, "<dl class=\"facts\">\n",
+                LedgerLine("idle", "Waiting", time.waiting), LedgerLine("busy", "Running", time.running),
+                LedgerLine("warn", "Restarting", time.restarting), LedgerLine("bad", "Stopping", time.stopping),
+                "</dl>\n</section>\n");
+}
+
+namespace {
+
+constexpr std::string_view kToJob = "../../../";  // from logs/worker-3/1/stderr
+
+std::string Pieces(const LogView& view) {
+  const bool is_output = view.stream.starts_with("stdout"), is_error = view.stream.starts_with("stderr");
+  const std::string of_process = is_output || is_error ? view.stream.substr(std::string_view("stdout").size()) : "";
+  const std::string other = (is_output ? "stderr" : "stdout") + of_process;
+  std::string html = StrCat(Link(StrCat(kToJob, "./"), "The job"), " · ", Link("../../", "All logs"));
+  html += StrCat(" · ", Link(other, other), " · ", Link("executor.log", "executor.log"));
+  html += StrCat(" · ", Link(StrCat(view.stream, "?cursor=0"), "From the beginning"));
+  if (view.piece.next < view.piece.size)
+    html += StrCat(" · ", Link(StrCat(view.stream, "?cursor=", view.piece.next), "Go on"));
+  html += StrCat(" · ", Link(view.stream, "The end"), " · ", Link(StrCat(view.stream, ".txt"), "Plain text"));
+  return StrCat("<p class=\"links\">", html, "</p>\n");
+}
+
+// `from`: the folder of the attempt, from logs/.
+std::string LogCell(const std::string& from, std::string_view name, const std::optional<LogFile>& file) {
+  if (!file) return "<td>-</td>";
+  return StrCat("<td>", Link(StrCat(from, name), name), " ", SizeText(file->size), "<br>", TimeHtml(file->changed),
+                "</td>");
+}
+
+std::string RowBegin(const AttemptId& attempt, int process) {
+  return StrCat("<tr><td>", Element("span", "task", ToString(attempt.task)), "</td><td>", attempt.number,
+                process > 0 ? StrCat(", process ", process) : "", "</td>");
+}
+
+// A row for each process; the first one has the executor's log.
+std::string AttemptRows(const AttemptLogs& logs) {
+  const std::string from = StrCat(FolderName(logs.attempt.task), "/", logs.attempt.number, "/");
+  const int processes = static_cast<int>(logs.files.size() - 1) / 2;
+  const std::vector<std::string> names = LogNames(processes);
+  const auto cell = [&](size_t i) { return LogCell(from, names[i], logs.files[i]); };
+  std::string html = StrCat(RowBegin(logs.attempt, 0), cell(0), cell(1), cell(2), "</tr>\n");
+  for (int process = 1; process < processes; ++process) {
+    const size_t first = static_cast<size_t>(process) * 2 + 1;
+    html += StrCat(RowBegin(logs.attempt, process), cell(first), cell(first + 1), "<td>-</td></tr>\n");
+  }
+  return html;
+}
+
+// Of one task more are not read, and of many no more than keep the page small and the loop free.
+int AttemptsListed(size_t tasks) {
+  constexpr size_t kMost = 10, kMostListed = 1000;
+  return static_cast<int>(std::clamp<size_t>(kMostListed / std::max<size_t>(tasks, 1), 1, kMost));
+}
+
+// Nothing where none of the role's tasks has a log.
+std::string RoleLogs(const RoleTasks& tasks, const LogListView& view) {
+  std::string rows;
+  bool has_older = false;
+  const int most = AttemptsListed(tasks.shown.size());
+  for (const TaskStatus* task : tasks.shown) {
+    for (const AttemptLogs& logs : view.logs(*task, most)) rows += AttemptRows(logs);
+    has_older = has_older || task->attempt > most;
+  }
+  if (rows.empty()) return "";
+  std::string html = StrCat("<section>\n", RoleHeading(tasks));
+  if (has_older)
+    html += StrCat("<p>Of each task the newest ", most == 1 ? "attempt" : StrCat(most, " attempts"), "; of older ones ",
+                   Element("code", StrCat("tony logs ", view.status.job.value, " TASK#ATTEMPT")), " tells.</p>\n");
+  html += "<div class=\"wide\"><table>\n<thead><tr><th>Task</th><th>Attempt</th>";
+  for (const std::string& name : LogNames(1)) html += Element("th", name);
+  return StrCat(html, "</tr></thead>\n<tbody>\n", rows, "</tbody></table></div>\n</section>\n");
+}
+
+}  // namespace
+
+std::string LogListHtml(const LogListView& view) {
+  const JobStatus& status = view.status;
+  const std::string title = StrCat("Logs of ", status.name);
+  std::string content = StrCat("<h1>", Escape(title), " ", StateBadge(status.state), "</h1>\n<p class=\"links\">",
+                               Link("../", "The job"), "</p>\n", EndBanner(status, view.ends_with_job));
+  std::string roles;
+  for (const RoleTasks& tasks : TasksByRole(status, view.all_tasks)) roles += RoleLogs(tasks, view);
+  if (roles.empty()) roles = status.verdict ? "<p>There are no logs.</p>\n" : "<p>There are no logs yet.</p>\n";
+  return WholePage({StrCat(title, " · TonY"), "../", LiveAttributes(status, view.pause)},
+                   StrCat(content, roles, "<footer>Times are of the last change, in UTC.</footer>\n"));
+}
+
+std::string LogHtml(const LogView& view) {
+  const std::string title = StrCat(ToString(view.attempt), " ", view.stream);
+  const LogPiece& piece = view.piece;
+  const std::string where =
+      piece.size == 0 ? "Nothing was written."
+                      : StrCat("From byte ", piece.begin, " of ", piece.size, " (", SizeText(piece.size), ").");
+  const std::string content =
+      StrCat(Element("h1", title), "\n", Pieces(view), Element("p", "counts", where), "\n<pre id=\"log\" data-text=\"",
+             Escape(view.stream), ".txt\" data-cursor=\"", view.at_end ? StrCat(piece.next) : "", "\">",
+             Escape(ReadableLog(piece.text)), "</pre>\n");
+  return WholePage({title, std::string(kToJob), ""}, content);
+}
+
+std::string NoTensorBoardHtml(const JobStatus& status) {
+  const std::string why = status.verdict ? "The job has ended, and with it TensorBoard."
+                                         : "No TensorBoard runs beside the job now. This page looks again by itself.";
+  const PageFrame frame{.title = StrCat("TensorBoard of ", status.job.value), .up = "", .attributes = ""};
+  return WholePage(frame, StrCat(Element("h1", "TensorBoard"), Element("p", why), "<p class=\"links\">",
+                                 Link("./", "The job"), "</p>\n"));
+}
+
+std::string ConfigurationHtml(const Configuration& configuration) {
+  std::string content = StrCat(
+      "<h1>Configuration</h1>\n<p class=\"links\">", Link("./", "The job"),
+      "</p>\n<div class=\"wide\"><table>\n<thead><tr><th>Key</th><th>Value</th><th>From</th></tr></thead>\n<tbody>\n");
+  for (const ConfiguredValue& value : configuration) {
+    content += StrCat("<tr><td>", Element("code", value.key), "</td><td>", Element("code", value.value), "</td>",
+                      Element("td", value.source), "</tr>\n");
+  }
+  return WholePage({"Configuration", "", ""}, content + "</tbody></table></div>\n");
+}
+
+std::string JobListHtml(const std::vector<ListedJob>& jobs, bool more) {
+  std::string content =
+      "<h1>Jobs</h1>\n<div class=\"wide\"><table>\n<thead><tr><th>Job</th><th>State</th><th>Name</th><th>User</th>"
+      "<th>Submitted</th><th>Took</th><th>First cause</th></tr></thead>\n<tbody>\n";
+  for (const ListedJob& job : jobs) {
+    content +=
+        StrCat("<tr><td>", job.kept ? Link(StrCat(job.job.value, "/"), job.job.value) : Escape(job.job.value),
+               "</td><td>", StateBadge(job.state), "</td>", Element("td", job.name), Element("td", job.user), "<td>",
+               TimeHtml(job.submitted), "</td>", Element("td", job.ended ? ClockText(*job.ended - job.submitted) : "-"),
+               Element("td", job.cause), "</tr>\n");
+  }
+  content += "</tbody></table></div>\n";
+  if (jobs.empty()) content += "<p>None.</p>\n";
+  if (more) content += "<p>There are older ones: <code>tony history</code> finds them.</p>\n";
+  return WholePage({"Jobs", "", ""}, content);
 }
 
 }  // namespace tony

@@ -5,13 +5,10 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/logs/log_list.h"
-#include "runtime/logs/log_piece.h"
+#include "runtime/logs/log_source.h"
 #include "runtime/os/files.h"
 #include "runtime/page/html.h"
 #include "runtime/page/job_html.h"
-#include "runtime/page/page_frame.h"
-#include "runtime/page/side_html.h"
 #include "runtime/records/journal_format.h"
 #include "runtime/spec/configuration_json.h"
 

@@ -21,8 +21,8 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/logs/log_source.h"
-#include "runtime/net/http_connection.h"
-#include "runtime/page/status_feed.h"
+#include "runtime/net/http_server.h"
+#include "runtime/page/live_page.h"
 #include "runtime/records/history_json.h"
 #include "runtime/records/job_records.h"
 

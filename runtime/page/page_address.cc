@@ -11,7 +11,7 @@
 
 #include "runtime/base/secret.h"
 #include "runtime/base/strings.h"
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
 

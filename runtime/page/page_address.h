@@ -14,7 +14,7 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/net/http_request.h"
+#include "runtime/net/http_server.h"
 #include "runtime/records/job_records.h"
 
 namespace tony {

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "runtime/os/files.h"
-#include "runtime/os/read_parsed.h"
 
 namespace tony {
 namespace {

@@ -7,7 +7,6 @@
 #include "runtime/job/json_fields.h"
 #include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
-#include "runtime/os/read_parsed.h"
 #include "runtime/os/sha256.h"
 #include "runtime/records/local_job_store.h"
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 
 namespace tony {
 namespace {

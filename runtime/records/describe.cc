@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 
 namespace tony {

@@ -10,7 +10,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
-#include "runtime/os/remove_tree.h"
 #include "runtime/records/manifest.h"
 
 namespace tony {

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 
 namespace tony {
 namespace {

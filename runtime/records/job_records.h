@@ -30,7 +30,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/address.h"
+#include "runtime/base/endpoint.h"
 #include "runtime/base/kept_clock.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"

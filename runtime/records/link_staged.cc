@@ -12,7 +12,6 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/os/copy_file.h"
 #include "runtime/os/files.h"
 #include "runtime/records/staged_files.h"
 

@@ -19,7 +19,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
 #include "runtime/os/machine_boot.h"
-#include "runtime/os/remove_tree.h"
 #include "runtime/os/users.h"
 #include "runtime/records/finished_names.h"
 #include "runtime/records/job_folder.h"

@@ -6,7 +6,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/file_watch.h"
 #include "runtime/os/files.h"
-#include "runtime/os/other_user.h"
+#include "runtime/os/users.h"
 #include "runtime/records/record_store.h"
 
 namespace tony {

@@ -13,7 +13,6 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
-#include "runtime/os/read_parsed.h"
 #include "runtime/os/sha256.h"
 #include "runtime/records/request_record_json.h"
 

@@ -12,7 +12,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/walk_path.h"
 #include "runtime/os/files.h"
-#include "runtime/os/other_user.h"
 #include "runtime/os/users.h"
 #include "runtime/records/user_home.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 
 namespace tony {
 namespace {

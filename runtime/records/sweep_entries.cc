@@ -8,7 +8,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
-#include "runtime/os/remove_tree.h"
 #include "runtime/records/entry_store.h"
 
 namespace tony {

@@ -13,8 +13,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/os/files.h"
-#include "runtime/os/remove_tree.h"
-#include "runtime/os/tilde.h"
 #include "runtime/os/users.h"
 
 namespace tony {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 #include "runtime/rpc/wire_fields.h"
 #include "tony_constants.h"
 #include "tony_types.h"

@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/net/peer.h"
-#include "runtime/net/tcp.h"
-#include "runtime/net/unix_socket.h"
+#include "runtime/net/sockets.h"
 
 namespace tony {
 namespace {

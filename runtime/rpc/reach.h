@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "runtime/base/address.h"
+#include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
-#include "runtime/net/channel.h"
+#include "runtime/net/frame_connection.h"
 
 namespace tony {
 

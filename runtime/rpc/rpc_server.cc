@@ -9,11 +9,8 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/net/listener.h"
-#include "runtime/net/peer.h"
-#include "runtime/net/tcp.h"
-#include "runtime/net/unix_socket.h"
-#include "runtime/os/other_user.h"
+#include "runtime/net/sockets.h"
+#include "runtime/os/users.h"
 #include "runtime/rpc/am_methods.h"
 #include "runtime/rpc/server_connection.h"
 

@@ -19,13 +19,13 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/base/address.h"
+#include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/job_status.h"
 #include "runtime/job/outcome.h"
-#include "runtime/net/channel.h"
+#include "runtime/net/frame_connection.h"
 
 namespace tony {
 

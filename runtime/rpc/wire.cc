@@ -1,7 +1,7 @@
 #include "runtime/rpc/wire.h"
 
 #include "runtime/base/strings.h"
-#include "runtime/net/frame_cutter.h"
+#include "runtime/net/frame_connection.h"
 
 namespace tony {
 namespace {

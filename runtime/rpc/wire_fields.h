@@ -20,7 +20,6 @@
 #include "runtime/base/check.h"
 #include "runtime/base/result.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 #include "runtime/job/fields.h"
 #include "runtime/job/outcome.h"
 

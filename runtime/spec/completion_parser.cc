@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/config/keys.h"
+#include "runtime/job/dependencies.h"
 #include "runtime/spec/parser_parts.h"
 
 namespace tony {
@@ -125,6 +127,193 @@ class CompletionParser {
 Result<CompletionRule> ParseCompletion(const PropertyValues& values, bool single_task, std::vector<RoleSpec>& roles,
                                        Warnings& warnings) {
   return CompletionParser(values, warnings).Parse(single_task, roles);
+}
+
+// Which roles wait for which: tony.<role>.depends-on, and TonY's two stages.
+
+namespace {
+
+using Until = Dependency::Until;
+
+constexpr std::string_view kPrepare = "tony.application.prepare-stage";
+constexpr std::string_view kTraining = "tony.application.training-stage";
+
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+void Add(std::vector<Dependency>& dependencies, Dependency dependency) {
+  const auto same = std::ranges::find(dependencies, dependency.role, &Dependency::role);
+  if (same == dependencies.end()) return dependencies.push_back(std::move(dependency));
+  if (dependency.until == Until::kSucceeded) same->until = Until::kSucceeded;  // the later of the two
+}
+
+Result<Dependency> ParseDependency(const PropertyValues& values, const std::string& key, const std::string& text) {
+  const size_t colon = text.find(':');
+  const std::string until(Trim(colon == std::string::npos ? "succeeded" : std::string_view(text).substr(colon + 1)));
+  if (const auto known = UntilFromString(until)) return Dependency{std::string(Trim(text.substr(0, colon))), *known};
+  return values.Bad(key, StrCat("expected ROLE, or ROLE:ready for one that runs on; not \"", text, "\""));
+}
+
+class Stages {
+ public:
+  Stages(const PropertyValues& values, const std::vector<RoleSpec>& roles)
+      : values_(values), roles_(roles), prepare_(values.List(kPrepare)), training_(values.List(kTraining)) {}
+
+  // Each role is in one of the two; where only one is given, the rest is the other. TonY compared their sizes alone.
+  Status Check() const {
+    for (const auto& [key, names] : {std::pair(kPrepare, &prepare_), std::pair(kTraining, &training_)}) {
+      for (const std::string& name : *names)
+        if (std::ranges::find(roles_, name, &RoleSpec::name) == roles_.end())
+          return values_.Bad(key, StrCat("the job has no role \"", name, "\""));
+    }
+    for (const RoleSpec& role : roles_) {
+      const bool in_both = Has(prepare_, role.name) && Has(training_, role.name);
+      if (in_both) return values_.Bad(kTraining, StrCat("role ", role.name, " is in ", kPrepare, ", too"));
+      const bool in_none = !prepare_.empty() && !training_.empty() && !IsOfStage(role.name);
+      if (in_none && role.completion != Completion::kSidecar)
+        return values_.Bad(kTraining, StrCat("role ", role.name, " is neither in it nor in ", kPrepare));
+    }
+    return Ok();
+  }
+
+  // As in TonY: every role of the second stage waits for all tracked ones of the first.
+  std::vector<Dependency> Of(const RoleSpec& role) const {
+    std::vector<Dependency> dependencies;
+    if (!IsTraining(role.name)) return dependencies;
+    for (const RoleSpec& other : roles_)
+      if (IsPrepare(other.name) && other.completion == Completion::kTracked) dependencies.push_back({other.name});
+    return dependencies;
+  }
+
+  void Warn(Warnings& warnings) const {
+    const bool any = std::ranges::any_of(roles_, [&](const RoleSpec& role) { return !Of(role).empty(); });
+    const std::string_view key = prepare_.empty() ? kTraining : kPrepare;
+    if (!any && !(prepare_.empty() && training_.empty()))
+      warnings.push_back(
+          values_.Bad(key, "no effect: no role of the first stage is tracked, or there is one stage").message);
+  }
+
+ private:
+  bool IsOfStage(const std::string& name) const { return Has(prepare_, name) || Has(training_, name); }
+  bool IsPrepare(const std::string& name) const {
+    return prepare_.empty() ? !training_.empty() && !Has(training_, name) : Has(prepare_, name);
+  }
+  bool IsTraining(const std::string& name) const {
+    return training_.empty() ? !prepare_.empty() && !Has(prepare_, name) : Has(training_, name);
+  }
+
+  const PropertyValues& values_;
+  const std::vector<RoleSpec>& roles_;
+  const std::vector<std::string> prepare_, training_;
+};
+
+}  // namespace
+
+Status ParseDependencies(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings) {
+  const Stages stages(values, roles);
+  TRY(stages.Check());
+  stages.Warn(warnings);
+  std::vector<std::vector<Dependency>> all;
+  for (const RoleSpec& role : roles) {
+    std::vector<Dependency> dependencies = stages.Of(role);
+    const std::string key = StrCat("tony.", role.name, ".depends-on");
+    for (const std::string& text : values.List(key)) {
+      TRY_ASSIGN(Dependency dependency, ParseDependency(values, key, text));
+      Add(dependencies, std::move(dependency));
+    }
+    std::ranges::sort(dependencies, {}, &Dependency::role);
+    all.push_back(std::move(dependencies));
+  }
+  for (size_t i = 0; i < roles.size(); ++i) roles[i].depends_on = std::move(all[i]);
+  const auto fault = FindFault(JobSpec{.roles = roles});
+  if (!fault) return Ok();
+  const std::string key = StrCat("tony.", fault->role, ".depends-on");
+  return values.Bad(values.Has(key) ? key : std::string(values.Has(kPrepare) ? kPrepare : kTraining), fault->why);
+}
+
+// How long roles may run on after groups of others: tony.application.group.<group> and the keys of dependency timeouts.
+
+namespace {
+
+constexpr std::string_view kDependency = "tony.application.dependency.";
+constexpr std::string_view kAfter = ".timeout.after.";
+constexpr std::string_view kIgnored = ".ignored";
+constexpr int64_t kLongestOutliving = 365 * 24 * 3600;
+
+struct Named {
+  std::string role, group;
+};
+
+// Of "tony.application.dependency.worker.timeout.after.A".
+std::optional<Named> NamesIn(std::string_view key) {
+  if (key.ends_with(kIgnored)) return std::nullopt;
+  key.remove_prefix(kDependency.size());
+  const size_t after = key.find(kAfter);
+  if (after == std::string_view::npos) return std::nullopt;
+  return Named{std::string(key.substr(0, after)), std::string(key.substr(after + kAfter.size()))};
+}
+
+Result<bool> IsIgnored(const PropertyValues& values, const std::string& key) {
+  return values.Has(key) ? values.Flag(key) : false;
+}
+
+class OutlivingParser {
+ public:
+  OutlivingParser(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings)
+      : values_(values), roles_(roles), warnings_(warnings) {}
+
+  Status Run() {
+    for (const auto& [key, property] : values_.properties().all()) {
+      // Names of other characters make it an unknown key, which is ignored, as in TonY; job_spec_parser.cc warns of it.
+      if (!key.starts_with(kDependency) || !FindKey(key)) continue;
+      if (const auto names = NamesIn(key)) TRY(Take(key, *names));
+      const bool alone = key.ends_with(kIgnored) && !values_.Has(key.substr(0, key.size() - kIgnored.size()));
+      if (alone) Warn(key, "no effect without the key of the timeout itself");
+    }
+    return Ok();
+  }
+
+ private:
+  // What can have no effect is told, and harms nobody: TonY passed over it, too.
+  Status Take(const std::string& key, const Named& names) {
+    TRY_ASSIGN(const Duration limit, values_.Seconds(key, 0, kLongestOutliving));
+    TRY_ASSIGN(const bool ignored, IsIgnored(values_, key + std::string(kIgnored)));
+    const auto role = std::ranges::find(roles_, names.role, &RoleSpec::name);
+    const std::string group = "tony.application.group." + names.group;
+    if (role == roles_.end()) return Ignore(key, StrCat("no effect: the job has no role \"", names.role, "\""));
+    if (!values_.Has(group)) return Ignore(key, StrCat("no effect: ", group, " is not set"));
+    std::vector<std::string> of_group = values_.List(group);
+    std::erase_if(of_group, [&](const std::string& name) {
+      const bool there = std::ranges::find(roles_, name, &RoleSpec::name) != roles_.end();
+      if (!there) Warn(group, StrCat("the job has no role \"", name, "\""));
+      return !there;
+    });
+    if (std::ranges::count(of_group, names.role) > 0)
+      return Ignore(key, StrCat("no effect: role ", names.role, " is of that group itself"));
+    if (of_group.empty()) return Ignore(key, StrCat("no effect: the job has no role of ", group));
+    role->outlives.push_back({names.group, std::move(of_group), limit, ignored});
+    return Ok();
+  }
+
+  Status Ignore(const std::string& key, const std::string& why) {
+    Warn(key, why);
+    return Ok();
+  }
+  void Warn(std::string_view key, const std::string& why) {
+    std::string warning = values_.Bad(key, why).message;
+    if (std::ranges::count(warnings_, warning) == 0) warnings_.push_back(std::move(warning));
+  }
+
+  const PropertyValues& values_;
+  std::vector<RoleSpec>& roles_;
+  Warnings& warnings_;
+};
+
+}  // namespace
+
+Status ParseOutliving(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings) {
+  return OutlivingParser(values, roles, warnings).Run();
 }
 
 }  // namespace tony

@@ -11,7 +11,7 @@
 #include "runtime/config/configuration.h"
 #include "runtime/config/properties.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/spec/site_files.h"
+#include "runtime/spec/property_values.h"
 
 namespace tony {
 

@@ -10,7 +10,6 @@
 #include "runtime/job/hdfs_place.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/spec/property_values.h"
-#include "runtime/spec/site_files.h"
 
 namespace tony {
 

@@ -5,7 +5,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/config/configuration.h"
-#include "runtime/config/document_node.h"
+#include "runtime/config/job_document.h"
 #include "runtime/config/keys.h"
 
 namespace tony {

@@ -60,4 +60,15 @@ class PropertyValues {
 
 std::string Quoted(std::string_view text, size_t longest = 60);  // for messages: one line, cut after so many bytes
 
+// Hadoop's site files that a job names beside those of $HADOOP_CONF_DIR.
+
+// Of the submitting machine, absolute; empty: none. Not of the job's spec: no other machine can read them.
+struct SiteFiles {
+  std::string hdfs, yarn;  // read in this order, each replaces what was said before
+  bool operator==(const SiteFiles&) const = default;
+};
+
+inline constexpr char kHdfsSiteKey[] = "tony.application.hdfs-conf-path";
+inline constexpr char kYarnSiteKey[] = "tony.application.yarn-conf-path";
+
 }  // namespace tony

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/line_pattern.h"
 #include "runtime/spec/parser_parts.h"
 
 namespace tony {
@@ -138,6 +139,200 @@ Result<CheckpointSpec> ParseCheckpoint(const PropertyValues& values, const std::
   }
   TRY_ASSIGN(checkpoint.directory, ParseDirectory(values, directory));
   return checkpoint;
+}
+
+namespace {
+
+constexpr std::string_view kHeartbeat = "tony.task.heartbeat-interval-ms";
+constexpr std::string_view kSuspect = "tony.task.suspect-after-ms";
+constexpr std::string_view kCutoff = "tony.task.cutoff-after-ms";
+constexpr std::string_view kGrace = "tony.task.stop-grace-ms";
+constexpr std::string_view kLost = "tony.task.lost-after-ms";
+constexpr std::string_view kFresh = "tony.task.record-fresh-ms";
+constexpr std::string_view kMissed = "tony.task.max-missed-heartbeats";
+
+constexpr int kSuspectHeartbeats = 5;
+constexpr int64_t kLeastMissed = 3;  // TonY's floor: fewer would call a late heartbeat a death
+constexpr Duration kLook{1000};      // until a lease record that has changed is seen to have
+constexpr Duration kMargin{5000};    // between a cut-off task's last instant and its successor's first
+
+// max-missed-heartbeats is TonY's word for lost_after; ours goes before it. A value that worked with TonY, which knew
+// no cut-off, still does: it counts from the shortest time that is safe here.
+Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& timers, Warnings& warnings) {
+  const Duration least = timers.cutoff_after + timers.grace + kMargin + Duration(1);
+  if (!values.Has(kMissed)) {
+    TRY_ASSIGN(const Duration lost_after, values.Millis(kLost, 1));
+    return values.Has(kLost) ? lost_after : std::max({lost_after, least, timers.heartbeat * kLeastMissed});
+  }
+  TRY_ASSIGN(const int64_t missed, values.Number(kMissed, 0, 1'000'000));
+  if (values.Has(kLost)) {
+    warnings.push_back(values.Bad(kMissed, StrCat("no effect, as ", kLost, " is set")).message);
+    return values.Millis(kLost, 1);
+  }
+  const Duration asked = timers.heartbeat * std::max(kLeastMissed, missed);
+  if (asked >= least) return asked;
+  warnings.push_back(
+      values
+          .Bad(kMissed, StrCat("taken as ", least.count(), " ms: a lost task has had ", kCutoff, " (",
+                               timers.cutoff_after.count(), ") + ", kGrace, " (", timers.grace.count(), ") to stop"))
+          .message);
+  return least;
+}
+
+// A heartbeat that is not answered, and a record that does not change for long enough to be stale: only then an AM is
+// seen to be dead, and until then its executor may think itself cut off.
+Duration LeastCutoff(const Timers& timers) {
+  return timers.heartbeat + CallLimit(timers) + timers.record_fresh + kLook;
+}
+
+// A task that nobody hears must be dead before its successor starts, and the death of an AM must be told from being
+// cut off from it.
+Status CheckOrder(const Timers& timers) {
+  if (timers.cutoff_after + timers.grace + kMargin >= timers.lost_after) {
+    return Error{ErrorCode::kInvalid,
+                 StrCat(kCutoff, " (", timers.cutoff_after.count(), ") + ", kGrace, " (", timers.grace.count(), ") + ",
+                        kMargin.count(), " must be less than ", kLost, " (", timers.lost_after.count(),
+                        "): a lost task must have stopped before it is started again")};
+  }
+  if (timers.heartbeat * kLeastMissed > timers.lost_after) {
+    return Error{ErrorCode::kInvalid, StrCat(kLost, " (", timers.lost_after.count(), ") must be at least three times ",
+                                             kHeartbeat, " (", timers.heartbeat.count(), ")")};
+  }
+  if (LeastCutoff(timers) > timers.cutoff_after) {
+    return Error{
+        ErrorCode::kInvalid,
+        StrCat(kCutoff, " (", timers.cutoff_after.count(), ") must be at least ", LeastCutoff(timers).count(), ": ",
+               kHeartbeat, " (", timers.heartbeat.count(), ") + ", kFresh, " (", timers.record_fresh.count(), ") + ",
+               (CallLimit(timers) + kLook).count(), ": a dead application master must be told from a lost connection")};
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings) {
+  Timers timers;
+  const size_t problems_before = values.problems().count();
+  TRY_ASSIGN(timers.heartbeat, values.Millis(kHeartbeat, 10));
+  timers.suspect_after = timers.heartbeat * kSuspectHeartbeats;
+  if (values.Has(kSuspect)) {
+    TRY_ASSIGN(timers.suspect_after, values.Millis(kSuspect, 1));
+  }
+  TRY_ASSIGN(timers.record_fresh, values.Millis(kFresh, 1));
+  TRY_ASSIGN(timers.cutoff_after, values.Millis(kCutoff, 1));
+  TRY_ASSIGN(timers.grace, values.Millis(kGrace, 0));
+  // Defaults make room for what is set, as for TonY's jobs with slow heartbeats.
+  if (!values.Has(kCutoff)) timers.cutoff_after = std::max(timers.cutoff_after, LeastCutoff(timers));
+  TRY_ASSIGN(timers.lost_after, ParseLostAfter(values, timers, warnings));
+  TRY_ASSIGN(timers.am_lease, values.Millis("tony.am.lease-ms", 1));
+  TRY_ASSIGN(timers.orphan_timeout, values.Millis("tony.task.orphan-timeout-ms", 1));
+  const bool all_good = values.problems().count() == problems_before;  // else it is not their order that is wrong
+  if (all_good) TRY(CheckOrder(timers));
+  return timers;
+}
+
+namespace {
+
+constexpr std::string_view kFailurePrefix = "tony.failure.";
+constexpr std::string_view kPatternPrefix = "tony.failure.pattern.";
+constexpr std::string_view kExit = "tony.failure.exit.";
+constexpr std::string_view kSignalPrefix = "tony.failure.signal.";
+
+constexpr std::string_view kArrow = "=>";
+constexpr size_t kMostRules = 64;  // each costs a look at every line of a failed task's stderr tail
+constexpr size_t kLongestMeaning = 200;
+
+// "CLASS[, transient|permanent][, MEANING]". The error says what was expected instead of `text`.
+Result<FailureRule> ParseMeaning(std::string_view text, std::string_view name) {
+  const auto cut = [&text] {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string word(Trim(text.substr(0, comma)));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    return word;
+  };
+  const auto cls = UserClassFromString(ToLower(cut()));
+  if (!cls) return Error{ErrorCode::kInvalid, StrCat("expected one of the classes ", kUserClasses)};
+  FailureRule rule{.name = std::string(name), .cls = *cls};
+  const std::string_view behind_class = text;
+  const auto advice = AdviceFromString(ToLower(cut()));
+  rule.advice = advice.value_or(Advice::kNone);
+  rule.meaning = Trim(advice ? text : behind_class);
+  if (!rule.meaning.empty() && rule.meaning.find(' ') == std::string::npos) {  // a slip of the pen, most likely
+    return Error{ErrorCode::kInvalid,
+                 StrCat("expected transient, permanent or a meaning of several words, not ", Quoted(rule.meaning))};
+  }
+  if (rule.meaning.empty()) rule.meaning = StrCat("as ", kFailurePrefix, name, " says");
+  if (rule.meaning.size() > kLongestMeaning) {
+    return Error{ErrorCode::kInvalid, StrCat("expected a meaning of at most ", kLongestMeaning, " bytes")};
+  }
+  if (std::ranges::any_of(rule.meaning, [](char c) { return c >= 0 && c < ' '; })) {
+    return Error{ErrorCode::kInvalid, "expected a meaning of one line"};
+  }
+  return rule;
+}
+
+Result<FailureRule> ParsePattern(std::string_view text, std::string_view name) {
+  const size_t arrow = text.rfind(kArrow);
+  if (arrow == std::string_view::npos) {
+    return Error{ErrorCode::kInvalid, "expected REGEX => CLASS[, transient|permanent][, MEANING]"};
+  }
+  const std::string_view pattern = Trim(text.substr(0, arrow));
+  const auto compiled = LinePattern::Parse(pattern);
+  if (!compiled.ok()) {
+    return Error{ErrorCode::kInvalid,
+                 StrCat("expected a POSIX extended regular expression before =>: ", compiled.error().message)};
+  }
+  TRY_ASSIGN(FailureRule rule, ParseMeaning(text.substr(arrow + kArrow.size()), name));
+  rule.pattern = pattern;
+  return rule;
+}
+
+// The rules of the keys that begin with `prefix`, in the order of their names.
+template <class Parse>
+Status AddRules(const PropertyValues& values, std::string_view prefix, Parse parse, std::vector<FailureRule>& rules) {
+  const auto& all = values.properties().all();
+  for (auto it = all.lower_bound(prefix); it != all.end() && it->first.starts_with(prefix); ++it) {
+    const std::string_view key = it->first;
+    auto rule = parse(it->second.value, key.substr(kFailurePrefix.size()), key.substr(prefix.size()));
+    if (!rule.ok()) return values.Bad(key, rule.error().message);
+    rules.push_back(*std::move(rule));
+  }
+  return Ok();
+}
+
+Result<FailureRule> ParseExit(std::string_view text, std::string_view name, std::string_view code) {
+  const auto number = ParseInt(code);
+  if (!number || *number < 1 || *number > 255) {
+    return Error{ErrorCode::kInvalid, StrCat("expected an exit code from 1 to 255 in the key, not ", Quoted(code))};
+  }
+  TRY_ASSIGN(FailureRule rule, ParseMeaning(text, name));
+  rule.exit_code = static_cast<int>(*number);
+  return rule;
+}
+
+Result<FailureRule> ParseSignal(std::string_view text, std::string_view name, std::string_view signal) {
+  const auto number = SignalFromString(signal);
+  if (!number) {
+    return Error{ErrorCode::kInvalid,
+                 StrCat("expected a signal such as 9 or SIGKILL in the key, not ", Quoted(signal))};
+  }
+  TRY_ASSIGN(FailureRule rule, ParseMeaning(text, name));
+  rule.signal = *number;
+  return rule;
+}
+
+}  // namespace
+
+Result<std::vector<FailureRule>> ParseFailureRules(const PropertyValues& values) {
+  std::vector<FailureRule> rules;
+  const auto pattern = [](std::string_view text, std::string_view name, std::string_view) {
+    return ParsePattern(text, name);
+  };
+  TRY(AddRules(values, kPatternPrefix, pattern, rules));
+  TRY(AddRules(values, kExit, ParseExit, rules));
+  TRY(AddRules(values, kSignalPrefix, ParseSignal, rules));
+  if (rules.size() <= kMostRules) return rules;
+  return Error{ErrorCode::kInvalid, StrCat("tony.failure.*: ", rules.size(), " rules; expected at most ", kMostRules)};
 }
 
 }  // namespace tony

@@ -1,9 +1,10 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/config/config_text.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/dependencies.h"
-#include "runtime/os/tilde.h"
+#include "runtime/os/users.h"
 #include "runtime/spec/parser_parts.h"
 
 namespace tony {
@@ -34,7 +35,7 @@ bool IsInstancesKey(std::string_view key) {
          key.size() > kPrefix.size() + kInstances.size();
 }
 
-// Names with a tony.<name>.instances, by TonY's rule of letters only; key_checks.cc warns of the others.
+// Names with a tony.<name>.instances, by TonY's rule of letters only; job_spec_parser.cc warns of the others.
 std::vector<std::string> RolesAskedFor(const PropertyValues& values) {
   std::vector<std::string> names;
   for (const auto& [key, property] : values.properties().all()) {
@@ -290,6 +291,147 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
   TRY(ParseOutliving(values, parsed.roles, warnings));
   TRY(AddPreprocess(values, parsed.single_task, parsed.roles, warnings));
   return parsed;
+}
+
+// The limits of one task, with the names and meanings that TonY changed between 0.4.6 and 0.5.3.
+
+namespace {
+
+constexpr std::string_view kTonyVersion = "tony.compat.version";
+constexpr std::string_view kTony046 = "0.4.6";
+constexpr std::string_view kTony053 = "0.5.3";
+constexpr std::string_view kAllocationTimeout = "tony.container.allocation.timeout";
+constexpr std::string_view kRegistrationTimeout = "tony.container.registration.timeout";
+constexpr std::string_view kWorkerTimeout = "tony.worker.timeout";
+
+constexpr Duration kRegistrationOff = std::chrono::years(10);  // a registration timeout that is off
+constexpr int64_t kMostRegistrySeconds = 365 * 24 * 3600;
+
+// Whether the job was written for a TonY whose allocation timeout was what is a registration timeout since.
+Result<bool> IsOfOldTony(const PropertyValues& values) {
+  const std::string version(Trim(values.Text(kTonyVersion)));
+  if (version == kTony046) return true;
+  if (version == kTony053) return false;
+  return values.Bad(kTonyVersion, StrCat("expected ", kTony046, " or ", kTony053));
+}
+
+Status ParseRegistration(const PropertyValues& values, std::string_view key, JobSpec& spec) {
+  TRY_ASSIGN(const Duration registration, values.Millis(key, -1));
+  spec.registration_timeout = registration > Duration(0) ? registration : kRegistrationOff;
+  return Ok();
+}
+
+// Nobody can tell from the key alone which limit is meant, and the wrong one ends a job that only has to queue. A job
+// that has the newer TonY's key of the other limit as well has said it.
+Status ParseAllocation(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
+  TRY_ASSIGN(const Duration allocation, values.Millis(kAllocationTimeout, -1));
+  spec.allocation_timeout = std::max(allocation, Duration(0));
+  if (allocation <= Duration(0) || values.Has(kTonyVersion) || values.Has(kRegistrationTimeout)) return Ok();
+  warnings.push_back(
+      values
+          .Bad(kAllocationTimeout, StrCat("limits the wait for containers, as in TonY ", kTony053, "; in ", kTony046,
+                                          " it was ", kRegistrationTimeout, ". ", kTonyVersion, " says which is meant"))
+          .message);
+  return Ok();
+}
+
+Status ParseContainerLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
+  TRY_ASSIGN(const bool is_old, IsOfOldTony(values));
+  if (!is_old || !values.Has(kAllocationTimeout)) {
+    TRY(ParseAllocation(values, warnings, spec));
+    return ParseRegistration(values, kRegistrationTimeout, spec);
+  }
+  if (!values.Has(kRegistrationTimeout)) return ParseRegistration(values, kAllocationTimeout, spec);
+  warnings.push_back(values.Bad(kAllocationTimeout, StrCat("no effect, as ", kRegistrationTimeout, " is set")).message);
+  return ParseRegistration(values, kRegistrationTimeout, spec);
+}
+
+Result<Duration> ParseExecutionLimit(const PropertyValues& values, Warnings& warnings) {
+  const bool is_new = values.Has(kExecutionLimitKey);
+  if (is_new && values.Has(kWorkerTimeout) && values.Text(kExecutionLimitKey) != values.Text(kWorkerTimeout))
+    warnings.push_back(values.Bad(kWorkerTimeout, StrCat("no effect, as ", kExecutionLimitKey, " is set")).message);
+  return values.Millis(is_new ? kExecutionLimitKey : kWorkerTimeout, 0);
+}
+
+}  // namespace
+
+Status ParseTaskLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
+  TRY(ParseContainerLimits(values, warnings, spec));
+  TRY_ASSIGN(spec.registry_timeout, values.Seconds(kRegistryTimeoutKey, 0, kMostRegistrySeconds));
+  TRY_ASSIGN(spec.timers.execution_limit, ParseExecutionLimit(values, warnings));
+  return Ok();
+}
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+constexpr size_t kMaxTotalBytes = 1'500'000;  // the kernel's limit is 2 MB for most, and executors add their own
+
+Status CheckVariable(std::string_view origin, const std::string& name, const std::string& value) {
+  const auto fail = [&](std::string_view what) {
+    return Error{ErrorCode::kInvalid, StrCat("variable ", Quoted(name), " (from ", origin, "): ", what)};
+  };
+  if (name.empty()) return fail("the name is empty");
+  if (name.find('=') != std::string::npos) return fail("a name cannot hold =");
+  if ((name + value).find('\0') != std::string::npos) return fail("a variable cannot hold a NUL character");
+  const size_t bytes = name.size() + 1 + value.size();
+  if (bytes < kMaxStringBytes) return Ok();
+  return fail(StrCat("NAME=VALUE has ", bytes, " bytes, and the kernel takes at most ", kMaxStringBytes - 1,
+                     "; put the value into a file"));
+}
+
+// `list_key`: NAME=VALUE pairs that a comma separates. `prefix` + NAME: one variable whose value may hold commas.
+Result<Variables> ParseVariables(const PropertyValues& values, std::string_view list_key, const std::string& prefix,
+                                 Warnings& warnings) {
+  Variables variables;
+  const Property* list = values.properties().Find(list_key);
+  const std::string origin = list ? list->origin : "";
+  std::string last;
+  for (const auto& item : values.List(list_key)) {
+    const size_t equals = item.find('=');
+    if (equals == std::string::npos) {
+      // The value is not quoted: it may be the rest of a password.
+      return Error{ErrorCode::kInvalid,
+                   StrCat(list_key, " (from ", origin, "): expected NAME=VALUE pairs, and what follows ",
+                          variables.empty() ? "the beginning" : Quoted(last),
+                          " is none; a value that holds a comma goes to ", prefix, "NAME")};
+    }
+    const std::string name = item.substr(0, equals), value = item.substr(equals + 1);
+    TRY(CheckVariable(origin, name, value));
+    if (const auto second = NameAfterBlank(value); !second.empty())
+      warnings.push_back(StrCat(list_key, " (from ", origin, "): ", name, " has one value, with its blanks; ", second,
+                                " is a variable of its own only behind a comma"));
+    variables[name] = value;
+    last = name;
+  }
+  const auto& all = values.properties().all();
+  for (auto it = all.lower_bound(prefix); it != all.end() && it->first.starts_with(prefix); ++it) {
+    const std::string name = it->first.substr(prefix.size());
+    TRY(CheckVariable(it->second.origin, name, it->second.value));
+    variables[name] = it->second.value;
+  }
+  return variables;
+}
+
+size_t TotalBytes(const Variables& variables) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : variables) bytes += name.size() + value.size() + 2;  // '=' and NUL
+  return bytes;
+}
+
+}  // namespace
+
+Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values, Warnings& warnings) {
+  ParsedEnvironment parsed;
+  TRY_ASSIGN(parsed.execution, ParseVariables(values, "tony.execution.envs", "tony.execution.env.", warnings));
+  TRY_ASSIGN(parsed.container, ParseVariables(values, "tony.containers.envs", "tony.containers.env.", warnings));
+  parsed.secrets = values.properties().secrets();
+  for (const auto& [name, value] : parsed.secrets) TRY(CheckVariable("secrets", name, value));
+  const size_t bytes = TotalBytes(parsed.execution) + TotalBytes(parsed.container) + TotalBytes(parsed.secrets);
+  if (bytes < kMaxTotalBytes) return parsed;
+  return Error{ErrorCode::kInvalid, StrCat("tony.execution.envs, tony.containers.envs and secrets together have ",
+                                           bytes, " bytes, and a process can be given less than ", kMaxTotalBytes)};
 }
 
 }  // namespace tony

@@ -12,14 +12,12 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/os/copy_file.h"
 #include "runtime/os/file_lock.h"
 #include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
-#include "runtime/os/remove_tree.h"
 #include "runtime/os/sha256.h"
 #include "runtime/records/file_stamp.h"
-#include "runtime/staging/space_guard.h"
+#include "runtime/staging/stage.h"
 
 namespace tony {
 namespace {

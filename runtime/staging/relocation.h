@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/result.h"
 #include "runtime/staging/source_tree.h"
 
 namespace tony {
@@ -27,5 +28,17 @@ struct CopyPlace {
 // By their names; the other files stay as they are. What cannot be read stays, too.
 std::map<std::string, std::string> RelocatedFiles(const std::filesystem::path& folder,
                                                   const std::vector<SourceItem>& items, const CopyPlace& place);
+
+// Whether a Python environment that somebody packed can work on this machine.
+
+// Looks at the program that `command` begins with, where that is in "venv/", within the staged environment `venv`;
+// other commands are fine. kInvalid says what is wrong: it is missing, may not be executed, or it leads, by a link, by
+// "#!" or by pyvenv.cfg, to a Python that this machine does not have.
+Status CheckVenvCommand(const std::string& command, const std::filesystem::path& venv);
+
+// A task finds the environment's programs first in its PATH. Empty: `command` may use them; else why it does not, as
+// far as its text says: another Python by its path, one of a version that is not there, a login shell, which sets PATH
+// anew.
+std::string WhyVenvIsNotUsed(const std::string& command, const std::filesystem::path& venv);
 
 }  // namespace tony

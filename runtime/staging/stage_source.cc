@@ -8,13 +8,10 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
-#include "runtime/os/copy_file.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
-#include "runtime/staging/known_hashes.h"
 #include "runtime/staging/source_tree.h"
-#include "runtime/staging/space_guard.h"
-#include "runtime/staging/tree_writer.h"
+#include "runtime/staging/stage.h"
 #include "runtime/staging/unpack.h"
 
 namespace tony {

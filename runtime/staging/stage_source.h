@@ -6,11 +6,9 @@
 #include <string>
 
 #include "runtime/base/result.h"
-#include "runtime/staging/limits.h"
 #include "runtime/staging/relocation.h"
 #include "runtime/staging/source_tree.h"
-#include "runtime/staging/stage_meter.h"
-#include "runtime/staging/staged_store.h"
+#include "runtime/staging/stage.h"
 
 namespace tony {
 

@@ -20,7 +20,7 @@
 #include "runtime/base/result.h"
 #include "runtime/hadoop/credentials.h"
 #include "runtime/job/ids.h"
-#include "runtime/net/tls_identity.h"
+#include "runtime/net/tls.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/staged_files.h"
 

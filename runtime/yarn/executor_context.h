@@ -1,13 +1,16 @@
-// How the containers of a job are started: what a NodeManager is told. Values; pure functions.
+// Texts of a launch context, whole whatever is in them. A NodeManager writes a shell script of them:
 //
-// Of the job's own variables a container has none but those that speak to the NodeManager (YARN_CONTAINER_RUNTIME_...):
-// its environment is shown to everybody. Tasks get theirs from the spec, which comes with the credentials. The
-// submitter's environment stays where it is.
+//   export NAME="value"
+//   exec /bin/bash -c "command"
+//
+// and puts into both, before that, $NAME for {{NAME}}, the log folder for <LOG_DIR>, and a colon for <CPS>. So a
+// backslash, $, " and ` are live in both, and a command is read by two shells. Pure.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/hadoop/yarn_records.h"
@@ -17,6 +20,18 @@
 #include "runtime/yarn/hdfs_staging.h"
 
 namespace tony {
+
+// The value of a variable: no NUL.
+std::string QuoteValue(std::string_view value);
+
+// One argument of a command, with its quotes: no NUL.
+std::string QuoteArgument(std::string_view argument);
+
+// How the containers of a job are started: what a NodeManager is told. Values; pure functions.
+//
+// Of the job's own variables a container has none but those that speak to the NodeManager (YARN_CONTAINER_RUNTIME_...):
+// its environment is shown to everybody. Tasks get theirs from the spec, which comes with the credentials. The
+// submitter's environment stays where it is.
 
 // What all executors of a job have in common.
 struct JobShipment {

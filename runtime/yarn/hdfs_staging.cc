@@ -15,7 +15,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/hadoop/webhdfs_put.h"
+#include "runtime/hadoop/webhdfs.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"

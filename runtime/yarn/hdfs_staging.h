@@ -2,7 +2,7 @@
 //
 //   FOLDER/<hash>, <hash>-x     a file, as the entry of $TONY_HOME/staged
 //   FOLDER/<hash>-tree.tar.gz   a folder; the node unpacks it
-//   FOLDER/.put-...             half of one: nobody uses such a name (hadoop/webhdfs_put.h)
+//   FOLDER/.put-...             half of one: nobody uses such a name (hadoop/webhdfs.h)
 //
 // A name says its content, so what is there is not sent again. Nothing has such a name before it is whole, and nothing
 // that has one is changed: a node refuses a file whose time of modification is not what a job was told. The folder is
@@ -20,7 +20,7 @@
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/records/staged_files.h"
-#include "runtime/staging/stage_meter.h"
+#include "runtime/staging/stage.h"
 
 namespace tony {
 

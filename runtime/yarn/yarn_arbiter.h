@@ -21,7 +21,7 @@
 
 #include "runtime/backend/am_launcher.h"
 #include "runtime/base/result.h"
-#include "runtime/hadoop/rm_client.h"
+#include "runtime/hadoop/yarn_clients.h"
 #include "runtime/yarn/yarn_cluster.h"
 
 namespace tony {

@@ -1,3 +1,34 @@
+// Nodes that fail containers for reasons of their own. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/time.h"
+#include "runtime/hadoop/am_rm_session.h"
+#include "runtime/hadoop/yarn_records.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/job/scheduler_events.h"
+
+namespace tony {
+
+class BadNodes {
+ public:
+  void Failed(const std::string& host, Instant now);
+  // Those that failed twice within ten minutes, for ten minutes. None, if that were more than half of all: the trouble
+  // is not theirs then, and who is left could not do the work.
+  std::set<std::string> ToAvoid(int all_nodes, Instant now);
+  static std::string WhyAvoided(const std::string& host);  // for people
+
+ private:
+  std::map<std::string, std::vector<Instant>> failures_;  // by host, oldest first
+};
+
 // What an application master wants of YARN, and what it has told the ResourceManager of that. Pure.
 //
 //   Want() --> line of its role and size --> rows for hosts, racks and "*" --> container
@@ -7,19 +38,6 @@
 // A row says the whole number that is still wanted, so it can be sent again at any time. It is sent when the
 // ResourceManager cannot know that number by itself: it counts what it grants. Exchanges come one after the other:
 // Next() is what to ask, then comes one of Answered(), Unanswered() and Refused(), or BeginAnew().
-#pragma once
-
-#include <cstdint>
-#include <map>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "runtime/hadoop/am_rm_session.h"
-#include "runtime/job/scheduler_events.h"
-
-namespace tony {
 
 struct YarnGrant {
   AttemptId attempt;
@@ -96,5 +114,26 @@ class YarnAsks {
   std::set<std::string> avoided_, avoided_told_, avoided_telling_;        // told: maybe
   bool is_avoiding_doubtful_ = false;
 };
+
+// What a cluster will never grant, however long a job waits. Pure.
+
+inline constexpr char kGpuType[] = "yarn.io/gpu";
+
+hadoop::Resource ToYarn(const Resources& resources);
+
+// What a cluster gives one container: from NewApplication or Registration.
+struct ContainerLimits {
+  hadoop::Resource maximum;
+  std::vector<std::string> types;  // of resources beside memory and vcores, where `maximum` does not have them
+};
+// Why no container of this size is ever granted, with both numbers; nothing: one may be. A ResourceManager grants a
+// container without what it has no type for, so that is found only here.
+std::optional<std::string> WhyNeverGranted(const Resources& wanted, const ContainerLimits& limits);
+// The same for the first role that it is true of, by the name of its key: "tony.worker.memory: ...".
+std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerLimits& limits);
+
+// What to tell of a gang that asks for more GPUs than all of these nodes have: it waits until there are more. Nothing:
+// they have as many.
+std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes);
 
 }  // namespace tony

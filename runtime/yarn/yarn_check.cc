@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/web_text.h"
+#include "runtime/hadoop/webhdfs_answer.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
-#include "runtime/yarn/never_granted.h"
-#include "runtime/yarn/rm_calls.h"
+#include "runtime/yarn/yarn_asks.h"
 #include "runtime/yarn/yarn_checkpoints.h"
+#include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_history.h"
 #include "runtime/yarn/yarn_job_place.h"
 

@@ -7,7 +7,7 @@
 #include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
 #include "runtime/records/record_checkpoint_holders.h"
 #include "runtime/yarn/hdfs_sources.h"
-#include "runtime/yarn/rm_calls.h"
+#include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_job_place.h"
 
 namespace tony {

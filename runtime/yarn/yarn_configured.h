@@ -1,7 +1,7 @@
 // Whether this process knows of a Hadoop cluster, and to which one a job was sent. Apart from yarn_cluster.h for
 // programs without Hadoop in them.
 //
-// A job goes to the cluster that $HADOOP_CONF_DIR and its own site files (runtime/spec/site_files.h) describe. Where it
+// A job goes to the cluster that $HADOOP_CONF_DIR and its own site files (runtime/spec/property_values.h) describe. Where it
 // has such files the submit notes the cluster in $TONY_HOME/yarn/clusters/<application id>: whoever knows the job by
 // its id goes there, whatever $HADOOP_CONF_DIR says and whether the files are still there. Other jobs are looked for in
 // the cluster of $HADOOP_CONF_DIR or, if the variable is not set, in that of the newest note. A command that names no

@@ -1,16 +1,28 @@
-// How YARN says that a container or a job has ended, and how we do. Pure.
+// Links to the pages where a NodeManager shows the logs of a container, "http://node:8042/node/containerlogs/ID/USER".
+// Pure.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "runtime/hadoop/rm_client.h"
+#include "runtime/hadoop/yarn_clients.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/job/outcome.h"
 #include "runtime/job/scheduler_events.h"
 
 namespace tony {
+
+// `node_http`: "node:8042"; empty: not known, and there is no link.
+std::string LinkToLogs(const std::string& node_http, const std::string& container, const std::string& user);
+
+struct LogLink {
+  std::string node;  // "http://node:8042"; empty: it was no such link
+  std::string container;
+};
+LogLink ParseLogLink(const std::string& link);
+
+// How YARN says that a container or a job has ended, and how we do. Pure.
 
 // `stopped`: we asked for its end. YARN's own codes (ContainerExitStatus) are no exit status of a process: `cls` says
 // what they mean, and `error` what the node or the ResourceManager wrote about it.
@@ -31,5 +43,11 @@ std::optional<LastingCause> LastingCauseIn(std::string_view diagnostics);
 hadoop::FinalStatus FinalStatusOf(const Verdict& verdict);
 // The first cause, where it ran, how it ended and its last lines: what a person reads as the application's diagnostics.
 std::string DiagnosticsOf(const Verdict& verdict);
+
+// Why an application has no master yet, of a ResourceManager's report on it, for people. Pure.
+
+// "waits for its master: queue ml has no more room for masters, ..."; empty: its master runs, or it has ended. The
+// words are the CapacityScheduler's in our terms; what is not known of them is told as it stands.
+std::string WhyMasterWaits(const hadoop::ApplicationReport& report);
 
 }  // namespace tony

@@ -1,3 +1,32 @@
+// Notes of clusters (yarn_configured.h) that outlive their jobs, which somebody else has removed, or another machine.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/backend/garbage.h"
+#include "runtime/base/result.h"
+#include "runtime/records/hdfs/hdfs_bytes.h"
+#include "runtime/yarn/hdfs_staging.h"
+#include "runtime/yarn/yarn_cluster.h"
+#include "runtime/yarn/yarn_job_place.h"
+
+namespace tony {
+
+using JobsOfCluster = std::function<Result<std::set<std::string>>(const YarnCluster& cluster)>;
+
+// Those that were written before `order.not_since` go where the cluster that they name has no such job any more. The
+// others stay, and `garbage.kept` says why: the job is there, or nobody knows. `jobs_of` is asked once for each
+// cluster.
+Status CollectNotes(const GarbageOrder& order, const JobsOfCluster& jobs_of, Garbage& garbage);
+
+// The names in the user's folder of jobs in HDFS, also of half ones, within two seconds; none: there is no such folder.
+Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
+
 // What no job needs any more of what lies in the user's folder of HDFS (yarn_job_place.h), and how it is removed while
 // others submit jobs.
 //
@@ -15,22 +44,6 @@
 //
 // Either the collection reads the names, or its folder is gone when it moves something: then it moves nothing, however
 // late, and gives way. Neither waits for the other, and no clock is compared but HDFS's own.
-#pragma once
-
-#include <functional>
-#include <memory>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "runtime/backend/garbage.h"
-#include "runtime/records/hdfs/hdfs_bytes.h"
-#include "runtime/yarn/hdfs_staging.h"
-#include "runtime/yarn/yarn_cluster.h"
-#include "runtime/yarn/yarn_job_place.h"
-
-namespace tony {
 
 inline constexpr std::string_view kOldJob = ".old-";
 inline constexpr Duration kUnfinishedMayGo = std::chrono::hours(1);  // a client makes a job's records within seconds

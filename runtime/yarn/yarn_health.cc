@@ -10,12 +10,11 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/web_text.h"
+#include "runtime/hadoop/webhdfs_answer.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/os/files.h"
-#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 #include "runtime/records/hdfs/hdfs_bytes.h"
-#include "runtime/yarn/rm_calls.h"
 #include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_job_place.h"

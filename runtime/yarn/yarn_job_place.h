@@ -18,7 +18,7 @@
 #include "runtime/base/result.h"
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/job/ids.h"
-#include "runtime/net/job_certificates.h"
+#include "runtime/net/tls.h"
 #include "runtime/records/hdfs/hdfs_record_store.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/journal_store.h"

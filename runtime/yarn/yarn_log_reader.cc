@@ -4,11 +4,11 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/logs/log_excerpt.h"
+#include "runtime/logs/log_source.h"
 #include "runtime/records/kept_logs.h"
 #include "runtime/records/last_status.h"
-#include "runtime/yarn/log_links.h"
 #include "runtime/yarn/node_logs.h"
+#include "runtime/yarn/yarn_ends.h"
 
 namespace tony {
 namespace {

@@ -18,7 +18,7 @@
 #include "runtime/job/job_status.h"
 #include "runtime/job/log_pieces.h"
 #include "runtime/logs/log_source.h"
-#include "runtime/yarn/master_logs.h"
+#include "runtime/yarn/node_logs.h"
 
 namespace tony {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/hadoop/nm_client.h"
+#include "runtime/hadoop/yarn_clients.h"
 #include "runtime/net/host_resolver.h"
 
 namespace tony {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/rpc_failure.h"
+#include "runtime/hadoop/rpc_connection.h"
 #include "runtime/job/hdfs_place.h"
-#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 #include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/executor_context.h"
 #include "runtime/yarn/yarn_job_place.h"

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/yarn/master_wait.h"
-#include "runtime/yarn/never_granted.h"
-#include "runtime/yarn/rm_calls.h"
+#include "runtime/yarn/yarn_asks.h"
 #include "runtime/yarn/yarn_check.h"
+#include "runtime/yarn/yarn_cluster.h"
+#include "runtime/yarn/yarn_ends.h"
 
 namespace tony {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/yarn/log_links.h"
 #include "runtime/yarn/yarn_ends.h"
 
 namespace tony {

@@ -26,9 +26,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/hadoop/am_rm_session.h"
 #include "runtime/hadoop/yarn_records.h"
-#include "runtime/yarn/bad_nodes.h"
 #include "runtime/yarn/gang_hold.h"
-#include "runtime/yarn/never_granted.h"
 #include "runtime/yarn/yarn_asks.h"
 #include "runtime/yarn/yarn_nodes.h"
 

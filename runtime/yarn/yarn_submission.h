@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/base/result.h"
-#include "runtime/hadoop/rm_client.h"
+#include "runtime/hadoop/yarn_clients.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/records/job_records.h"
 #include "runtime/yarn/yarn_cluster.h"

@@ -19,13 +19,11 @@
 #include <string>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/keeper/keeper_protocol.h"
-#include "runtime/keeper/keeper_socket.h"
 #include "runtime/keeper/message_channel.h"
-#include "runtime/net/job_certificates.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/files.h"

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/net/job_certificates.h"
 #include "runtime/net/tls.h"
 #include "runtime/rpc/am_connection.h"
 #include "runtime/rpc/rpc_server.h"

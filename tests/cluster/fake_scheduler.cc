@@ -9,9 +9,8 @@
 #include "runtime/local/local_scheduler.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/files.h"
-#include "runtime/os/held_process.h"
 #include "runtime/os/process_tree.h"
-#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 #include "tests/cluster/flaky_store.h"
 
 namespace tony::cluster {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "azkaban-plugin/step_properties.h"
+#include "azkaban-plugin/step_request.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/command_line.h"
 #include "runtime/cli/options.h"

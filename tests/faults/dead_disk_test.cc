@@ -12,7 +12,6 @@
 #include "runtime/job/environment.h"
 #include "runtime/keeper/keeper.h"
 #include "runtime/keeper/lost_job.h"
-#include "runtime/keeper/unwritten_end.h"
 #include "runtime/local/local_arbiter.h"
 #include "runtime/local/local_scheduler.h"
 #include "runtime/os/process_tree.h"

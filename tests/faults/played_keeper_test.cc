@@ -11,7 +11,6 @@
 #include "runtime/keeper/container_cgroup.h"
 #include "runtime/keeper/container_records.h"
 #include "runtime/keeper/containers.h"
-#include "runtime/keeper/log_writers.h"
 #include "runtime/keeper/sweep.h"
 #include "runtime/ledger/ledger_witness.h"
 #include "runtime/os/boost_process_runner.h"

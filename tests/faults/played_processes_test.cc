@@ -8,10 +8,8 @@
 #include <csignal>
 #include <utility>
 
-#include "executor/usage_sampler.h"
+#include "executor/usage_watch.h"
 #include "runtime/base/strings.h"
-#include "runtime/os/held_process.h"
-#include "runtime/os/own_tree.h"
 #include "runtime/os/process_tree.h"
 #include "tests/faults/played_machine_test.h"
 #include "tests/support/run_until.h"

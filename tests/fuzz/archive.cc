@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/os/remove_tree.h"
+#include "runtime/os/files.h"
 #include "runtime/staging/unpack.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/work_folder.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "runtime/net/frame_cutter.h"
+#include "runtime/net/frame_connection.h"
 
 namespace tony::fuzz {
 

@@ -5,7 +5,7 @@
 
 #include "ClientService.h"
 #include "ExecutorService.h"
-#include "runtime/net/frame_cutter.h"
+#include "runtime/net/frame_connection.h"
 #include "runtime/rpc/am_methods.h"
 #include "runtime/rpc/convert.h"
 #include "tests/fuzz/frame_pieces.h"

@@ -1,8 +1,7 @@
 // What a server of Hadoop's answers, or who is in its place: frames, headers, the offer of a SASL exchange, the answers
 // of YARN's three protocols. The first byte says in which pieces the bytes come.
 #include "runtime/hadoop/am_rm_session.h"
-#include "runtime/hadoop/digest_md5.h"
-#include "runtime/hadoop/rpc_failure.h"
+#include "runtime/hadoop/rpc_connection.h"
 #include "runtime/hadoop/rpc_frames.h"
 #include "runtime/hadoop/sasl.h"
 #include "runtime/hadoop/wire_records.h"

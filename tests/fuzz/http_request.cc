@@ -1,5 +1,5 @@
 // What a browser, or whoever else found the port, sends to the job's page. The first byte says in which pieces.
-#include "runtime/net/request_reader.h"
+#include "runtime/net/http_server.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tony::fuzz {

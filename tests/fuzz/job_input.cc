@@ -1,8 +1,8 @@
 // What describes a job: a job document in JSON or YAML, properties as a person or Azkaban writes them, a tony.xml,
 // main.args. The first byte says which.
 #include "runtime/config/job_document.h"
-#include "runtime/config/main_args.h"
 #include "runtime/config/properties.h"
+#include "runtime/config/submit_flags.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tony::fuzz {

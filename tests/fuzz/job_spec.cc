@@ -1,7 +1,6 @@
 // What a job is to be: a person's properties through the one parser, its lists of files, and the spec's own JSON, which
 // executors and the next master read. The first byte says which. A spec is written and read again as the same.
 #include "runtime/framework/framework.h"
-#include "runtime/framework/restart_scope.h"
 #include "runtime/spec/job_spec_parser.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <memory>
 
-#include "runtime/net/job_certificates.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tony::fuzz {

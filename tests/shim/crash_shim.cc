@@ -6,8 +6,8 @@
 // sanitizers' own libraries are ready, and no need of libstdc++ in processes that have none.
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "tests/sim/timeline.h"
 

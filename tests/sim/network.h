@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "am/core/turn.h"
-#include "runtime/base/address.h"
+#include "runtime/base/endpoint.h"
 #include "runtime/job/cluster_spec.h"
 #include "tests/sim/stage.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 
 namespace tony::sim {
 

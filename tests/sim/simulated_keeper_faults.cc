@@ -1,7 +1,7 @@
 // What goes wrong at a certain time, and whom it concerns.
 #include <algorithm>
 
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "tests/sim/simulated_keeper.h"
 

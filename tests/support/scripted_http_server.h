@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/net/listener.h"
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 
 namespace tony {
 

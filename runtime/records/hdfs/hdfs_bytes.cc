@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/webhdfs_put.h"
+#include "runtime/hadoop/webhdfs.h"
 #include "runtime/os/files.h"
 
 namespace tony {

@@ -1,6 +1,6 @@
 #include "runtime/records/hdfs/hdfs_files_for_others.h"
 
-#include "runtime/hadoop/webhdfs_put.h"
+#include "runtime/hadoop/webhdfs.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/records/hdfs/await_answer.h"
 

@@ -15,7 +15,6 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/webhdfs.h"
-#include "runtime/hadoop/webhdfs_put.h"
 #include "tests/support/run_until.h"
 
 namespace tony::hadoop {

@@ -10,11 +10,11 @@
 #include <string>
 
 #include "runtime/hadoop/hadoop_xml.h"
-#include "runtime/hadoop/rm_client.h"
+#include "runtime/hadoop/yarn_clients.h"
 #include "runtime/net/host_resolver.h"
-#include "runtime/net/job_certificates.h"
+#include "runtime/net/tls.h"
 #include "runtime/os/process_tree.h"
-#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 #include "runtime/yarn/executor_context.h"
 #include "tests/conformance/hadoop/hdfs_cluster.h"
 

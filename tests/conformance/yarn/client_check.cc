@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "runtime/hadoop/hadoop_xml.h"
-#include "runtime/hadoop/rm_client.h"
+#include "runtime/hadoop/yarn_clients.h"
 #include "tests/conformance/yarn/check.h"
 
 namespace tony::hadoop {

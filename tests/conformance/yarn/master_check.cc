@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "runtime/hadoop/am_rm_session.h"
-#include "runtime/hadoop/nm_client.h"
+#include "runtime/hadoop/yarn_clients.h"
 #include "tests/conformance/yarn/check.h"
 
 namespace tony::hadoop {

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 #include "runtime/yarn/yarn_scheduler.h"
 #include "tests/conformance/yarn/check.h"
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "runtime/base/unique_fd.h"
-#include "runtime/net/unix_socket.h"
+#include "runtime/net/sockets.h"
 #include "tests/e2e/strangers/master_job.h"
 
 namespace tony {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <regex>
 
-#include "runtime/net/unix_socket.h"
+#include "runtime/net/sockets.h"
 #include "tests/e2e/strangers/master_job.h"
 
 namespace tony {

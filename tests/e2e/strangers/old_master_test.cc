@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "tests/e2e/strangers/master_job.h"
 
 namespace tony {

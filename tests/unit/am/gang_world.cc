@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 

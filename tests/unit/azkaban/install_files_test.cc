@@ -1,5 +1,3 @@
-#include "azkaban-plugin/install_files.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "azkaban-plugin/install.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::azkaban {

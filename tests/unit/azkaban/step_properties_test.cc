@@ -1,11 +1,10 @@
-#include "azkaban-plugin/step_properties.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
+#include "azkaban-plugin/step_request.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::azkaban {

@@ -1,6 +1,6 @@
-#include "azkaban-plugin/what_asks.h"
-
 #include <gtest/gtest.h>
+
+#include "azkaban-plugin/step_request.h"
 
 namespace tony::azkaban {
 namespace {

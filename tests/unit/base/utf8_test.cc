@@ -1,6 +1,6 @@
-#include "runtime/base/utf8.h"
-
 #include <gtest/gtest.h>
+
+#include "runtime/base/strings.h"
 
 namespace tony {
 namespace {

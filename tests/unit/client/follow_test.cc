@@ -5,9 +5,9 @@
 
 #include <fstream>
 
-#include "runtime/keeper/final_status.h"
+#include "runtime/keeper/lost_job.h"
 #include "runtime/local/local_arbiter.h"
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "runtime/os/files.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/kill_answers.h"

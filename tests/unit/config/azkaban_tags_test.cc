@@ -1,7 +1,7 @@
-#include "runtime/config/azkaban_tags.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runtime/config/config_text.h"
 
 namespace tony {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
-#include "runtime/config/document_node.h"
+#include "runtime/config/job_document.h"
 
 namespace tony {
 namespace {

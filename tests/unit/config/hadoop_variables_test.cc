@@ -1,5 +1,3 @@
-#include "runtime/config/hadoop_variables.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pwd.h>
@@ -8,6 +6,7 @@
 #include <filesystem>
 
 #include "runtime/config/properties.h"
+#include "runtime/config/xml_text.h"
 
 namespace tony {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "runtime/config/main_args.h"
 #include "runtime/config/properties.h"
+#include "runtime/config/submit_flags.h"
 
 namespace tony {
 namespace {

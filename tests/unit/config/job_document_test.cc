@@ -7,7 +7,6 @@
 #include <random>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 
 namespace tony {
 namespace {

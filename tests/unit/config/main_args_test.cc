@@ -1,7 +1,7 @@
-#include "runtime/config/main_args.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runtime/config/submit_flags.h"
 
 namespace tony {
 namespace {

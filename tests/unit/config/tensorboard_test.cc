@@ -1,9 +1,9 @@
-#include "runtime/config/tensorboard.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+
+#include "runtime/config/submit_flags.h"
 
 namespace tony {
 namespace {

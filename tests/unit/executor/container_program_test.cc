@@ -10,8 +10,7 @@
 #include <map>
 
 #include "runtime/base/strings.h"
-#include "runtime/net/job_certificates.h"
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/files.h"

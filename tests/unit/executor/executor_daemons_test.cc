@@ -7,7 +7,7 @@
 #include <csignal>
 #include <map>
 
-#include "executor/actions.h"
+#include "executor/events.h"
 #include "runtime/base/strings.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/files.h"

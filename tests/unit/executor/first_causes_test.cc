@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "executor/log_files.h"
+#include "executor/task_logs.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/failure_rules.h"
 

@@ -1,10 +1,9 @@
-#include "executor/gpu_usage.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 
+#include "executor/usage_watch.h"
 #include "runtime/base/event_loop.h"
 #include "tests/support/places.h"
 #include "tests/support/run_until.h"

@@ -1,5 +1,3 @@
-#include "executor/log_answers.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "executor/task_logs.h"
 #include "runtime/logs/log_source.h"
 #include "runtime/os/files.h"
 #include "runtime/records/attempt_folder.h"

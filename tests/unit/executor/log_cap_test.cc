@@ -1,5 +1,3 @@
-#include "executor/log_cap.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -14,8 +12,9 @@
 #include <string>
 #include <thread>
 
+#include "executor/task_logs.h"
 #include "runtime/base/strings.h"
-#include "runtime/logs/log_holes.h"
+#include "runtime/logs/local_log_source.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::executor {

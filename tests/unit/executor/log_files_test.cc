@@ -1,11 +1,10 @@
-#include "executor/log_files.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "executor/task_logs.h"
 #include "runtime/base/strings.h"
 #include "tests/support/temp_folder.h"
 

@@ -1,5 +1,3 @@
-#include "executor/log_notes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,7 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/logs/log_times.h"
+#include "executor/task_logs.h"
+#include "runtime/logs/log_reader.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/executor/executor_bed.h"
 

@@ -1,10 +1,9 @@
-#include "executor/model_parameters.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "executor/evidence.h"
 #include "runtime/job/published_values.h"
 #include "tests/support/temp_folder.h"
 

@@ -1,9 +1,8 @@
-#include "executor/output_watch.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "executor/attempt_files.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::executor {

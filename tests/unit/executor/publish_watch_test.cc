@@ -1,11 +1,10 @@
-#include "executor/publish_watch.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
+#include "executor/attempt_files.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 

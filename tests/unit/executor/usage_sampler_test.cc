@@ -1,6 +1,4 @@
 // With real processes. This program is a subreaper and has no children but those of the test at hand.
-#include "executor/usage_sampler.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -15,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "executor/usage_watch.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/os/process_tree.h"

@@ -1,5 +1,3 @@
-#include "runtime/framework/command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,6 +5,7 @@
 #include <filesystem>
 
 #include "runtime/base/strings.h"
+#include "runtime/framework/task_command.h"
 #include "runtime/os/files.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/temp_folder.h"

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/framework/hostfile.h"
 #include "tests/support/places.h"
 
 namespace tony {

@@ -1,7 +1,7 @@
-#include "runtime/framework/planned_task.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runtime/framework/task_command.h"
 
 namespace tony {
 namespace {

@@ -1,7 +1,7 @@
-#include "runtime/framework/restart_scope.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runtime/framework/framework.h"
 
 namespace tony {
 namespace {

@@ -1,9 +1,8 @@
-#include "runtime/framework/user_environment.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
+#include "runtime/framework/task_command.h"
 
 namespace tony {
 namespace {

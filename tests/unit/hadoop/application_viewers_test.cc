@@ -1,10 +1,9 @@
-#include "runtime/hadoop/application_viewers.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/aggregated_log.h"
 #include "tests/support/run_until.h"
 #include "tests/support/scripted_http_server.h"
 

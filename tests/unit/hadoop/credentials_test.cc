@@ -5,8 +5,6 @@
 
 #include <limits>
 
-#include "runtime/hadoop/vint.h"
-
 namespace tony::hadoop {
 namespace {
 

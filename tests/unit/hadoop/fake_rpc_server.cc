@@ -7,8 +7,8 @@
 #include <array>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/digest_md5.h"
 #include "runtime/hadoop/rpc_frames.h"
+#include "runtime/hadoop/sasl.h"
 
 namespace tony::hadoop {
 namespace {

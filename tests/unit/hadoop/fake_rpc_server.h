@@ -11,8 +11,8 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/hadoop/credentials.h"
 #include "runtime/hadoop/wire/rpc.pb.h"
-#include "runtime/net/frame_cutter.h"
-#include "runtime/net/listener.h"
+#include "runtime/net/frame_connection.h"
+#include "runtime/net/sockets.h"
 
 namespace tony::hadoop {
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/hadoop/digest_md5.h"
 #include "tests/unit/hadoop/hex.h"
 
 namespace tony::hadoop {

@@ -7,7 +7,6 @@
 
 #include <optional>
 
-#include "runtime/hadoop/webhdfs_put.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/hadoop/fake_name_node.h"
 

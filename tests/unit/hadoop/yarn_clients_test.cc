@@ -1,9 +1,9 @@
 // The three clients of YARN against a scripted server: what they send, and what they make of each answer.
+#include "runtime/hadoop/yarn_clients.h"
+
 #include <gtest/gtest.h>
 
 #include "runtime/hadoop/am_rm_session.h"
-#include "runtime/hadoop/nm_client.h"
-#include "runtime/hadoop/rm_client.h"
 #include "runtime/hadoop/wire/client.pb.h"
 #include "runtime/hadoop/wire_records.h"
 #include "tests/support/run_until.h"

@@ -1,8 +1,8 @@
-#include "runtime/history/avro.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "runtime/history/jhist.h"
 
 namespace tony {
 namespace {

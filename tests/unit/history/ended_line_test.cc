@@ -1,10 +1,8 @@
-#include "runtime/history/ended_line.h"
-
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
-#include "runtime/history/crc32.h"
+#include "runtime/history/ended_log.h"
+#include "runtime/history/jhist.h"
 
 namespace tony {
 namespace {

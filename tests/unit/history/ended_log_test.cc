@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "runtime/history/crc32.h"
+#include "runtime/history/jhist.h"
 #include "runtime/os/files.h"
 #include "runtime/records/local_job_store.h"
 #include "tests/support/temp_folder.h"

@@ -1,6 +1,6 @@
-#include "runtime/history/ended_query.h"
-
 #include <gmock/gmock.h>
+
+#include "runtime/history/ended_log.h"
 
 namespace tony {
 namespace {

@@ -1,6 +1,6 @@
-#include "runtime/history/tony_final.h"
-
 #include <gtest/gtest.h>
+
+#include "runtime/history/history_files.h"
 
 namespace tony {
 namespace {

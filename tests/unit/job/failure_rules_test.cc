@@ -6,7 +6,6 @@
 #include <csignal>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 
 namespace tony {
 namespace {

@@ -1,11 +1,10 @@
-#include "runtime/keeper/final_status.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/keeper/lost_job.h"
 #include "runtime/records/attempt_folder.h"
 #include "runtime/records/local_job_store.h"
 #include "tests/support/temp_folder.h"

@@ -1,7 +1,7 @@
-#include "runtime/keeper/gpus.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runtime/keeper/containers.h"
 
 namespace tony::keeper {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/keeper/keeper_protocol.h"
-#include "runtime/keeper/keeper_socket.h"
+#include "runtime/keeper/message_channel.h"
 #include "runtime/os/machine_boot.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/records/job_folder.h"

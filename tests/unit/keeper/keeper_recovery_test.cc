@@ -6,8 +6,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/keeper/keeper_pulse.h"
-#include "runtime/keeper/keeper_socket.h"
-#include "runtime/keeper/staying_process.h"
+#include "runtime/keeper/message_channel.h"
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/users.h"

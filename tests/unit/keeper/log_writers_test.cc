@@ -1,5 +1,3 @@
-#include "runtime/keeper/log_writers.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,6 +6,7 @@
 #include <csignal>
 
 #include "runtime/base/unique_fd.h"
+#include "runtime/keeper/containers.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::keeper {

@@ -4,7 +4,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/keeper/run_keeper.h"
-#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 
 namespace {
 

@@ -1,11 +1,10 @@
-#include "runtime/keeper/unwritten_end.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/keeper/lost_job.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/local_job_store.h"
 #include "tests/support/fake_process_runner.h"

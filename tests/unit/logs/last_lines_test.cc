@@ -1,5 +1,3 @@
-#include "runtime/logs/last_lines.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 
 #include "runtime/base/unique_fd.h"
 #include "runtime/logs/local_log_source.h"
+#include "runtime/logs/log_source.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -1,9 +1,9 @@
-#include "runtime/logs/log_excerpt.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "runtime/logs/log_source.h"
 
 namespace tony {
 namespace {

@@ -1,5 +1,3 @@
-#include "runtime/logs/log_holes.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "runtime/base/unique_fd.h"
+#include "runtime/logs/local_log_source.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -1,5 +1,3 @@
-#include "runtime/logs/log_list.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +9,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_source.h"
-#include "runtime/page/side_html.h"
+#include "runtime/logs/log_source.h"
+#include "runtime/page/job_html.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

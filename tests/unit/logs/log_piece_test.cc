@@ -1,5 +1,3 @@
-#include "runtime/logs/log_piece.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,6 +6,7 @@
 #include <fstream>
 
 #include "runtime/logs/local_log_source.h"
+#include "runtime/logs/log_source.h"
 #include "runtime/records/attempt_folder.h"
 #include "tests/support/temp_folder.h"
 

@@ -1,5 +1,3 @@
-#include "runtime/logs/log_times.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_source.h"
+#include "runtime/logs/log_reader.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -1,8 +1,8 @@
-#include "runtime/net/frame_cutter.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "runtime/net/frame_connection.h"
 
 namespace tony {
 namespace {

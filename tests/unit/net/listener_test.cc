@@ -1,5 +1,3 @@
-#include "runtime/net/listener.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -7,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/net/unix_socket.h"
+#include "runtime/net/sockets.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 

@@ -1,10 +1,8 @@
-#include "runtime/net/peer.h"
-
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 
 namespace tony {
 namespace {

@@ -9,8 +9,7 @@
 #include <array>
 #include <csignal>
 
-#include "runtime/net/owned.h"
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "runtime/net/tls.h"
 
 namespace tony {

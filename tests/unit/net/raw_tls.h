@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "runtime/net/channel.h"
-#include "runtime/net/job_certificates.h"
+#include "runtime/net/frame_connection.h"
+#include "runtime/net/tls.h"
 
 namespace tony {
 

@@ -1,7 +1,7 @@
-#include "runtime/net/request_reader.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runtime/net/http_server.h"
 
 namespace tony {
 namespace {

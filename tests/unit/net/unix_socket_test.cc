@@ -1,5 +1,3 @@
-#include "runtime/net/unix_socket.h"
-
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -9,6 +7,7 @@
 #include <iterator>
 #include <vector>
 
+#include "runtime/net/sockets.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

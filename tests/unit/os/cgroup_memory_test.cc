@@ -1,10 +1,9 @@
 // Against folders laid out like cgroups of both versions.
-#include "runtime/os/cgroup_memory.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "runtime/os/cgroup.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

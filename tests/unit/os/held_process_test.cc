@@ -1,5 +1,3 @@
-#include "runtime/os/held_process.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,7 +7,6 @@
 #include <csignal>
 
 #include "runtime/os/boost_process_runner.h"
-#include "runtime/os/own_tree.h"
 #include "runtime/os/process_tree.h"
 #include "tests/support/no_more_files.h"
 #include "tests/support/run_until.h"

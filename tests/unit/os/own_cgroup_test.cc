@@ -1,9 +1,8 @@
-#include "runtime/os/own_cgroup.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "runtime/os/cgroup.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -1,6 +1,4 @@
 // With real daemons that are hard to end.
-#include "runtime/os/own_tree.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,3 @@
-#include "runtime/os/remove_tree.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -7,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/os/files.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/os/answer_of.h"
+#include "runtime/os/start_program.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -128,10 +128,10 @@ TEST_F(UsersTest, ThisMachineKnowsRoot) {
 }
 
 TEST_F(UsersTest, WhatAProgramSaysWithoutEndIsNotReadToTheEnd) {
-  const auto answer = AnswerOf({"/usr/bin/yes"}, Duration(60000));
+  const auto answer = RunProgram({"/usr/bin/yes"}, Duration(60000));
   ASSERT_FALSE(answer.ok());
-  EXPECT_EQ(AnswerOf({Path("missing")}, Duration(60000)).error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(AnswerOf({"/bin/sh", "-c", "kill -9 $$"}, Duration(60000))->exit_code, 137);
+  EXPECT_EQ(RunProgram({Path("missing")}, Duration(60000)).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(RunProgram({"/bin/sh", "-c", "kill -9 $$"}, Duration(60000))->exit_code, 137);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/page/page_frame.h"
-
 namespace tony {
 namespace {
 

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/page/side_html.h"
-
 namespace tony {
 namespace {
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

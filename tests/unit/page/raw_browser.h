@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "runtime/base/unique_fd.h"
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "tests/support/run_until.h"
 
 namespace tony {

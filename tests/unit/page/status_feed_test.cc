@@ -1,9 +1,8 @@
-#include "runtime/page/status_feed.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "runtime/page/live_page.h"
 #include "tests/support/run_until.h"
 
 namespace tony {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/os/remove_tree.h"
+#include "runtime/os/files.h"
 #include "runtime/records/staged_files.h"
 #include "tests/support/temp_folder.h"
 

@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "runtime/net/tls.h"
-#include "runtime/net/unix_socket.h"
 #include "runtime/rpc/convert.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 

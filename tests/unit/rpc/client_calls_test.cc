@@ -5,8 +5,7 @@
 
 #include <filesystem>
 
-#include "runtime/net/tcp.h"
-#include "runtime/net/unix_socket.h"
+#include "runtime/net/sockets.h"
 #include "runtime/rpc/am_connection.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 

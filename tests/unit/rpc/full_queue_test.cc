@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/net/unix_socket.h"
+#include "runtime/net/sockets.h"
 #include "runtime/rpc/am_connection.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 

@@ -3,9 +3,8 @@
 #include <arpa/inet.h>
 #include <thrift/TApplicationException.h>
 
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "runtime/net/tls.h"
-#include "runtime/net/unix_socket.h"
 
 namespace tony {
 

@@ -11,9 +11,8 @@
 
 #include "ExecutorService.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/net/channel.h"
-#include "runtime/net/frame_cutter.h"
-#include "runtime/net/job_certificates.h"
+#include "runtime/net/frame_connection.h"
+#include "runtime/net/tls.h"
 #include "runtime/rpc/convert.h"
 #include "runtime/rpc/wire.h"
 #include "tests/support/run_until.h"

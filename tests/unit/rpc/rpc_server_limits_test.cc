@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {

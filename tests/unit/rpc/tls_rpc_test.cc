@@ -5,7 +5,7 @@
 
 #include <deque>
 
-#include "runtime/net/tcp.h"
+#include "runtime/net/sockets.h"
 #include "runtime/net/tls.h"
 #include "runtime/rpc/am_connection.h"
 #include "tests/unit/rpc/rpc_fixture.h"

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "runtime/os/tilde.h"
+#include "runtime/os/users.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/job/parse_properties.h"
 

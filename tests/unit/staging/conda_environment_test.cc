@@ -13,7 +13,6 @@
 #include <thread>
 
 #include "runtime/os/sha256.h"
-#include "runtime/staging/conda_lock.h"
 #include "tests/unit/staging/locked_bed.h"
 
 namespace tony {

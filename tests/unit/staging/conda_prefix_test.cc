@@ -1,9 +1,8 @@
-#include "runtime/staging/conda_prefix.h"
-
 #include <array>
 #include <cstdio>
 
 #include "runtime/base/strings.h"
+#include "runtime/staging/conda_environment.h"
 #include "tests/unit/staging/staging_bed.h"
 
 namespace tony {

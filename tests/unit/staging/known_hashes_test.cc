@@ -1,6 +1,4 @@
 // That a large source is not read twice, and that this never makes a wrong entry.
-#include "runtime/staging/known_hashes.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -11,6 +9,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/os/sha256.h"
+#include "runtime/staging/source_tree.h"
 #include "tests/unit/staging/staging_bed.h"
 
 namespace tony {

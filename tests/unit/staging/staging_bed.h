@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "runtime/os/remove_tree.h"
+#include "runtime/os/files.h"
 #include "runtime/staging/stage.h"
 #include "tests/support/archive_builder.h"
 #include "tests/support/temp_folder.h"

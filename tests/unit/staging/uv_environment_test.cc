@@ -1,7 +1,5 @@
 // Environments from lock files, with a uv that is played: what it is asked for, how often, and what becomes of its
 // failures. The real one makes them in tests/e2e/samples.
-#include "runtime/staging/uv_environment.h"
-
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "runtime/base/strings.h"
+#include "runtime/staging/locked_environment.h"
 #include "tests/unit/staging/locked_bed.h"
 
 namespace tony {

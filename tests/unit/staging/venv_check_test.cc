@@ -1,5 +1,4 @@
-#include "runtime/staging/venv_check.h"
-
+#include "runtime/staging/relocation.h"
 #include "tests/unit/staging/staging_bed.h"
 
 namespace tony {

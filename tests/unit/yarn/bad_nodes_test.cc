@@ -1,6 +1,6 @@
-#include "runtime/yarn/bad_nodes.h"
-
 #include <gmock/gmock.h>
+
+#include "runtime/yarn/yarn_asks.h"
 
 namespace tony {
 namespace {

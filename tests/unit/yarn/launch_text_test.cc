@@ -1,5 +1,3 @@
-#include "runtime/yarn/launch_text.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -7,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "runtime/yarn/executor_context.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/yarn/node_script.h"
 

@@ -1,8 +1,7 @@
 // Why an application has no master yet. The texts are a CapacityScheduler's own, of Hadoop 3.4.3.
-#include "runtime/yarn/master_wait.h"
-
 #include <gtest/gtest.h>
 
+#include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_queue.h"
 
 namespace tony {

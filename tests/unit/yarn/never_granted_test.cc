@@ -1,6 +1,6 @@
-#include "runtime/yarn/never_granted.h"
-
 #include <gtest/gtest.h>
+
+#include "runtime/yarn/yarn_asks.h"
 
 namespace tony {
 namespace {

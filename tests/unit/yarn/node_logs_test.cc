@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/yarn/log_links.h"
+#include "runtime/yarn/yarn_ends.h"
 
 namespace tony {
 namespace {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/strings.h"
-#include "runtime/yarn/never_granted.h"
 #include "tests/unit/yarn/yarn_fixture.h"
 
 namespace tony {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/yarn/note_garbage.h"
 #include "runtime/yarn/yarn_cluster.h"
+#include "runtime/yarn/yarn_garbage.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

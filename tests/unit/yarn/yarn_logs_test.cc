@@ -10,7 +10,6 @@
 
 #include "runtime/logs/log_follower.h"
 #include "runtime/logs/log_reader.h"
-#include "runtime/logs/log_times.h"
 #include "runtime/os/files.h"
 #include "runtime/records/kept_logs.h"
 #include "tests/support/run_until.h"

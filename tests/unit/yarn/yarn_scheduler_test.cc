@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "runtime/base/overloaded.h"
+#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/base/event_loop_fixture.h"

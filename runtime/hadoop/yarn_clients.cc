@@ -1,0 +1,320 @@
+#include "runtime/hadoop/yarn_clients.h"
+
+#include <utility>
+
+#include "runtime/hadoop/rpc_frames.h"
+#include "runtime/hadoop/wire/client.pb.h"
+#include "runtime/hadoop/wire/containers.pb.h"
+#include "runtime/hadoop/wire_records.h"
+
+namespace tony::hadoop {
+namespace {
+
+constexpr char kClientProtocol[] = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
+
+ApplicationState StateOf(wire::YarnApplicationState state) {
+  switch (state) {
+    case wire::NEW:
+    case wire::NEW_SAVING:
+      return ApplicationState::kNew;
+    case wire::SUBMITTED:
+      return ApplicationState::kSubmitted;
+    case wire::ACCEPTED:
+      return ApplicationState::kAccepted;
+    case wire::RUNNING:
+      return ApplicationState::kRunning;
+    case wire::FINISHED:
+      return ApplicationState::kFinished;
+    case wire::FAILED:
+      return ApplicationState::kFailed;
+    case wire::KILLED:
+      return ApplicationState::kKilled;
+  }
+  return ApplicationState::kNew;
+}
+
+FinalStatus StatusOf(wire::FinalApplicationStatus status) {
+  switch (status) {
+    case wire::APP_SUCCEEDED:
+      return FinalStatus::kSucceeded;
+    case wire::APP_FAILED:
+      return FinalStatus::kFailed;
+    case wire::APP_KILLED:
+      return FinalStatus::kKilled;
+    case wire::APP_UNDEFINED:
+    case wire::APP_ENDED:
+      break;
+  }
+  return FinalStatus::kUndefined;
+}
+
+// One request for any node: the only form that may carry a label.
+void SetAmResource(const Submission& submission, wire::ApplicationSubmissionContext& context) {
+  wire::ResourceRequest& request = *context.add_am_container_resource_request();
+  request.mutable_priority()->set_priority(0);
+  request.set_resource_name("*");
+  *request.mutable_capability() = ToWire(submission.am_resource);
+  request.set_num_containers(1);
+  request.set_relax_locality(true);
+  if (!submission.am_label.empty()) request.set_node_label_expression(submission.am_label);
+}
+
+wire::SubmitApplicationRequest ToWire(const Submission& submission) {
+  wire::SubmitApplicationRequest request;
+  wire::ApplicationSubmissionContext& context = *request.mutable_application_submission_context();
+  *context.mutable_application_id() = ToWire(submission.id);
+  context.set_application_name(submission.name);
+  context.set_queue(submission.queue);
+  context.mutable_priority()->set_priority(submission.priority);
+  *context.mutable_am_container_spec() = ToWire(submission.am);
+  context.set_maxappattempts(submission.max_attempts);
+  context.set_applicationtype(submission.type);
+  context.set_keep_containers_across_application_attempts(submission.keep_containers);
+  for (const std::string& tag : submission.tags) context.add_applicationtags(tag);
+  if (submission.failure_validity) context.set_attempt_failures_validity_interval(submission.failure_validity->count());
+  if (!submission.label.empty()) context.set_node_label_expression(submission.label);
+  if (submission.lifetime) {
+    wire::ApplicationTimeoutMap& timeout = *context.add_application_timeouts();
+    timeout.set_application_timeout_type(wire::APP_TIMEOUT_LIFETIME);
+    timeout.set_timeout(std::chrono::ceil<std::chrono::seconds>(*submission.lifetime).count());
+  }
+  SetAmResource(submission, context);
+  if (submission.without_master) context.set_unmanaged_am(true);
+  return request;
+}
+
+ApplicationReport ReportIn(const wire::ApplicationReport& report) {
+  return {.id = FromWire(report.applicationid()),
+          .state = StateOf(report.yarn_application_state()),
+          .final_status = StatusOf(report.final_application_status()),
+          .user = report.user(),
+          .queue = report.queue(),
+          .name = report.name(),
+          .host = report.host(),
+          .rpc_port = report.rpc_port(),
+          .tracking_url = report.trackingurl(),
+          .diagnostics = report.diagnostics(),
+          .attempt = report.currentapplicationattemptid().attemptid(),
+          .progress = report.progress(),
+          .started = FromMillis(report.starttime()),
+          .finished = FromMillis(report.finishtime()),
+          .priority = report.priority().priority(),
+          .used = FromWire(report.app_resource_usage().used_resources()),
+          .needed = FromWire(report.app_resource_usage().needed_resources())};
+}
+
+// RMAppManager's words, which it puts into a YarnException: two submit one application at the same moment (of one that
+// it has already it says yes); and a queue's rules.
+Status Meant(const Status& submitted) {
+  if (submitted.ok() || submitted.error().message.find("Cannot add a duplicate") != std::string::npos) return Ok();
+  if (submitted.error().message.find("does not have permission to submit") == std::string::npos) return submitted;
+  return Error{ErrorCode::kNotPermitted, submitted.error().message};
+}
+
+QueueReport QueueIn(const wire::QueueInfo& queue) {
+  QueueReport report{.name = queue.queuename(),
+                     .running = queue.state() == wire::Q_RUNNING,
+                     .capacity = queue.capacity(),
+                     .maximum_capacity = queue.maximumcapacity(),
+                     .used = queue.currentcapacity(),
+                     .labels = {queue.accessiblenodelabels().begin(), queue.accessiblenodelabels().end()}};
+  for (const auto& child : queue.childqueues()) report.children.push_back(child.queuename());
+  return report;
+}
+
+}  // namespace
+
+std::string ToString(ApplicationState state) {
+  switch (state) {
+    case ApplicationState::kNew:
+      return "new";
+    case ApplicationState::kSubmitted:
+      return "submitted";
+    case ApplicationState::kAccepted:
+      return "accepted";
+    case ApplicationState::kRunning:
+      return "running";
+    case ApplicationState::kFinished:
+      return "finished";
+    case ApplicationState::kFailed:
+      return "failed";
+    case ApplicationState::kKilled:
+      return "killed";
+  }
+  return "unknown";
+}
+
+std::string ToString(FinalStatus status) {
+  switch (status) {
+    case FinalStatus::kUndefined:
+      return "undefined";
+    case FinalStatus::kSucceeded:
+      return "succeeded";
+    case FinalStatus::kFailed:
+      return "failed";
+    case FinalStatus::kKilled:
+      return "killed";
+  }
+  return "unknown";
+}
+
+RmClient::RmClient(EventLoop& loop, HostResolver& names, Endpoint rm, RpcIdentity identity, RpcLimits limits)
+    : connection_(loop, names, {std::move(rm), kClientProtocol}, std::move(identity), limits) {}
+
+void RmClient::MakeApplication(Done<NewApplication> done) {
+  const auto convert = [](const wire::GetNewApplicationResponse& answer) {
+    return NewApplication{FromWire(answer.application_id()), FromWire(answer.maximumcapability())};
+  };
+  CallFor<wire::GetNewApplicationResponse>(connection_, "getNewApplication", wire::GetNewApplicationRequest(), convert,
+                                           std::move(done));
+}
+
+void RmClient::Submit(const Submission& submission, std::function<void(Status)> done) {
+  const auto convert = [](const wire::SubmitApplicationResponse&) { return Ok(); };
+  CallFor<wire::SubmitApplicationResponse>(
+      connection_, "submitApplication", ToWire(submission), convert,
+      [done = std::move(done)](const Status& submitted) { done(Meant(submitted)); });
+}
+
+void RmClient::Report(const ApplicationId& id, Done<ApplicationReport> done) {
+  wire::GetApplicationReportRequest request;
+  *request.mutable_application_id() = ToWire(id);
+  const auto convert = [](const wire::GetApplicationReportResponse& answer) {
+    return ReportIn(answer.application_report());
+  };
+  CallFor<wire::GetApplicationReportResponse>(connection_, "getApplicationReport", request, convert, std::move(done));
+}
+
+void RmClient::Applications(Done<std::vector<ApplicationReport>> done) {
+  wire::GetApplicationsRequest request;
+  for (const auto state : {wire::NEW, wire::NEW_SAVING, wire::SUBMITTED, wire::ACCEPTED, wire::RUNNING})
+    request.add_application_states(state);
+  const auto convert = [](const wire::GetApplicationsResponse& answer) {
+    std::vector<ApplicationReport> reports;
+    for (const wire::ApplicationReport& report : answer.applications()) reports.push_back(ReportIn(report));
+    return reports;
+  };
+  CallFor<wire::GetApplicationsResponse>(connection_, "getApplications", request, convert, std::move(done));
+}
+
+void RmClient::Kill(const ApplicationId& id, const std::string& reason, Done<bool> done) {
+  wire::KillApplicationRequest request;
+  *request.mutable_application_id() = ToWire(id);
+  request.set_diagnostics(reason);
+  const auto convert = [](const wire::KillApplicationResponse& answer) { return answer.is_kill_completed(); };
+  CallFor<wire::KillApplicationResponse>(connection_, "forceKillApplication", request, convert, std::move(done));
+}
+
+void RmClient::Metrics(Done<ClusterMetrics> done) {
+  const auto convert = [](const wire::GetClusterMetricsResponse& answer) {
+    const wire::YarnClusterMetrics& metrics = answer.cluster_metrics();
+    return ClusterMetrics{metrics.num_node_managers(), metrics.num_active_nms(), metrics.num_lost_nms(),
+                          metrics.num_unhealthy_nms()};
+  };
+  CallFor<wire::GetClusterMetricsResponse>(connection_, "getClusterMetrics", wire::GetClusterMetricsRequest(), convert,
+                                           std::move(done));
+}
+
+void RmClient::RunningNodes(Done<std::vector<NodeReport>> done) {
+  wire::GetClusterNodesRequest request;
+  request.add_nodestates(wire::NS_RUNNING);
+  const auto convert = [](const wire::GetClusterNodesResponse& answer) { return AllFromWire(answer.nodereports()); };
+  CallFor<wire::GetClusterNodesResponse>(connection_, "getClusterNodes", request, convert, std::move(done));
+}
+
+void RmClient::Queue(const std::string& name, Done<QueueReport> done) {
+  wire::GetQueueInfoRequest request;
+  request.set_queuename(name);
+  request.set_includechildqueues(true);
+  const auto convert = [name](const wire::GetQueueInfoResponse& answer) -> Result<QueueReport> {
+    if (!answer.has_queueinfo()) return Error{ErrorCode::kNotFound, "queue " + name + ": there is none"};
+    return QueueIn(answer.queueinfo());
+  };
+  CallFor<wire::GetQueueInfoResponse>(connection_, "getQueueInfo", request, convert, std::move(done));
+}
+
+void RmClient::NodeLabels(Done<std::vector<std::string>> done) {
+  const auto convert = [](const wire::GetClusterNodeLabelsResponse& answer) {
+    std::vector<std::string> labels;
+    for (const wire::NodeLabel& label : answer.nodelabels()) labels.push_back(label.name());
+    return labels;
+  };
+  CallFor<wire::GetClusterNodeLabelsResponse>(connection_, "getClusterNodeLabels", wire::GetClusterNodeLabelsRequest(),
+                                              convert, std::move(done));
+}
+
+// Who administers a queue may submit to it, too.
+void RmClient::QueuesOfUser(Done<std::vector<std::string>> done) {
+  const auto convert = [](const wire::GetQueueUserAclsInfoResponse& answer) {
+    std::vector<std::string> queues;
+    for (const wire::QueueUserACLInfo& queue : answer.queueuseracls())
+      if (queue.useracls_size() > 0) queues.push_back(queue.queuename());
+    return queues;
+  };
+  CallFor<wire::GetQueueUserAclsInfoResponse>(connection_, "getQueueUserAcls", wire::GetQueueUserAclsInfoRequest(),
+                                              convert, std::move(done));
+}
+
+namespace {
+
+constexpr char kNodeProtocol[] = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB";
+
+template <class Response>
+std::vector<ContainerFailure> FailuresIn(const Response& answer) {
+  std::vector<ContainerFailure> failures;
+  for (const wire::ContainerExceptionMap& failed : answer.failed_requests()) {
+    failures.push_back({FromWire(failed.container_id()), std::string(ShortName(failed.exception().class_name())),
+                        OneLine(failed.exception().message())});
+  }
+  return failures;
+}
+
+template <class Response>
+NodeAnswer<ContainerId> IdsIn(const Response& answer) {
+  return {AllFromWire(answer.succeeded_requests()), FailuresIn(answer)};
+}
+
+template <class Request>
+Request RequestFor(const std::vector<ContainerId>& ids) {
+  Request request;
+  for (const ContainerId& id : ids) *request.add_container_id() = ToWire(id);
+  return request;
+}
+
+}  // namespace
+
+// ContainerManagerImpl has no class of its own for either.
+bool ContainerFailure::StartedBefore() const {
+  return message.find("Attempt to relaunch the same container") != std::string::npos ||
+         message.find("already is running on this node") != std::string::npos;
+}
+
+NmClient::NmClient(EventLoop& loop, HostResolver& names, const NodeToken& token, RpcLimits limits)
+    : connection_(loop, names, {{token.node.host, token.node.port}, kNodeProtocol}, token.token, limits) {}
+
+void NmClient::Start(const std::vector<ContainerStart>& starts, Done<ContainerId> done) {
+  wire::StartContainersRequest request;
+  for (const ContainerStart& start : starts) {
+    wire::StartContainerRequest& one = *request.add_start_container_request();
+    *one.mutable_container_launch_context() = ToWire(start.context);
+    *one.mutable_container_token() = ToWire(start.container_token);
+  }
+  CallFor<wire::StartContainersResponse>(connection_, "startContainers", request, IdsIn<wire::StartContainersResponse>,
+                                         std::move(done));
+}
+
+void NmClient::Stop(const std::vector<ContainerId>& ids, Done<ContainerId> done) {
+  CallFor<wire::StopContainersResponse>(connection_, "stopContainers", RequestFor<wire::StopContainersRequest>(ids),
+                                        IdsIn<wire::StopContainersResponse>, std::move(done));
+}
+
+void NmClient::Statuses(const std::vector<ContainerId>& ids, Done<ContainerStatus> done) {
+  const auto convert = [](const wire::GetContainerStatusesResponse& answer) {
+    return NodeAnswer<ContainerStatus>{AllFromWire(answer.status()), FailuresIn(answer)};
+  };
+  CallFor<wire::GetContainerStatusesResponse>(connection_, "getContainerStatuses",
+                                              RequestFor<wire::GetContainerStatusesRequest>(ids), convert,
+                                              std::move(done));
+}
+
+}  // namespace tony::hadoop
