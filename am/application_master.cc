@@ -42,7 +42,7 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
       journal_(parts.journal),
       parked_(loop_,
               [this] {
-                if (Rules()) Observe(Looked{});
+                if (IsLeader()) Observe(Looked{});
               }),
       log_relay_(loop_, {[this](const TaskId& task) { AskForLogs(task); },
                          [this](const AttemptId& attempt) { return IsFinal(job_.StateOf(attempt)); }}),
@@ -113,11 +113,11 @@ void ApplicationMaster::Finish(const Turn& turn) {
 // wait for all of them.
 void ApplicationMaster::TellSome() {
   tell_timer_.reset();
-  for (size_t left = kTellsAtOnce; left > 0 && !tells_.empty() && Rules(); --left) {
+  for (size_t left = kTellsAtOnce; left > 0 && !tells_.empty() && IsLeader(); --left) {
     Tell(tells_.front());
     tells_.pop_front();
   }
-  if (!tells_.empty()) tell_timer_ = loop_.After(Rules() ? Duration(0) : kLookAgain, [this] { TellSome(); });
+  if (!tells_.empty()) tell_timer_ = loop_.After(IsLeader() ? Duration(0) : kLookAgain, [this] { TellSome(); });
 }
 
 void ApplicationMaster::Perform(const Action& action) {
@@ -139,14 +139,14 @@ void ApplicationMaster::Perform(const Action& action) {
 void ApplicationMaster::OnScheduler(SchedulerEvent event) {
   if (const auto* lost = std::get_if<SchedulerLost>(&event)) {
     LogWarn(StrCat("no longer ruling: ", lost->reason));
-    ruling_ = false;
+    is_leader_ = false;
     deadline_timer_.reset();
     return;
   }
-  if (const auto* delayed = std::get_if<ContainersDelayed>(&event)) return TellDelay(delayed->reason);
+  if (const auto* delayed = std::get_if<ContainersDelayed>(&event)) return SetPendingReason(delayed->reason);
   if (const auto* granted = std::get_if<ContainerGranted>(&event); granted && !granted->log_url.empty())
     log_urls_[granted->attempt.task] = {granted->attempt, granted->log_url};
-  const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(ruling_, true);
+  const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(is_leader_, true);
   Observe(ContainerEvent{std::move(event)});
   if (!resumes) return;
   Renew();
@@ -155,7 +155,7 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
 
 std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) const {
   if (!Knows(token)) return Refusal{RefusalReason::kBadToken, "not the token of this job"};
-  if (!Rules()) return Refusal{RefusalReason::kNotRuling, "this application master has lost its arbiter"};
+  if (!IsLeader()) return Refusal{RefusalReason::kNotRuling, "this application master has lost its arbiter"};
   return std::nullopt;
 }
 
@@ -223,12 +223,12 @@ void ApplicationMaster::ListTheCheckpoints() {
   checkpoint_look_.List([this](const FirstLook& look) {
     const auto* in_use = std::get_if<FolderInUse>(&look);
     const bool free_soon = in_use && in_use->ending && ++first_looks_ < kMostFirstLooks;
-    if (!Rules() || free_soon) {
-      if (free_soon) TellDelay(StrCat("waits for job ", in_use->by.value, " to leave the checkpoint folder"));
+    if (!IsLeader() || free_soon) {
+      if (free_soon) SetPendingReason(StrCat("waits for job ", in_use->by.value, " to leave the checkpoint folder"));
       look_timer_ = loop_.After(kLookAgain, [this] { ListTheCheckpoints(); });
       return;
     }
-    if (first_looks_ > 0) TellDelay("");  // else it is the scheduler's
+    if (first_looks_ > 0) SetPendingReason("");  // else it is the scheduler's
     if (in_use) {
       Observe(CheckpointsThere{{}, in_use->by});
       return;
@@ -242,7 +242,7 @@ void ApplicationMaster::ListTheCheckpoints() {
 void ApplicationMaster::LookForNewestCheckpoint(int restart) {
   checkpoint_look_.Begin(job_.listing(), [this, restart](const Result<std::optional<Checkpoint>>& newest) {
     if (!newest.ok()) LogWarn(newest.error().message);
-    if (!Rules()) {  // nothing is decided now; the look is made again
+    if (!IsLeader()) {  // nothing is decided now; the look is made again
       look_timer_ = loop_.After(kLookAgain, [this, restart] { LookForNewestCheckpoint(restart); });
       return;
     }
@@ -331,14 +331,14 @@ std::optional<AttemptId> ApplicationMaster::UnendedIn(const ContainerId& contain
 
 void ApplicationMaster::ScheduleTimer() {
   deadline_timer_.reset();
-  if (!ruling_) return;
+  if (!is_leader_) return;
   if (const auto deadline = job_.NextDeadline()) {
     deadline_timer_ = loop_.At(*deadline, [this] { OnDeadline(); });
   }
 }
 
 void ApplicationMaster::OnDeadline() {
-  if (Rules()) {
+  if (IsLeader()) {
     if (parked_.AnyWatch()) Observe(Looked{});  // who waits for news is looking all the time
     Observe(TimePassed{});
   } else {
@@ -430,7 +430,7 @@ void ApplicationMaster::ReadLogs(const std::string& token, const LogQuery& query
 }
 
 JobStatus ApplicationMaster::ShowStatus() {
-  if (Rules()) Observe(Looked{});
+  if (IsLeader()) Observe(Looked{});
   return Snapshot();
 }
 
@@ -460,7 +460,7 @@ JobStatus ApplicationMaster::JobAndSubmission() const {
 JobStatus ApplicationMaster::Snapshot() const {
   JobStatus status = JobAndSubmission();
   status.tracking_url = tracking_url_;
-  status.delay = delay_;
+  status.delay = pending_reason_;
   status.trouble = trouble_;
   if (job_.Ended() && !end_told_) {
     status.state = ToString(JobState::kStopping);

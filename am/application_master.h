@@ -124,9 +124,9 @@ class ApplicationMaster : public AmService {
 
   // ---- application_master_trouble.cc
   void OnJournalTrouble(const std::string& why);
-  void TellTrouble(const std::string& trouble);
-  void TellDelay(const std::string& reason);
-  void TellTheUnnumbered();
+  void SetDegraded(const std::string& trouble);
+  void SetPendingReason(const std::string& reason);
+  void PushUnversionedStatus();
   bool MayNotWait(const Action& action) const;
   void PerformWhatMayNotWait(const Turn& turn);
   void MakeRoomForTheEnd();
@@ -140,8 +140,8 @@ class ApplicationMaster : public AmService {
 
   void ScheduleTimer();
   void OnDeadline();
-  // Also false in the moment in which an AM that stood still wakes, before it is told of its arbiter.
-  bool Rules() const { return ruling_ && scheduler_->Holds(); }
+  // Also false in the moment in which an AM that stood still wakes, before it hears from its arbiter.
+  bool IsLeader() const { return is_leader_ && scheduler_->Holds(); }
 
   // ---- application_master_files.cc
   void WriteLease(std::function<void()> then);
@@ -175,8 +175,8 @@ class ApplicationMaster : public AmService {
   int first_looks_ = 0;
   Scheduler* scheduler_ = nullptr;
   std::function<void()> on_end_;
-  bool ruling_ =
-      true;  // as its scheduler told: false while the arbiter is out of reach: nothing is issued, nobody is answered
+  // The scheduler says so. While the arbiter is out of reach it is not: no order is given, and no call is answered.
+  bool is_leader_ = true;
   bool end_told_ = false;
   bool room_made_ = false;                 // the reserve is given up
   std::deque<TellExecutor> tells_;         // journalled, and not told yet
@@ -187,8 +187,8 @@ class ApplicationMaster : public AmService {
   size_t written_ = 0;                     // so many of the first of these are in the journal
   std::set<std::string> reading_kills_;    // names of conditional kill requests that are being decided
   std::string trouble_;                    // why nothing can be written now; empty: it can
-  std::string delay_;                      // why containers are not there yet, as the scheduler told
-  Instant unnumbered_changed_{};           // trouble or delay
+  std::string pending_reason_;             // why containers are not there yet, as the scheduler told
+  Instant unversioned_changed_{};          // trouble or delay
   std::optional<KillRequest> plain_kill_;  // as last read from its file
   bool looks_for_kills_ = false;           // and has no answer yet
   LeaseRecord lease_;

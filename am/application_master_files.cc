@@ -40,7 +40,7 @@ void ApplicationMaster::Renew() {
   ++lease_.renewal;
   WriteLease([this] {
     KeepClaim();
-    if (Rules()) Observe(LeaseRenewed{});
+    if (IsLeader()) Observe(LeaseRenewed{});
   });
 }
 
@@ -89,7 +89,7 @@ void ApplicationMaster::WhenClaimIsKept(std::function<void()> fn) {
 // The record of an AM that does not rule, or can keep no promise, gets stale: nobody is to think itself cut off. But
 // where it is must be known.
 void ApplicationMaster::RenewLease() {
-  if (Rules() && (trouble_.empty() || !published_)) return Renew();
+  if (IsLeader() && (trouble_.empty() || !published_)) return Renew();
   lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });
 }
 
@@ -100,7 +100,7 @@ void ApplicationMaster::LookForKillRequest() {
 }
 
 void ApplicationMaster::ReadKillRequests() {
-  if (!Rules() || std::exchange(looks_for_kills_, true)) return;
+  if (!IsLeader() || std::exchange(looks_for_kills_, true)) return;
   struct Kills {
     Result<std::optional<KillRequest>> plain;
     Result<std::vector<JobRecords::NamedKillRequest>> conditional;
@@ -111,7 +111,7 @@ void ApplicationMaster::ReadKillRequests() {
       },
       [this](const Kills& kills) {
         looks_for_kills_ = false;
-        if (!Rules()) return;
+        if (!IsLeader()) return;
         if (!kills.plain.ok()) return LogWarn(kills.plain.error().message);
         if (*kills.plain) TakePlainKill(**kills.plain);
         if (!kills.conditional.ok()) return LogWarn(kills.conditional.error().message);
@@ -183,7 +183,7 @@ void ApplicationMaster::End() {
       [this](const Status& written) {
         if (written.ok() || unwritten_) return TellEnd();
         const std::string& why = written.error().message;  // names a file that is another each time
-        TellTrouble(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));
+        SetDegraded(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));
         end_timer_ = loop_.After(kBetweenTries, [this] { End(); });
       });
 }

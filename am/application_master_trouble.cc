@@ -28,13 +28,13 @@ namespace {
 constexpr Duration kLongestWatch{60000};
 // Trouble and delay are no decisions and have no number, so a client that asks just when they come or go would miss it.
 constexpr Duration kWatchTheUnnumbered{1000};
-constexpr Duration kUnnumberedIsNews{5000};
+constexpr Duration kUnversionedIsNews{5000};
 
 }  // namespace
 
 void ApplicationMaster::OnJournalTrouble(const std::string& why) {
-  if (why.empty()) return TellTrouble("");
-  TellTrouble(StrCat("journal: ", why, ", new launches wait"));
+  if (why.empty()) return SetDegraded("");
+  SetDegraded(StrCat("journal: ", why, ", new launches wait"));
   for (const Turn& turn : waiting_) PerformWhatMayNotWait(turn);
   MakeRoomForTheEnd();
 }
@@ -72,25 +72,25 @@ void ApplicationMaster::PassUnwritten() {
   });
 }
 
-void ApplicationMaster::TellTrouble(const std::string& trouble) {
+void ApplicationMaster::SetDegraded(const std::string& trouble) {
   if (trouble == trouble_) return;
   if (trouble.empty()) LogInfo(StrCat("over: ", trouble_));
   if (!trouble.empty()) LogWarn(trouble);
   trouble_ = trouble;
-  TellTheUnnumbered();
+  PushUnversionedStatus();
   LimitWaitForDisk();
 }
 
-void ApplicationMaster::TellDelay(const std::string& reason) {
-  if (reason == delay_) return;
+void ApplicationMaster::SetPendingReason(const std::string& reason) {
+  if (reason == pending_reason_) return;
   LogInfo(reason.empty() ? "no longer delayed" : StrCat("delayed: ", reason));
-  delay_ = reason;
+  pending_reason_ = reason;
   StatusChanged();
-  TellTheUnnumbered();
+  PushUnversionedStatus();
 }
 
-void ApplicationMaster::TellTheUnnumbered() {
-  unnumbered_changed_ = loop_.Now();
+void ApplicationMaster::PushUnversionedStatus() {
+  unversioned_changed_ = loop_.Now();
   if (MayTell() && parked_.AnyWatch()) parked_.TellAll(CurrentStatus());
 }
 
@@ -138,7 +138,7 @@ void ApplicationMaster::AwaitInTrouble(const Caller& caller, int64_t since, cons
 }
 
 Duration ApplicationMaster::LongestWatch() const {
-  const bool is_news = !trouble_.empty() || loop_.Now() - unnumbered_changed_ < kUnnumberedIsNews;
+  const bool is_news = !trouble_.empty() || loop_.Now() - unversioned_changed_ < kUnversionedIsNews;
   return is_news ? kWatchTheUnnumbered : kLongestWatch;
 }
 

@@ -1,5 +1,5 @@
 // Owner, watchers, kills and the watch timeout of a job that no AM can rule, as far as they are known for certain.
-// Pure; the AM's own part is am/core/attention.h.
+// Pure; the AM's own part is am/core/ownership.h.
 //
 //   the owner stays: a new one needs an AM, which writes down that it has come before it says so
 //   look:  the newest watcher counts; a planned kill on behalf of another watcher is void

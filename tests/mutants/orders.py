@@ -101,7 +101,7 @@ TURNS = [
     ("an exit is told before the kept outcome is read", LOCAL_SCHEDULER,
      "  told.kept = outcome_kept_in_(exited.container);\n  Tell(std::move(told));\n", "  Tell(std::move(told));\n"),
     ("a renewal counts before it is written", MASTER_FILES,
-     "  WriteLease([this] {\n    KeepClaim();\n    if (Rules()) Observe(LeaseRenewed{});\n  });\n",
+     "  WriteLease([this] {\n    KeepClaim();\n    if (IsLeader()) Observe(LeaseRenewed{});\n  });\n",
      "  Observe(LeaseRenewed{});\n  WriteLease([this] { KeepClaim(); });\n"),
 ]
 

@@ -1,4 +1,4 @@
-// When a job is over, said again from the manual and not from am/completion_policy. Whoever changes one of the two has
+// When a job is over, said again from the manual and not from am/core/judgement. Whoever changes one of the two has
 // to change the other.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Whether what was seen of one run under one request id is as the contract says. Knows the contract, neither
-// SubmitCourse nor Attention.
+// SubmitCourse nor Ownership.
 #pragma once
 
 #include <map>

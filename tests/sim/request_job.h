@@ -1,4 +1,4 @@
-// One job as submits, kills and watchers meet it: an AM with the real Attention, which is down now and then, and tasks
+// One job as submits, kills and watchers meet it: an AM with the real Ownership, which is down now and then, and tasks
 // that end by themselves or are ended.
 //
 //   made > starting > running > stopping > ended > gone

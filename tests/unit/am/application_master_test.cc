@@ -4,6 +4,7 @@
 
 #include "am/replay.h"
 #include "runtime/base/check.h"
+#include "runtime/base/log.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 
@@ -167,8 +168,9 @@ TEST_F(ApplicationMasterTest, WhoWatchesIsToldWhatTheContainersWaitFor) {
   EXPECT_EQ(status(Watch(-1))->delay, "");
 }
 
-TEST(FailedCheckTest, AMasterEndsWithTheExpressionInItsLastLine) {
+TEST(MasterCheckTest, AMasterEndsWithTheExpressionInItsLastLine) {
   const auto fail = [] {
+    OpenLog("tony-am");
     LeaveOnFailedCheck({"job-1"});
     CHECK(1 + 1 == 3);
   };

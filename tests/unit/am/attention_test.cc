@@ -1,8 +1,7 @@
-#include "am/core/ownership.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "am/core/ownership.h"
 #include "runtime/records/describe.h"
 
 namespace tony::am {

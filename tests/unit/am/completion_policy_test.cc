@@ -1,7 +1,6 @@
-#include "am/core/judgement.h"
-
 #include <gtest/gtest.h>
 
+#include "am/core/judgement.h"
 #include "tests/support/job_builder.h"
 
 namespace tony::am {

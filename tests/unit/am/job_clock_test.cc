@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "am/core/job_clock.h"
+
+#include <gtest/gtest.h>
 
 namespace tony::am {
 namespace {

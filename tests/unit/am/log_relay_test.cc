@@ -1,8 +1,7 @@
-#include "am/parked_calls.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "am/parked_calls.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 

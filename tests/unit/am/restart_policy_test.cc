@@ -1,7 +1,6 @@
-#include "am/core/restarts.h"
-
 #include <gtest/gtest.h>
 
+#include "am/core/restarts.h"
 #include "tests/support/job_builder.h"
 #include "tests/unit/am/usual_jobs.h"
 
