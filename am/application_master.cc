@@ -7,7 +7,6 @@
 #include "runtime/base/log.h"
 #include "runtime/base/result.h"
 #include "runtime/base/strings.h"
-#include "runtime/records/kept_logs.h"
 #include "runtime/records/kept_outputs.h"
 
 namespace tony::am {

@@ -24,7 +24,7 @@
 #include "runtime/backend/scheduler.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/secret.h"
-#include "runtime/records/checkpoint_place.h"
+#include "runtime/records/checkpoints.h"
 #include "runtime/records/claim_record.h"
 #include "runtime/records/job_records.h"
 #include "runtime/rpc/rpc_server.h"

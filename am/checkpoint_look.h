@@ -10,7 +10,7 @@
 #include "runtime/base/result.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/records/checkpoint_place.h"
+#include "runtime/records/checkpoints.h"
 #include "runtime/records/job_records.h"
 
 namespace tony::am {

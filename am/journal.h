@@ -11,7 +11,6 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
-#include "runtime/base/side_thread.h"
 #include "runtime/records/decisions.h"
 #include "runtime/records/job_records.h"
 

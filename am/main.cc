@@ -17,7 +17,6 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
-#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/local/local_backend.h"
 #include "runtime/local/master_side.h"
@@ -25,9 +24,9 @@
 #include "runtime/os/files.h"
 #include "runtime/page/live_page.h"
 #include "runtime/page/page_address.h"
-#include "runtime/records/folder_presence.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/job_records.h"
+#include "runtime/records/local_job_store.h"
 #include "runtime/records/staged_files.h"
 #include "runtime/rpc/rpc_server.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "am/journal.h"
-#include "runtime/base/side_thread.h"
+#include "runtime/base/event_loop.h"
 #include "runtime/records/journal_store.h"
 
 namespace tony::am {

@@ -8,7 +8,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/os/machine_boot.h"
+#include "runtime/os/file_system.h"
 
 namespace tony::am {
 

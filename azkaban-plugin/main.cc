@@ -8,10 +8,10 @@
 #include "azkaban-plugin/doctor.h"
 #include "azkaban-plugin/install.h"
 #include "azkaban-plugin/step.h"
-#include "runtime/base/shortage.h"
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/cli/output.h"
 #include "runtime/cli/help.h"
+#include "runtime/cli/output.h"
 
 namespace {
 

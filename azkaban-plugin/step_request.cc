@@ -16,8 +16,8 @@
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/submit_job.h"
 #include "runtime/config/config_text.h"
+#include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
-#include "runtime/os/machine_boot.h"
 #include "runtime/spec/property_values.h"
 
 namespace tony::azkaban {

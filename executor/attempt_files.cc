@@ -15,7 +15,6 @@
 #include "runtime/base/log.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/file_lock.h"
-#include "runtime/os/file_watch.h"
 #include "runtime/os/files.h"
 
 namespace tony::executor {

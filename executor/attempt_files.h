@@ -14,7 +14,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/framework/task_command.h"
 #include "runtime/job/ids.h"
-#include "runtime/job/published_values.h"
+#include "runtime/job/outputs.h"
 #include "runtime/records/attempt_folder.h"
 #include "runtime/records/job_records.h"
 

@@ -11,7 +11,7 @@
 
 #include "executor/task_logs.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/published_values.h"
+#include "runtime/job/outputs.h"
 #include "runtime/os/cgroup.h"
 #include "runtime/os/files.h"
 

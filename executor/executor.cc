@@ -13,11 +13,10 @@
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/framework/task_command.h"
-#include "runtime/job/dependencies.h"
+#include "runtime/job/cluster_spec.h"
 #include "runtime/logs/log_reader.h"
 #include "runtime/logs/log_source.h"
 #include "runtime/os/process_tree.h"
-#include "runtime/records/kept_logs.h"
 #include "runtime/records/kept_outputs.h"
 
 namespace tony::executor {

@@ -16,7 +16,6 @@
 #include "executor/port_reservation.h"
 #include "runtime/base/endpoint.h"
 #include "runtime/base/log.h"
-#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/net/tls.h"

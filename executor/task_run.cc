@@ -4,8 +4,8 @@
 #include <csignal>
 #include <utility>
 
-#include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
 
 namespace tony::executor {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/base/time.h"
-#include "runtime/job/usage.h"
+#include "runtime/job/outcome.h"
 
 namespace tony::executor {
 

@@ -15,7 +15,7 @@
 #include "executor/usage_meter.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/time.h"
-#include "runtime/job/usage.h"
+#include "runtime/job/outcome.h"
 
 namespace tony::executor {
 

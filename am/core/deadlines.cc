@@ -6,9 +6,9 @@
 
 #include "am/core/job.h"
 #include "runtime/base/check.h"
-#include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/kill_rules.h"
+#include "runtime/base/time.h"
+#include "runtime/job/claim.h"
 
 namespace tony::am {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/base/kept_clock.h"
+#include "runtime/base/time.h"
 
 namespace tony::am {
 

@@ -5,7 +5,7 @@
 #include "am/core/states.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/kill_rules.h"
+#include "runtime/job/claim.h"
 
 namespace tony::am {
 namespace {

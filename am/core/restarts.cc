@@ -7,8 +7,8 @@
 
 #include "am/core/job.h"
 #include "runtime/base/check.h"
-#include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
 
 namespace tony::am {
 namespace {

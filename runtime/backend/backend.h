@@ -14,7 +14,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/job/ids.h"
-#include "runtime/records/job_store.h"
+#include "runtime/records/job_records.h"
 #include "runtime/records/request_index.h"
 #include "runtime/spec/job_spec_parser.h"
 

@@ -3,13 +3,17 @@
 // Everything but Post() is for the loop thread. Callbacks never run inside the call that set them up. A Timer or
 // FdWatch is owned by whoever asked for it: destroying it (also from inside its own callback) means it will not fire.
 // Where the process may have no more descriptors, At(), After(), OnSignals() and the watches throw, which main
-// functions turn into an error (shortage.h).
+// functions turn into an error (log.h).
 #pragma once
 
 #include <sys/types.h>
 
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 #include "runtime/base/time.h"
 
@@ -53,6 +57,32 @@ class EventLoop {
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+// Work that may wait, beside the loop.
+
+// One thread, begun by the first work; one after the other, in the order in which they were given, and so what follows
+// them: on the loop. Loop thread only, but for the work itself, which owns what it needs or what outlives this.
+class SideThread {
+ public:
+  using Then = std::function<void()>;  // on the loop
+
+  explicit SideThread(EventLoop& loop) : loop_(loop) {}
+  ~SideThread();  // waits for the work under way and forgets the other; nothing follows any more
+  SideThread(const SideThread&) = delete;
+
+  void Do(std::function<Then()> work);
+
+ private:
+  void Run();
+
+  EventLoop& loop_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<Then()>> waiting_;  // guarded by mutex_, as is the next one
+  bool stopping_ = false;
+  std::thread thread_;
 };
 
 }  // namespace tony

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/base/strings.h"
+
 namespace tony {
 
 using Duration = std::chrono::milliseconds;
@@ -36,5 +38,14 @@ class RealClock : public Clock {
 
 Duration SinceBoot();  // counts the machine's sleep, and nobody can step it
 Instant WallNow();     // may be stepped at any time; to compare with what another boot or host has written
+
+// The clock that a job's AMs share: how far it is ahead of SinceBoot(), on that boot of the machine.
+struct KeptClock {
+  std::string boot;  // BootId(); "": not known
+  Duration ahead{0};
+};
+
+// For people: "1.5 s".
+inline std::string Seconds(Duration d) { return StrCat(d.count() / 1000, ".", d.count() % 1000 / 100, " s"); }
 
 }  // namespace tony

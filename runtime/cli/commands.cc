@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "runtime/base/json_text.h"
-#include "runtime/base/shortage.h"
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commit.h"
 #include "runtime/cli/options.h"
 #include "runtime/cli/output.h"
-#include "runtime/records/owners_rights.h"
+#include "runtime/records/files_for_others.h"
 
 namespace tony {
 

@@ -34,7 +34,7 @@ Result<int> RunHelp(const CommandLine& line);
 struct Verb {
   VerbSpec verb;
   Result<int> (*run)(const CommandLine& line);
-  bool in_home = true;  // it works in $TONY_HOME: as its owner, also for root (owners_rights.h)
+  bool in_home = true;  // it works in $TONY_HOME: as its owner, also for root (files_for_others.h)
 };
 std::vector<Verb> Verbs();
 

@@ -179,7 +179,7 @@ class Collection {
       struct stat info {};
       if (lstat(entry->path().c_str(), &info) != 0) continue;
       const bool old = FromMillis(info.st_ctim.tv_sec * 1000) < now_ - kGrace;
-      // Of who died while it wrote which jobs have finished (finished_names.h), too.
+      // Of who died while it wrote which jobs have finished (local_job_store.h), too.
       const bool begun = name.starts_with(".new-") || name.starts_with("..finished.");
       if (name.starts_with(".old-") || (begun && old)) Remove(entry->path(), unfinished_);
     }

@@ -27,19 +27,18 @@
 #include "runtime/client/job_access.h"
 #include "runtime/history/ended_log.h"
 #include "runtime/history/history_files.h"
-#include "runtime/job/task_text.h"
+#include "runtime/job/job_status.h"
 #include "runtime/net/http_server.h"
 #include "runtime/net/sockets.h"
 #include "runtime/os/files.h"
 #include "runtime/page/job_html.h"
 #include "runtime/page/job_page.h"
 #include "runtime/page/page_address.h"
-#include "runtime/records/describe.h"
-#include "runtime/records/history_json.h"
+#include "runtime/records/decisions.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/journal_format.h"
 #include "runtime/records/user_home.h"
-#include "runtime/spec/configuration_json.h"
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
 namespace {

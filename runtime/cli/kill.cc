@@ -15,7 +15,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/requests.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/records/owners_rights.h"
+#include "runtime/records/files_for_others.h"
 
 namespace tony {
 namespace {

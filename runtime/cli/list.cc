@@ -26,8 +26,8 @@
 #include "runtime/cli/text_table.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
+#include "runtime/job/job_status.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/job/task_text.h"
 
 namespace tony {
 namespace {

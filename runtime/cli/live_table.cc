@@ -6,7 +6,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/cli/text_table.h"
-#include "runtime/job/task_text.h"
+#include "runtime/job/job_status.h"
 
 namespace tony {
 namespace {

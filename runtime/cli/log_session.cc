@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/base/side_thread.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/terminal.h"

@@ -17,13 +17,13 @@
 #include "runtime/client/submit_job.h"
 #include "runtime/config/keys.h"
 #include "runtime/framework/task_command.h"
-#include "runtime/job/completion_text.h"
-#include "runtime/job/dependencies.h"
+#include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/job/job_status.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/staged_files.h"
 #include "runtime/records/user_home.h"
-#include "runtime/spec/configuration_json.h"
+#include "runtime/spec/job_spec_parser.h"
 #include "runtime/staging/stage.h"
 
 namespace tony {

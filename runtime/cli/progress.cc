@@ -9,7 +9,7 @@
 #include "runtime/cli/terminal.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/outputs.h"
-#include "runtime/job/task_text.h"
+#include "runtime/job/job_status.h"
 
 namespace tony {
 namespace {

@@ -13,7 +13,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/outputs.h"
 #include "runtime/client/requests.h"
-#include "runtime/job/outputs_parser.h"
+#include "runtime/job/outputs.h"
 
 namespace tony {
 namespace {

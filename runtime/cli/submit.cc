@@ -67,9 +67,9 @@ void TellWhatNext(const JobRecords& records, const SubmitShow& show) {
   SayNext(show.line, {StrCat("logs ", job, " -f"), StrCat("status ", job), StrCat("kill ", job)});
 }
 
-using Fields = std::map<std::string, std::string>;  // JSON values that are added to the document
+using MoreFields = std::map<std::string, std::string>;  // JSON values that are added to the document
 
-int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitShow& show, const Fields& fields) {
+int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitShow& show, const MoreFields& fields) {
   if (show.json) PrintLine(WithFields(StatusDocument(records, *watched.status), fields));
   if (!HasEnded(*watched.status)) {
     Say(StrCat("interrupted; job ", records.job().value, " has another owner and goes on"));
@@ -83,7 +83,7 @@ int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitSho
 
 // A signal kills the job; under a request only while `kill_as` is its owner.
 Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
-                       const SubmitShow& show, const OwnerToken& kill_as, const Fields& fields) {
+                       const SubmitShow& show, const OwnerToken& kill_as, const MoreFields& fields) {
   const auto view = show.json || show.logs ? nullptr : LiveView::Make(loop, records);
   const WatchOptions options = {
       .kill_on_signal = true, .kill_as = kill_as, .patience = kKeeperPatience, .on_status = SayChanges()};
@@ -95,7 +95,7 @@ Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords
   return ReportEnd(watched, records, show, fields);
 }
 
-int ReportAdopted(const JobRecords& records, const JobStatus& status, const SubmitShow& show, const Fields& fields) {
+int ReportAdopted(const JobRecords& records, const JobStatus& status, const SubmitShow& show, const MoreFields& fields) {
   if (show.json) {
     PrintLine(WithFields(StatusDocument(records, status), fields));
   } else {
@@ -146,7 +146,7 @@ Result<int> RunSubmit(const CommandLine& line) {
   }
   warnings.insert(warnings.end(), submitted.warnings.begin(), submitted.warnings.end());
   const bool is_requested = !order.request.value.empty();
-  const Fields fields = is_requested ? DecisionFields(submitted, warnings) : SourceFields(submitted);
+  const MoreFields fields = is_requested ? DecisionFields(submitted, warnings) : SourceFields(submitted);
   if (show.detach) {
     TellWhatNext(records, show);
     if (show.json) PrintLine(WithFields(Names(order, records.job()), fields));

@@ -33,7 +33,7 @@ class AmConversation {
     std::function<void(KillAnswer)> on_kill;          // the answer to `kill`, too
     std::function<void(const JobStatus&)> on_status;  // after these, and for each change
     std::function<void(const Error&)> on_lost;        // at most once, last
-    // Instead of on_lost, before anything was told: who listens there may not be told the token; see reach.h.
+    // Instead of on_lost, before anything was told: who listens there may not be told the token; see am_connection.h.
     std::function<void(const Error&)> on_mistrust;
   };
   AmConversation(EventLoop& loop, Opening opening, Sink sink);

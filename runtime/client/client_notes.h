@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "runtime/job/ids.h"
-#include "runtime/records/stage_watch.h"
+#include "runtime/records/entry_store.h"
 #include "runtime/records/staged_files.h"
 
 namespace tony {

@@ -5,7 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
-#include "runtime/job/startup_limit.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/records/kill_answers.h"
 
 namespace tony {

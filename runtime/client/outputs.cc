@@ -3,7 +3,7 @@
 #include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
-#include "runtime/job/outputs_parser.h"
+#include "runtime/job/outputs.h"
 #include "runtime/records/attempt_folder.h"
 #include "runtime/records/kept_outputs.h"
 

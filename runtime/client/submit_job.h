@@ -20,7 +20,6 @@
 #include "runtime/records/job_records.h"
 #include "runtime/records/staged_files.h"
 #include "runtime/records/submit_course.h"
-#include "runtime/records/submit_decision.h"
 #include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
@@ -44,7 +43,7 @@ struct SubmittedJob {
   bool spec_differs = false;              // from the one that the job was submitted with, and keeps
   SourceSummary sources{};                // of a new one
   std::vector<std::string> warnings{};    // of its files
-  std::vector<std::string> differs_in{};  // which parts of what is run (submit_digest.h)
+  std::vector<std::string> differs_in{};  // which parts of what is run (submit_course.h)
 };
 
 // kNotPermitted: a newer submission is known, or the owner has been told to stop. kInvalid: what runs under the request

@@ -12,7 +12,7 @@
 #include "runtime/client/job_digest.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/user_home.h"
-#include "runtime/spec/configuration_json.h"
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
 namespace {

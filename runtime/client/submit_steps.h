@@ -14,7 +14,7 @@
 #include "runtime/client/client_notes.h"
 #include "runtime/client/submit_job.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/records/job_store.h"
+#include "runtime/records/job_records.h"
 #include "runtime/records/request_index.h"
 #include "runtime/records/submit_course.h"
 #include "runtime/staging/programs.h"

@@ -8,7 +8,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/frameworks.h"
-#include "runtime/job/dependencies.h"
+#include "runtime/job/cluster_spec.h"
 
 namespace tony {
 namespace {

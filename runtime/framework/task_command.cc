@@ -12,7 +12,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/framework/framework.h"
-#include "runtime/job/dependencies.h"
+#include "runtime/job/cluster_spec.h"
 #include "runtime/job/outputs.h"
 
 namespace tony {

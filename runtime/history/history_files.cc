@@ -9,7 +9,7 @@
 #include "runtime/history/jhist.h"
 #include "runtime/os/files.h"
 #include "runtime/records/journal_format.h"
-#include "runtime/spec/configuration_json.h"
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
 

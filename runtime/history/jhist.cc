@@ -9,7 +9,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/records/describe.h"
+#include "runtime/records/decisions.h"
 
 namespace tony {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <optional>
+#include <set>
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
@@ -109,6 +110,127 @@ Result<ClusterSpec> ClusterSpecFromJson(std::string_view text) {
     if (!status.ok()) return Annotate(status.error(), "cluster spec");
   }
   return spec;
+}
+
+namespace {
+
+using Until = Dependency::Until;
+
+// Depth first, each role once. `path`: the roles that wait for each other, from the first one on.
+std::string FindCircle(const JobSpec& spec, const std::string& role, std::vector<std::string>& path,
+                       std::set<std::string>& seen) {
+  if (const auto start = std::ranges::find(path, role); start != path.end()) {
+    std::vector<std::string> circle(start, path.end());
+    circle.push_back(role);
+    return Join(circle, " -> ");
+  }
+  if (!seen.insert(role).second) return "";
+  path.push_back(role);
+  for (const Dependency& dependency : spec.FindRole(role)->depends_on) {
+    if (std::string circle = FindCircle(spec, dependency.role, path, seen); !circle.empty()) return circle;
+  }
+  path.pop_back();
+  return "";
+}
+
+}  // namespace
+
+bool IsPreprocess(const RoleSpec& role) { return role.name == kPreprocess && role.key_prefix == "tony.am"; }
+
+bool HasPreprocess(const JobSpec& spec) {
+  const RoleSpec* role = spec.FindRole(kPreprocess);
+  return role && IsPreprocess(*role);
+}
+
+std::optional<DependencyFault> FindFault(const JobSpec& spec) {
+  for (const RoleSpec& role : spec.roles) {
+    for (const Dependency& dependency : role.depends_on) {
+      const RoleSpec* other = spec.FindRole(dependency.role);
+      if (!other) return DependencyFault{role.name, StrCat("the job has no role \"", dependency.role, "\"")};
+      if (other->completion == Completion::kSidecar)
+        return DependencyFault{role.name, StrCat("role ", other->name, " is a sidecar, for which nobody waits")};
+      if (dependency.until == Until::kReady || other->completion == Completion::kTracked) continue;
+      return DependencyFault{
+          role.name, StrCat("role ", other->name, " is ", ToString(other->completion),
+                            ", so nobody waits for its end; expected a tracked role, or ", other->name, ":ready")};
+    }
+  }
+  std::set<std::string> seen;
+  for (const RoleSpec& role : spec.roles) {
+    std::vector<std::string> path;
+    const std::string circle = FindCircle(spec, role.name, path, seen);
+    if (!circle.empty())
+      return DependencyFault{circle.substr(0, circle.find(' ')), "roles wait for each other: " + circle};
+  }
+  return std::nullopt;
+}
+
+Status CheckDependencies(const JobSpec& spec) {
+  const auto fault = FindFault(spec);
+  if (!fault) return Ok();
+  return Error{ErrorCode::kInvalid, StrCat(spec.FindRole(fault->role)->Key("depends-on"), ": ", fault->why)};
+}
+
+bool IsBefore(const JobSpec& spec, std::string_view role, std::string_view other) {
+  std::set<std::string_view> seen = {other};
+  std::vector<std::string_view> left = {other};
+  while (!left.empty()) {
+    const RoleSpec& waiting = *spec.FindRole(left.back());
+    left.pop_back();
+    for (const Dependency& dependency : waiting.depends_on) {
+      if (dependency.role == role && dependency.until == Until::kSucceeded) return true;
+      if (seen.insert(dependency.role).second) left.push_back(dependency.role);
+    }
+  }
+  return false;
+}
+
+bool IsAwaited(const JobSpec& spec, std::string_view role, Until until) {
+  return std::ranges::any_of(spec.roles, [&](const RoleSpec& other) {
+    return std::ranges::count(other.depends_on, Dependency{std::string(role), until}) > 0;
+  });
+}
+
+JobSpec RunningWith(const JobSpec& spec, std::string_view role) {
+  JobSpec with = spec;
+  std::erase_if(with.roles, [&](const RoleSpec& other) {
+    return IsBefore(spec, other.name, role) || IsBefore(spec, role, other.name);
+  });
+  return with;
+}
+
+int64_t MostAtOnce(const JobSpec& spec, const std::function<int64_t(const RoleSpec&)>& amount) {
+  constexpr size_t kMostSearched = 12;
+  const size_t count = spec.roles.size();
+  const bool any = std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return !role.depends_on.empty(); });
+  const bool searched = any && count <= kMostSearched;
+  std::vector<uint32_t> others(count);  // of each role those that never run beside it
+  for (size_t i = 0; searched && i < count; ++i) {
+    for (size_t j = 0; j < count; ++j)
+      if (IsBefore(spec, spec.roles[i].name, spec.roles[j].name)) {
+        others[i] |= 1u << j;
+        others[j] |= 1u << i;
+      }
+  }
+  int64_t most = 0;
+  const uint32_t all = (uint32_t{1} << std::min(count, kMostSearched)) - 1;
+  for (uint32_t chosen = searched ? 1 : all; chosen <= all; ++chosen) {
+    int64_t sum = 0;
+    bool together = true;
+    for (size_t i = 0; i < count; ++i) {
+      if (searched && !(chosen >> i & 1)) continue;
+      together = together && !(others[i] & chosen);
+      sum += amount(spec.roles[i]);
+    }
+    if (together) most = std::max(most, sum);
+  }
+  return most;
+}
+
+std::vector<std::string> WaitsFor(const RoleSpec& role) {
+  std::vector<std::string> names;
+  for (const auto& [name, until] : role.depends_on) names.push_back(name + (until == Until::kReady ? " (ready)" : ""));
+  return names;
 }
 
 }  // namespace tony

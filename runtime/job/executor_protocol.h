@@ -14,7 +14,6 @@
 #include "runtime/job/log_pieces.h"
 #include "runtime/job/outcome.h"
 #include "runtime/job/outputs.h"
-#include "runtime/job/usage.h"
 
 namespace tony {
 

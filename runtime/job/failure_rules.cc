@@ -1,16 +1,204 @@
 #include "runtime/job/failure_rules.h"
 
+#include <regex.h>
+
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <functional>
+#include <optional>
+#include <string>
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/cause_choice.h"
-#include "runtime/job/failure_lines.h"
-#include "runtime/job/rule_match.h"
+#include "runtime/job/log_lines.h"
+#include "runtime/job/stated_causes.h"
 
 namespace tony {
+namespace {
+
+constexpr size_t kLongestPattern = 256;
+constexpr size_t kLongestLine = 1024;
+
+// Counts multiply when they are nested, and back-references make the C library search instead of read: with neither, a
+// pattern is an automaton no larger than its text.
+std::optional<std::string> Unbounded(std::string_view pattern) {
+  for (size_t at = 0; at < pattern.size(); ++at) {
+    if (pattern[at] == '{') return "a count {...}; write \\{ for the character";
+    if (pattern[at] != '\\' || ++at == pattern.size()) continue;
+    if (pattern[at] >= '1' && pattern[at] <= '9') return StrCat("a back-reference \\", pattern[at]);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+struct LinePattern::Compiled {
+  Compiled() = default;
+  Compiled(const Compiled&) = delete;
+  ~Compiled() {
+    if (is_set) regfree(&expression);
+  }
+
+  regex_t expression{};
+  bool is_set = false;
+};
+
+Result<LinePattern> LinePattern::Parse(std::string_view pattern) {
+  const auto fail = [](const std::string& what) { return Error{ErrorCode::kInvalid, what}; };
+  if (pattern.empty()) return fail("it is empty");
+  if (pattern.size() > kLongestPattern) return fail(StrCat("it is longer than ", kLongestPattern, " bytes"));
+  if (pattern.find('\0') != std::string_view::npos) return fail("it holds a NUL character");
+  if (const auto what = Unbounded(pattern)) return fail("it holds " + *what);
+  auto compiled = std::make_shared<Compiled>();
+  const int error = regcomp(&compiled->expression, std::string(pattern).c_str(), REG_EXTENDED | REG_NOSUB);
+  if (error != 0) {
+    char text[128];
+    regerror(error, &compiled->expression, text, sizeof(text));
+    return fail(ToLower(text));
+  }
+  compiled->is_set = true;
+  LinePattern result;
+  result.compiled_ = std::move(compiled);
+  return result;
+}
+
+bool LinePattern::Matches(std::string_view line) const {
+  const std::string text(line.substr(0, std::min(line.size(), kLongestLine)));
+  return regexec(&compiled_->expression, text.c_str(), 0, nullptr, 0) == 0;
+}
+
+namespace {
+
+constexpr std::string_view kOnStdout = " (on stdout)";
+
+}  // namespace
+
+FailureLines::FailureLines(const Evidence& evidence, std::string_view before) {
+  Add(evidence.stdout_tail);
+  stdout_end_ = lines_.size();
+  Add(before);
+  before_end_ = lines_.size();
+  Add(evidence.stderr_tail);
+  stderr_end_ = lines_.size();
+  if (evidence.report) Add(evidence.report->message);
+}
+
+void FailureLines::Add(std::string_view text) {
+  if (text.empty()) return;
+  for (auto& line : Split(text, '\n')) lines_.push_back(std::move(line));
+}
+
+std::string FailureLines::Quoted(size_t place) const {
+  if (place == 0 || place > stderr_end_) return "";
+  return StrCat(OneClause(lines_[place - 1]), place <= stdout_end_ ? kOnStdout : "");
+}
+
+std::string FailureLines::QuotedLast() const {
+  const auto of_report = InReports(lines_);
+  const auto says_something = [&](size_t at) { return !of_report[at] && !SaysNothing(lines_[at]); };
+  const auto is_text = [&](size_t at) { return lines_[at].find_first_not_of("-=*_ \t") != std::string::npos; };
+  const auto last_before = [](size_t begin, size_t end, const auto& is_good) {
+    while (end > begin && !is_good(end - 1)) --end;
+    return end == begin ? 0 : end;
+  };
+  size_t place = last_before(before_end_, stderr_end_, says_something);
+  if (place == 0) place = last_before(0, stdout_end_, says_something);
+  if (place == 0) place = last_before(before_end_, stderr_end_, [&](size_t at) { return IsOfMpirun(lines_[at]); });
+  if (place == 0) place = last_before(before_end_, stderr_end_, is_text);
+  return place == 0 ? "" : StrCat("its last line: ", Quoted(place));
+}
+
+bool FailureLines::NeedsStdout(size_t place) const {
+  if (place > 0) return place <= stdout_end_;
+  return std::all_of(lines_.begin() + static_cast<ptrdiff_t>(stdout_end_), lines_.end(), IsEmptyLine);
+}
+
+std::string OneClause(std::string_view text) {
+  constexpr size_t kLongest = 300;
+  std::string line(Trim(text.substr(0, text.find('\n'))));
+  std::ranges::replace_if(
+      line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
+  if (line.size() > kLongest) line = line.substr(0, ValidUtf8Prefix(line.substr(0, kLongest))) + "...";
+  return line;
+}
+
+namespace {
+
+constexpr int kShellBase = 128;  // a shell says 128 + n of a command that signal n ended
+
+// All conditions except the pattern.
+bool FactsHold(const FailureRule& rule, const Evidence& evidence) {
+  if (rule.exit_code && evidence.exit != ExitStatus{ExitStatus::Kind::kExited, *rule.exit_code}) return false;
+  if (rule.signal && !DiedOf(evidence.exit, *rule.signal)) return false;
+  if (rule.scheduler_status && evidence.scheduler_status != rule.scheduler_status) return false;
+  if (rule.full_disk && (evidence.full_disk.empty() || !EndedByItself(evidence.exit))) return false;
+  return !rule.oom || evidence.oom == *rule.oom;
+}
+
+// A rule may have no pattern, or one of a spec by another version that this one does not take.
+std::optional<LinePattern> Compiled(const FailureRule& rule) {
+  const auto parsed = LinePattern::Parse(rule.pattern);
+  return parsed.ok() ? std::optional(*parsed) : std::nullopt;
+}
+
+// The built-in ones are compiled once.
+std::optional<LinePattern> PatternOf(const FailureRule& rule) {
+  const auto built_in = BuiltInRules();
+  static const auto& all = *[&] {
+    auto* patterns = new std::vector<std::optional<LinePattern>>;
+    for (const FailureRule& one : built_in) patterns->push_back(Compiled(one));
+    return patterns;
+  }();
+  const bool is_built_in =
+      std::less_equal()(built_in.data(), &rule) && std::less()(&rule, built_in.data() + built_in.size());
+  return is_built_in ? all[static_cast<size_t>(&rule - built_in.data())] : Compiled(rule);
+}
+
+// The place of the latest line that `rule` holds for, counted from 1; 0: there is none.
+size_t PlaceOf(const FailureRule& rule, const Evidence& evidence, const std::vector<std::string>& lines) {
+  if (!FactsHold(rule, evidence)) return 0;
+  const auto pattern = PatternOf(rule);
+  if (!pattern) return 0;
+  const auto last =
+      std::find_if(lines.rbegin(), lines.rend(), [&](const auto& line) { return pattern->Matches(line); });
+  return static_cast<size_t>(lines.rend() - last);
+}
+
+}  // namespace
+
+bool DiedOf(const std::optional<ExitStatus>& exit, int signal) {
+  if (!exit) return false;
+  return exit->value == (exit->kind == ExitStatus::Kind::kSignaled ? signal : kShellBase + signal);
+}
+
+bool EndedByItself(const std::optional<ExitStatus>& exit) {
+  constexpr std::array kFromOthers = {SIGHUP, SIGINT, SIGTERM, SIGKILL};
+  return std::ranges::none_of(kFromOthers, [&](int signal) { return DiedOf(exit, signal); });
+}
+
+RuleMatch FirstThatHolds(std::span<const FailureRule> rules, const Evidence& evidence,
+                         const std::vector<std::string>& lines) {
+  RuleMatch latest;
+  for (const auto& rule : rules) {
+    if (!rule.pattern.empty()) {
+      const size_t place = PlaceOf(rule, evidence, lines);
+      if (place > latest.place) latest = {&rule, place};
+      continue;
+    }
+    if (latest.rule) return latest;
+    if (FactsHold(rule, evidence)) return {&rule};
+  }
+  return latest;
+}
+
+bool SaysLittle(const FailureRule& rule, const Evidence& evidence) {
+  const bool by_code = evidence.exit && evidence.exit->kind == ExitStatus::Kind::kExited && !rule.signal && !rule.oom;
+  return by_code && (rule.cls == OutcomeClass::kUserError || rule.cls == OutcomeClass::kUserConfig);
+}
+
+bool IsGeneric(const FailureRule& rule) { return &rule == &BuiltInRules().back() || rule.name == "python-exception"; }
+
 namespace {
 
 // A process says nothing of the SIGHUP, SIGTERM or SIGKILL that ends it. Python names SIGINT.

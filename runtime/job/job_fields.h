@@ -9,7 +9,6 @@
 #include "runtime/job/fields.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/outcome.h"
-#include "runtime/job/usage.h"
 
 namespace tony {
 

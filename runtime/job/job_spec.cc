@@ -1,9 +1,13 @@
 #include "runtime/job/job_spec.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/cluster_spec.h"
+#include "runtime/job/job_fields.h"
+#include "runtime/job/json_fields.h"
 
 namespace tony {
 
@@ -228,6 +232,173 @@ int JobSpec::TrackedTasks() const {
 bool JobSpec::IsChief(const TaskId& task) const {
   if (task.index != 0) return false;
   return task.role == (FindRole("chief") ? "chief" : "worker") && FindRole(task.role);
+}
+
+// The list of fields of a job spec. Jobs of 0.1 have none of the fields that came Later().
+
+constexpr auto FormOf(const FrameworkKind& /*kind*/) {
+  return ByName(FrameworkKindFromString, "standalone, tensorflow, pytorch, jax, lightgbm or xgboost");
+}
+constexpr auto FormOf(const Completion& /*completion*/) {
+  return ByName(CompletionFromString, "tracked, untracked or sidecar");
+}
+constexpr auto FormOf(const CompletionRule& /*rule*/) { return ByName(CompletionRuleFromString, "strict or tony"); }
+constexpr auto FormOf(const Background& /*rule*/) { return ByName(BackgroundFromString, "auto, end, wait or fail"); }
+constexpr auto FormOf(const DistributedMode& /*mode*/) { return ByName(DistributedModeFromString, "GANG or FCFS"); }
+constexpr auto FormOf(const Placement& /*placement*/) { return ByName(PlacementFromString, "pack or spread"); }
+constexpr auto FormOf(const Dependency::Until& /*until*/) { return ByName(UntilFromString, "succeeded or ready"); }
+
+// "framework" for a role without a restart scope of its own.
+using OwnScope = std::optional<RestartScope>;
+constexpr TextForm kOwnScope{[](const OwnScope& scope) { return scope ? ToString(*scope) : "framework"; },
+                             [](std::string_view text) -> std::optional<OwnScope> {
+                               const OwnScope scope = RestartScopeFromString(text);
+                               return scope || text == "framework" ? std::optional<OwnScope>(scope) : std::nullopt;
+                             },
+                             "framework, task, role, gang or job"};
+
+// What a job resumes from, if not from its own.
+constexpr TextForm kResumeLatest{[](const bool& latest) { return latest ? "latest" : ""; },
+                                 [](std::string_view text) {
+                                   return text.empty() || text == "latest" ? std::optional(!text.empty())
+                                                                           : std::nullopt;
+                                 },
+                                 "latest"};
+
+void Fields(auto& io, Is<FileSpec> auto& file) {
+  io.Field("source", file.source);
+  io.Field("name", file.name);
+  io.Field("archive", file.archive);
+  io.Check("name", IsFileName(file.name), "a name without a slash");
+}
+
+void Fields(auto& io, Is<Dependency> auto& dependency) {
+  io.Field("role", dependency.role);
+  io.Field("until", dependency.until);
+}
+
+void Fields(auto& io, Is<Outliving> auto& outliving) {
+  io.Field("group", outliving.group);
+  io.Field("roles", outliving.roles);
+  io.Field("limit_ms", outliving.limit);
+  io.Field("ignored", outliving.ignored);
+  io.Check("roles", !outliving.roles.empty(), "at least one role");
+}
+
+void Fields(auto& io, Is<RoleSpec> auto& role) {
+  io.Field("name", role.name);
+  io.Field("instances", role.instances, Between{1, kMostCount});
+  Fields(io, role.resources);
+  io.IfSet("node_label", role.node_label);
+  io.IfSet("placement", role.placement);
+  io.IfSet("key_prefix", role.key_prefix);
+  io.Unless("processes", role.processes, 1, Between{1, kMostProcesses});
+  io.IfSet("outlives_restarts", role.outlives_restarts);
+  io.Field("command", role.command);
+  io.Field("completion", role.completion);
+  io.IfSet("min_succeeded", role.min_succeeded, Between{1, role.instances});
+  io.IfSet("min_failed", role.min_failed, Between{0, role.instances});
+  io.Later("restart_scope", role.restart_scope, kOwnScope);
+  io.Later("restarts", role.restarts);
+  io.Check("name", !role.name.empty(), "a role's name");
+  io.Check("command", !role.command.empty(), "a command");
+  io.Later("files", role.files);
+  io.IfSet("outlives", role.outlives);
+  io.IfSet("depends_on", role.depends_on);
+}
+
+void Fields(auto& io, Is<Timers> auto& timers) {
+  io.Field("heartbeat_ms", timers.heartbeat);
+  io.Field("suspect_after_ms", timers.suspect_after);
+  io.Field("cutoff_after_ms", timers.cutoff_after);
+  io.Field("grace_ms", timers.grace);
+  io.Field("lost_after_ms", timers.lost_after);
+  io.Field("record_fresh_ms", timers.record_fresh);
+  io.Field("am_lease_ms", timers.am_lease);
+  io.Field("orphan_timeout_ms", timers.orphan_timeout);
+  io.IfSet("execution_limit_ms", timers.execution_limit);
+}
+
+void Fields(auto& io, Is<RestartBudget> auto& budget) {
+  io.Field("most", budget.most);
+  io.Field("window_ms", budget.window);
+}
+
+void Fields(auto& io, Is<RestartRules> auto& rules) {
+  for (size_t level = 0; level < kRestartScopes; ++level)
+    io.Field(ToString(static_cast<RestartScope>(level)), rules.levels[level]);
+  io.Field("lost", rules.lost);
+  io.Field("backoff_ms", rules.backoff);
+  io.Field("longest_backoff_ms", rules.longest_backoff);
+  io.Field("settle_ms", rules.settle);
+}
+
+void Fields(auto& io, Is<CheckpointSpec> auto& checkpoint) {
+  io.Field("directory", checkpoint.directory);
+  io.Field("pattern", checkpoint.pattern);
+  io.Field("most_fruitless", checkpoint.most_fruitless, Between{1, kMostCount});
+  io.IfSet("resume", checkpoint.resume_latest, kResumeLatest);
+}
+
+void Fields(auto& io, Is<YarnSpec> auto& yarn) {
+  static const YarnSpec usual;
+  io.Field("queue", yarn.queue);
+  io.Field("am_memory_mb", yarn.am_memory_mb, AtLeast(1));
+  io.Field("am_vcores", yarn.am_vcores, Between{1, kMostCount});
+  io.Unless("type", yarn.type, usual.type);
+  io.IfSet("priority", yarn.priority, Between{0, INT32_MAX});
+  io.Unless("gang_hold_ms", yarn.gang_hold, usual.gang_hold, Between{0, kLongestGangHold.count()});
+  io.IfSet("am_node_label", yarn.am_node_label);
+  io.IfSet("modify_acl", yarn.modify_acl);
+  io.IfSet("node_label", yarn.node_label);
+  io.IfSet("portal_url", yarn.portal_url);
+  io.IfSet("view_acl", yarn.view_acl);
+}
+
+void Fields(auto& io, Is<JobSpec> auto& spec) {
+  static const JobSpec usual;
+  Schema(io, 1);
+  io.Field("name", spec.name);
+  io.Field("framework", spec.framework);
+  io.Unless("scheduler", spec.scheduler, usual.scheduler);
+  io.Later("mode", spec.mode);
+  io.IfSet("completion_rule", spec.completion_rule);
+  io.Field("roles", spec.roles);
+  const auto in_order = [](const RoleSpec& a, const RoleSpec& b) { return a.name < b.name; };
+  const bool sorted = std::ranges::adjacent_find(spec.roles, std::not_fn(in_order)) == spec.roles.end();
+  io.Check("roles", sorted, "roles sorted by name, each once");
+  io.Check("roles", !spec.roles.empty(), "at least one role");
+  io.Check("roles", spec.TrackedTasks() > 0, "at least one tracked role");
+  io.Field("execution_env", spec.execution_env);
+  io.Field("container_env", spec.container_env);
+  io.Field("src_dir", spec.src_dir);
+  io.Later("python_venv", spec.python_venv);
+  io.Later("files", spec.files);
+  io.Later("am_files", spec.am_files);
+  io.Later("memory_limits", spec.memory_limits);
+  io.IfSet("priority", spec.priority, Between{-kMostJobPriority, kMostJobPriority});
+  io.Later("log_limit_mb", spec.log_limit_mb);
+  io.IfSet("background", spec.background);
+  io.Field("timeout_ms", spec.timeout);
+  io.Later("allocation_timeout_ms", spec.allocation_timeout);
+  io.Field("registration_timeout_ms", spec.registration_timeout);
+  io.IfSet("startup_timeout_ms", spec.startup_timeout);
+  io.IfSet("registry_timeout_ms", spec.registry_timeout);
+  io.Field("timers", spec.timers);
+  io.Later("restart", spec.restart);
+  io.Later("checkpoint", spec.checkpoint);
+  io.Later("failure_rules", spec.failure_rules);
+  io.Later("tags", spec.tags);
+  io.Later("history_folder", spec.history_folder);
+  io.IfSet("yarn", spec.yarn);
+}
+
+std::string ToJson(const JobSpec& spec) { return WriteJson(spec); }
+
+Result<JobSpec> JobSpecFromJson(std::string_view text) {
+  TRY_ASSIGN(JobSpec spec, ReadJson<JobSpec>(text, "job spec"));
+  if (const Status sound = CheckDependencies(spec); !sound.ok()) return Annotate(sound.error(), "job spec");
+  return spec;
 }
 
 }  // namespace tony

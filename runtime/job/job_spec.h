@@ -1,6 +1,8 @@
-// The typed, validated, immutable description of one job. Past the parser nobody sees a property key.
+// How long a job's first application master may take to start: for whoever waits for it, the keeper on one machine and
+// the client on a cluster.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -10,11 +12,30 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/job/failure_rules.h"
 #include "runtime/job/ids.h"
 
 namespace tony {
+
+inline constexpr std::string_view kStartupTimeoutKey = "tony.am.startup-timeout";
+
+// What such a job's end begins with, also in a cluster's own words.
+inline constexpr std::string_view kStartedTooLate = "the application master had not started";
+
+// `waits`: why, as far as that is known.
+inline std::string StartedTooLate(Duration passed, Duration limit, const std::string& waits) {
+  return StrCat(kStartedTooLate, " ", Seconds(passed), " after the submission (", kStartupTimeoutKey, "=",
+                limit.count(), ")", waits.empty() ? "" : ": the job ", waits);
+}
+
+// Of the limit since the submission, by the wall clock, which may have stepped meanwhile.
+inline Duration SpentOf(Duration limit, Instant submitted, Instant now) {
+  return std::clamp(now - submitted, Duration(0), limit);
+}
+
+// The typed, validated, immutable description of one job. Past the parser nobody sees a property key.
 
 // kStaged is for tests of TonY itself: a job spec may have it, and no property can ask for it.
 enum class FrameworkKind { kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost, kStaged };
@@ -162,7 +183,7 @@ struct RoleSpec {
   Placement placement = Placement::kPack;
   std::string key_prefix;  // of its property keys, "tony.am" in a job without roles; empty: "tony." and its name
   int processes = 1;       // of each of its tasks, side by side; at most kMostProcesses
-  std::vector<Dependency> depends_on;  // sorted by role, each once; as dependencies.h says
+  std::vector<Dependency> depends_on;  // sorted by role, each once; as cluster_spec.h says
   std::vector<Outliving> outlives;     // all of them count
   bool outlives_restarts = false;      // of the gang: it runs on as it is; sidecars only
   bool operator==(const RoleSpec&) const = default;

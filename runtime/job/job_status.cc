@@ -1,5 +1,8 @@
 #include "runtime/job/job_status.h"
 
+#include <algorithm>
+
+#include "runtime/base/strings.h"
 #include "runtime/job/job_fields.h"
 #include "runtime/job/json_fields.h"
 
@@ -92,5 +95,115 @@ void Fields(auto& io, Is<JobStatus> auto& status) {
 std::string ToJson(const JobStatus& status) { return WriteJson(status); }
 
 Result<JobStatus> JobStatusFromJson(std::string_view text) { return ReadJson<JobStatus>(text, "job status"); }
+
+namespace {
+
+constexpr int64_t kMega = 1 << 20, kGiga = 1 << 30;
+
+std::string_view UnitOf(int64_t most) { return most < kGiga ? " MB" : " GB"; }
+
+// Of few digits, in the unit of `most`.
+std::string InUnit(int64_t bytes, int64_t most) {
+  if (most < kGiga) return std::to_string((bytes + kMega / 2) / kMega);
+  const int64_t tenths = (bytes + kGiga / 20) / (kGiga / 10);
+  return most < 100 * kGiga ? StrCat(tenths / 10, ".", tenths % 10) : std::to_string(tenths / 10);
+}
+
+}  // namespace
+
+std::string StateWord(const TaskStatus& task) {
+  if (task.suspect) return "silent";
+  return task.attempt_state.empty() || task.state == "backoff" ? task.state : task.attempt_state;
+}
+
+std::string MemoryText(const TaskStatus& task) {
+  if (!task.usage) return "-";
+  const Usage& usage = *task.usage;
+  const int64_t most = std::max(usage.memory_bytes, usage.most_memory_bytes);
+  if (most == 0) return "-";
+  const bool known = usage.samples > 0 && !task.ended;
+  return StrCat(known ? StrCat(InUnit(usage.memory_bytes, most), "/") : "", InUnit(most, most), UnitOf(most));
+}
+
+std::string MemoryOfLimit(const TaskStatus& task, int64_t limit_bytes) {
+  if (!task.usage) return "-";
+  const Usage& usage = *task.usage;
+  const bool known = usage.samples > 0 && !task.ended;
+  const int64_t used = known ? usage.memory_bytes : std::max(usage.memory_bytes, usage.most_memory_bytes);
+  if (used == 0) return "-";
+  const int64_t most = std::max(used, limit_bytes);
+  return StrCat(InUnit(used, most), limit_bytes > 0 ? StrCat("/", InUnit(limit_bytes, most)) : "", UnitOf(most));
+}
+
+std::string PeakMemoryText(const TaskStatus& task) {
+  const int64_t most = task.usage ? std::max(task.usage->memory_bytes, task.usage->most_memory_bytes) : 0;
+  return most == 0 ? "-" : StrCat(InUnit(most, most), UnitOf(most));
+}
+
+std::string CpuText(const TaskStatus& task) {
+  if (!task.usage) return "-";
+  const Usage& usage = *task.usage;
+  const bool known = usage.samples > 0 && !task.ended;
+  if (!known && usage.elapsed.count() <= 0) return "-";
+  const int64_t millicores = known ? usage.millicores : usage.cpu.count() * 1000 / usage.elapsed.count();
+  return StrCat((millicores + 5) / 10, "%");
+}
+
+TaskStatus UsedTogether(const JobStatus& status) {
+  TaskStatus all;
+  Usage sum;
+  bool known = false;
+  for (const TaskStatus& task : status.tasks) {
+    if (!task.usage || (task.ended && !status.verdict)) continue;
+    known = true;
+    sum.samples += task.usage->samples;
+    sum.memory_bytes += task.usage->memory_bytes;
+    sum.most_memory_bytes += task.usage->most_memory_bytes;
+    sum.cpu += task.usage->cpu;
+    sum.elapsed = std::max(sum.elapsed, task.usage->elapsed);
+    sum.millicores += task.usage->millicores;
+  }
+  if (known) all.usage = sum;
+  all.ended = status.ended;
+  return all;
+}
+
+std::string ClockText(Duration length) {
+  const int64_t seconds = std::max<int64_t>(0, length.count()) / 1000;
+  const auto two = [](int64_t number) { return StrCat(number < 10 ? "0" : "", number); };
+  if (seconds < 3600) return StrCat(seconds / 60, ":", two(seconds % 60));
+  if (seconds < 86400) return StrCat(seconds / 3600, ":", two(seconds % 3600 / 60), ":", two(seconds % 60));
+  return StrCat(seconds / 86400, "d ", two(seconds % 86400 / 3600), "h");
+}
+
+namespace {
+
+std::string EndText(const RoleSpec& role) {
+  if (role.completion != Completion::kTracked) return "not waited for";
+  if (role.min_succeeded > 0)
+    return StrCat("over when ", role.min_succeeded, " of ", role.instances, " tasks have succeeded");
+  return role.instances == 1 ? "over when its task has ended"
+                             : StrCat("over when its ", role.instances, " tasks have ended");
+}
+
+std::string FailureText(int fails_at) {
+  if (fails_at == 0) return "failures are tolerated";
+  return fails_at == 1 ? "the first failure fails the job" : StrCat(fails_at, " failures fail the job");
+}
+
+}  // namespace
+
+std::vector<std::string> CompletionLines(const JobSpec& spec) {
+  std::vector<std::string> lines;
+  std::string chief;
+  for (const RoleSpec& role : spec.roles) {
+    lines.push_back(StrCat("role ", role.name, " (", ToString(role.completion), "): ", EndText(role), "; ",
+                           FailureText(role.FailsAt())));
+    if (spec.IsChief({role.name, 0})) chief = StrCat("a failure of ", role.name, ":0, or ");
+  }
+  if (spec.completion_rule == CompletionRule::kTony)
+    lines.push_back(StrCat("TonY's rule: ", chief, "the failure of all tracked tasks fails the job"));
+  return lines;
+}
 
 }  // namespace tony

@@ -11,6 +11,7 @@
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/job/outcome.h"
 
 namespace tony {
@@ -80,11 +81,35 @@ struct JobStatus {
 };
 
 // {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
-// "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601. A task's "usage" (usage.h) is beside
+// "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601. A task's "usage" (outcome.h) is beside
 // its "outcome". "request_id", "submission", "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"},
 // "tracking_url", "tensorboard_url", "tags", "tolerated_failures" and
 // "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"} are there where they have a value.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
+
+// Short words for what a task does and uses, for tables.
+
+// "running", "silent", "backoff", ...: what the task does now, in one word.
+std::string StateWord(const TaskStatus& task);
+
+// Of a task that runs what it uses now and the most it has used, "312/340 MB"; of another the most.
+std::string MemoryText(const TaskStatus& task);
+// For terminals: of a task that runs what it uses now, of another the most, and of its limit if that is known (0: not):
+// "312/2048 MB", "312 MB".
+std::string MemoryOfLimit(const TaskStatus& task, int64_t limit_bytes);
+std::string PeakMemoryText(const TaskStatus& task);  // the most it has used: "340 MB"
+// Of one core, as top says: "98%", "1600%". Of a task that runs, now; of another, on average.
+std::string CpuText(const TaskStatus& task);
+// As of one task: the sum over the tasks that run, or over all of a job that has ended.
+TaskStatus UsedTogether(const JobStatus& status);
+
+std::string ClockText(Duration length);  // "0:07", "12:30", "2:05:00", "3d 04h"
+
+// When a job is over, in words for people.
+
+// A line for each role, and one more where it is TonY's rule:
+// "role shard (tracked): over when 97 of 100 tasks have succeeded; 4 failures fail the job".
+std::vector<std::string> CompletionLines(const JobSpec& spec);
 
 }  // namespace tony

@@ -1,16 +1,43 @@
-// Why an attempt ended, and why the job ended.
+// What an attempt's processes used, as its executor measured it: the whole tree, from the start to the newest sample.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/base/exit_status.h"
+#include "runtime/base/time.h"
 #include "runtime/job/ids.h"
-#include "runtime/job/usage.h"
 
 namespace tony {
+
+struct GpuUsage {
+  int64_t memory_bytes = 0;  // newest, of the attempt's GPUs together
+  int64_t most_memory_bytes = 0;
+  int percent = 0;  // newest, mean and most of the GPUs' mean utilisation
+  int mean_percent = 0;
+  int most_percent = 0;
+  bool operator==(const GpuUsage&) const = default;
+};
+
+// Memory is resident: what each process has for itself, and what they share once.
+struct Usage {
+  int samples = 0;
+  int64_t memory_bytes = 0;  // newest
+  int64_t mean_memory_bytes = 0;
+  int64_t most_memory_bytes = 0;
+  Duration cpu{0};         // user and system time, ended processes included
+  int64_t millicores = 0;  // since the sample before: 1000 is one core
+  int64_t most_millicores = 0;
+  Duration elapsed{0};  // since the start of the attempt's process; cpu / elapsed is the mean
+  Duration quiet{0};    // since it last wrote to its stdout or stderr, or started
+  std::optional<GpuUsage> gpu;
+  bool operator==(const Usage&) const = default;
+};
+
+// Why an attempt ended, and why the job ended.
 
 // The contract's outcome classes. Names in JSON and on the wire are those of ToString().
 enum class OutcomeClass {

@@ -2,11 +2,46 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
 
 namespace tony {
+
+bool IsValueName(std::string_view name) {
+  constexpr size_t kLongestName = 64;
+  const auto is_letter = [](char c) { return c >= 'A' && c <= 'Z'; };
+  if (name.empty() || name.size() > kLongestName || !is_letter(name.front())) return false;
+  return std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+size_t LongestValue(std::string_view name) {
+  return name == kModelParams ? kLongestModelParams : kLongestPublishedValue;
+}
+
+bool IsPublishable(std::string_view name, std::string_view value) {
+  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
+  return value.size() <= LongestValue(name) && std::ranges::none_of(value, is_control) && IsUtf8(value);
+}
+
+PublishedValues ParsePublished(std::string_view text, const std::vector<std::string>& names) {
+  PublishedValues values;
+  for (size_t end = text.find('\n'); end != text.npos; text.remove_prefix(end + 1), end = text.find('\n')) {
+    const std::string_view line = text.substr(0, end);
+    const size_t equals = line.find('=');
+    if (equals == line.npos) continue;
+    std::string name(line.substr(0, equals));
+    if (!IsPublishable(name, line.substr(equals + 1))) continue;
+    if (std::ranges::find(names, name) != names.end()) values.emplace(std::move(name), line.substr(equals + 1));
+  }
+  return values;
+}
+
 namespace {
 
 constexpr size_t kMostProblems = 20;
@@ -76,5 +111,270 @@ Result<std::vector<OutputProblem>> OutputProblemsFromJson(std::string_view text)
   TRY(fields.status());
   return problems;
 }
+
+namespace {
+
+constexpr int kDeepest = 100;  // what people write has 5; the default of some readers is 32, of others a stack overflow
+constexpr size_t kMostMembers = 10'000;  // what people write has some dozens
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// Two kinds of mistakes: an error ends the reading, as nobody knows what follows; Spoil() costs the member that is
+// read.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  Result<Outputs> Run() {
+    SkipBlanks();
+    if (Next() != '{') return Bad(at_, "no JSON object begins here");
+    const Status read = Members();
+    if (!read.ok() && outputs_.members.empty()) return read.error();
+    if (!read.ok()) outputs_.Add({name_, StrCat(read.error().message, "; what follows is not read")});
+    LeaveOutTwins();
+    return std::move(outputs_);
+  }
+
+ private:
+  Error Bad(size_t at, std::string_view what) const {
+    const auto lines = std::ranges::count(text_.substr(0, at), '\n');
+    return {ErrorCode::kInvalid, StrCat("line ", lines + 1, ", offset ", at, ": ", what)};
+  }
+  void Spoil(size_t at, std::string_view what) {
+    if (spoiled_.empty()) spoiled_ = Bad(at, what).message;
+  }
+
+  // 0 at the end; a zero byte is nowhere allowed, so that one never passes for the other.
+  char Next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  bool NextIs(std::string_view word) const { return text_.substr(at_).starts_with(word); }
+  void SkipBlanks() {
+    while (at_ < text_.size() && IsBlank(text_[at_])) ++at_;
+  }
+  void Take() { out_.push_back(text_[at_++]); }
+  bool TakeIf(char c) {
+    if (Next() != c) return false;
+    Take();
+    return true;
+  }
+
+  Status Members() {
+    do {
+      ++at_;
+      SkipBlanks();
+      name_.clear(), out_.clear(), spoiled_.clear(), as_text_.clear();
+      if (Next() == '}' && names_.empty()) break;
+      if (names_.size() == kMostMembers) return Bad(at_, StrCat("more than ", kMostMembers, " members"));
+      TRY(Member());
+    } while (Next() == ',');
+    name_.clear();
+    ++at_;
+    SkipBlanks();
+    return at_ == text_.size() ? Ok() : Status(Bad(at_, "something follows the JSON object"));
+  }
+
+  Status Member() {
+    const size_t begin = at_;
+    TRY_ASSIGN(name_, Name());
+    const size_t value = out_.size();
+    TRY(Value(1));
+    SkipBlanks();
+    // A value that goes on in a way that nobody expects may be another one.
+    if (Next() != ',' && Next() != '}') return Bad(at_, "expected , or } after the member");
+    if (++names_[name_] == 2) outputs_.Add({name_, Bad(begin, "the name is there twice").message});
+    if (names_[name_] > 1) return Ok();
+    if (!spoiled_.empty()) {
+      outputs_.Add({name_, spoiled_});
+      return Ok();
+    }
+    if (!as_text_.empty()) outputs_.Add({name_, as_text_, /*left_out=*/false});
+    outputs_.members.push_back({name_, MeaningOf(std::string_view(out_).substr(value)), out_});
+    return Ok();
+  }
+
+  // With the colon behind it.
+  Result<std::string> Name() {
+    if (Next() != '"') return Bad(at_, "expected a name in double quotes");
+    TRY_ASSIGN(std::string name, String());
+    SkipBlanks();
+    if (!TakeIf(':')) return Bad(at_, "expected : after the name");
+    SkipBlanks();
+    return name;
+  }
+
+  // Nobody knows which of them is meant.
+  void LeaveOutTwins() {
+    const auto is_twin = [this](const std::string& name) { return names_[name] > 1; };
+    std::erase_if(outputs_.members, [&](const OutputMember& member) { return is_twin(member.name); });
+    std::erase_if(outputs_.problems, [&](const OutputProblem& p) { return !p.left_out && is_twin(p.name); });
+  }
+
+  Status Value(int depth) {
+    const char first = Next();
+    if ((first == '{' || first == '[') && depth > kDeepest) return SkipDeep();
+    if (first == '{') return Object(depth);
+    if (first == '[') return Array(depth);
+    if (first == '"') {
+      TRY_ASSIGN(last_string_, String());
+      return Ok();
+    }
+    for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
+      if (NextIs(word)) return TakeAsText(word);
+    }
+    if (first == '-' || IsDigit(first)) return Number();
+    for (const std::string_view word : {"true", "false", "null"}) {
+      if (!NextIs(word)) continue;
+      out_.append(word);
+      at_ += word.size();
+      return Ok();
+    }
+    return Bad(at_, at_ == text_.size() ? "it ends where a value is missing" : "expected a value");
+  }
+
+  Status TakeAsText(std::string_view word) {
+    if (as_text_.empty()) as_text_ = Bad(at_, StrCat(word, " is no JSON number")).message;
+    last_string_ = word;
+    out_.append(StrCat("\"", word, "\""));
+    at_ += word.size();
+    return Ok();
+  }
+
+  // Without a call for each level: text of nothing but [ must not exhaust the stack.
+  Status SkipDeep() {
+    Spoil(at_, StrCat("nested deeper than ", kDeepest));
+    size_t open = 0;
+    do {
+      if (at_ == text_.size()) return Bad(at_, "it ends where a value is missing");
+      const char c = Next();
+      if (c == '"') {
+        TRY(String());
+        continue;
+      }
+      if (c == '[' || c == '{') ++open;
+      if (c == ']' || c == '}') --open;
+      ++at_;
+    } while (open > 0);
+    return Ok();
+  }
+
+  Status Object(int depth) {
+    std::set<std::string> names;
+    Take();
+    SkipBlanks();
+    if (TakeIf('}')) return Ok();
+    do {
+      SkipBlanks();
+      const size_t begin = at_;
+      TRY_ASSIGN(const std::string name, Name());
+      if (!names.insert(name).second) Spoil(begin, StrCat("the name \"", name, "\" is there twice"));
+      TRY(Value(depth + 1));
+      SkipBlanks();
+    } while (TakeIf(','));
+    return TakeIf('}') ? Ok() : Status(Bad(at_, "expected , or } after the member"));
+  }
+
+  Status Array(int depth) {
+    Take();
+    SkipBlanks();
+    if (TakeIf(']')) return Ok();
+    do {
+      SkipBlanks();
+      TRY(Value(depth + 1));
+      SkipBlanks();
+    } while (TakeIf(','));
+    return TakeIf(']') ? Ok() : Status(Bad(at_, "expected , or ] after the element"));
+  }
+
+  bool TakeDigits() {
+    const size_t begin = at_;
+    while (IsDigit(Next())) Take();
+    return at_ != begin;
+  }
+
+  Status Number() {
+    const size_t begin = at_;
+    const size_t out_begin = out_.size();
+    TakeIf('-');
+    const bool whole = TakeIf('0') || TakeDigits();
+    bool good = whole && !IsDigit(Next());
+    if (good && TakeIf('.')) good = TakeDigits();
+    if (good && (Next() == 'e' || Next() == 'E')) {
+      Take();
+      if (!TakeIf('+')) TakeIf('-');
+      good = TakeDigits();
+    }
+    if (!good) return Bad(begin, "expected a number");
+    if (!std::isfinite(std::strtod(out_.c_str() + out_begin, nullptr))) Spoil(begin, "a number out of range");
+    return Ok();
+  }
+
+  // The string's meaning; what was written goes to the output.
+  Result<std::string> String() {
+    const size_t begin = at_;
+    std::string meaning;
+    Take();
+    while (Next() != '"') {
+      if (at_ == text_.size()) return Bad(begin, "a string without its end");
+      if (static_cast<unsigned char>(Next()) < 0x20) Spoil(at_, "a control character in a string");
+      if (Next() == '\\') {
+        Escape(meaning);
+      } else {
+        meaning.push_back(Next());
+        Take();
+      }
+    }
+    Take();
+    const std::string_view written = text_.substr(begin, at_ - begin);
+    if (const size_t valid = ValidUtf8Prefix(written); valid != written.size()) Spoil(begin + valid, "not UTF-8");
+    return meaning;
+  }
+
+  void Escape(std::string& meaning) {
+    const size_t begin = at_;
+    Take();
+    constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
+    if (const size_t which = kLetters.find(Next()); Next() != '\0' && which != std::string_view::npos) {
+      meaning.push_back(kMeanings[which]);
+      return Take();
+    }
+    if (Next() != 'u') return Spoil(begin, "an unknown escape in a string");
+    const int64_t high = CodeUnit();
+    if (high < 0) return Spoil(begin, "expected \\u and four hexadecimal digits");
+    if (high < 0xD800 || high > 0xDFFF) return AppendUtf8(meaning, static_cast<uint32_t>(high));
+    const int64_t low = high < 0xDC00 && NextIs("\\u") && TakeIf('\\') ? CodeUnit() : -1;
+    if (low < 0xDC00 || low > 0xDFFF) return Spoil(begin, "half of a character (a surrogate without the other one)");
+    AppendUtf8(meaning, static_cast<uint32_t>(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)));
+  }
+
+  // Of "uXXXX", which it takes; below 0: there is none.
+  int64_t CodeUnit() {
+    const std::string_view digits = text_.substr(std::min(at_ + 1, text_.size()), 4);
+    unsigned unit = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
+    if (digits.size() < 4 || error != std::errc() || end != digits.data() + 4) return -1;
+    out_.append(text_.substr(at_, 5));
+    at_ += 5;
+    return unit;
+  }
+
+  // Of the value that was read last.
+  std::optional<std::string> MeaningOf(std::string_view written) const {
+    if (written == "null") return std::nullopt;
+    return written.starts_with('"') ? last_string_ : std::string(written);
+  }
+
+  const std::string_view text_;
+  size_t at_ = 0;
+  // Of the member that is being read.
+  std::string name_, out_, last_string_;
+  std::string spoiled_;  // why it is left out; empty: it is not
+  std::string as_text_;  // what of it is a text instead
+  std::map<std::string, int> names_;
+  Outputs outputs_;
+};
+
+}  // namespace
+
+Result<Outputs> ParseOutputs(std::string_view text) { return Scanner(text).Run(); }
 
 }  // namespace tony

@@ -1,8 +1,9 @@
-// The JSON object that a chief left as its job's outputs: what is good of it, and what is not, by name. Pure.
+// What a task tells those that start after it, as the address at which a driver waits for its workers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,27 @@
 #include "runtime/job/job_spec.h"
 
 namespace tony {
+
+using PublishedValues = std::map<std::string, std::string>;  // by name
+
+// Every START of a later stage carries all values of the earlier ones: at most 256 KiB.
+constexpr size_t kMostPublishedValues = 8;         // of one task
+constexpr size_t kMostPublishedValuesOfJob = 256;  // of all its tasks
+constexpr size_t kLongestPublishedValue = 1024;    // bytes
+// But of what a preprocessing task hands on to all others, which one task has.
+inline constexpr std::string_view kModelParams = "MODEL_PARAMS";
+constexpr size_t kLongestModelParams = 32768;
+
+size_t LongestValue(std::string_view name);
+bool IsValueName(std::string_view name);  // capital letters, digits and underscores after a letter; 64 at most
+// UTF-8 without control characters, and not too long; may be empty.
+bool IsPublishable(std::string_view name, std::string_view value);
+
+// Of a file of NAME=value lines those with one of these names and a value that may be published; of equal names the
+// first. A line that is not ended is still being written, and is none.
+PublishedValues ParsePublished(std::string_view text, const std::vector<std::string>& names);
+
+// The JSON object that a chief left as its job's outputs: what is good of it, and what is not, by name. Pure.
 
 struct OutputMember {
   std::string name;
@@ -60,5 +82,14 @@ std::string Describe(const OutputProblem& problem);
 std::string ToJson(const std::vector<OutputProblem>& problems);
 // Of {"problems":[...]}.
 Result<std::vector<OutputProblem>> OutputProblemsFromJson(std::string_view json);
+
+// Reads the JSON object that a chief left as its job's outputs. One bad value does not cost the others. Strict all the
+// same: what one reader would take for something else than another does not pass. Pure.
+
+// NaN and the infinities, which Python writes, become the texts "NaN", "Infinity" and "-Infinity": Python's float() and
+// Java's parseDouble() read them. Left out, by name: a member that is there twice or has a name twice in it, a number
+// beyond those of 64-bit floating point, text that is not UTF-8 or escaped wrongly, what nests deeper than 100. Where
+// it ends to be JSON, the members before are kept. kInvalid: no object begins there, or there are none before.
+Result<Outputs> ParseOutputs(std::string_view text);
 
 }  // namespace tony

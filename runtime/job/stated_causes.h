@@ -1,9 +1,13 @@
 // The causes of its end that a program, its runtime and its launchers state in a log: exceptions, panics, reports.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "runtime/job/failure_rules.h"
+#include "runtime/job/log_lines.h"
 
 namespace tony {
 
@@ -59,5 +63,56 @@ StatedCauses ReadStatedCauses(std::string_view text);
 
 // A command of a shell that failed, as "cp: cannot stat 'x': No such file or directory", except one that cleans up.
 bool IsOfCommand(std::string_view line);
+
+// Readers of single causes for stated_causes.cc. Each one gets the lines of one process and a place among them;
+// nothing: no cause of its kind is there. The caller goes on behind the cause, so that each line is read a bounded
+// number of times.
+
+struct ReadCause {
+  // How a Python exception belongs to the one before it.
+  enum class Chain { kNone, kCausedBy, kWhileHandling, kIsInside };
+
+  // `begin` and `end` are places in the lines of the process.
+  StatedCause cause;
+  Chain chain = Chain::kNone;
+  // The frames begin within the program, because something caught the exception and printed it. An exception that
+  // nobody caught begins at the module.
+  bool is_caught = false;
+};
+
+using LogLines = std::vector<LogLine>;
+
+// `floor`: lines before it belong to other causes.
+std::optional<ReadCause> ReadPython(const LogLines& lines, size_t at, size_t floor);
+// `at` is the place of the first frame.
+std::optional<ReadCause> ReadJava(const LogLines& lines, size_t at, size_t floor);
+// `halted` is the place of "Execution halted".
+std::optional<ReadCause> ReadR(const LogLines& lines, size_t at, size_t halted);
+// Panics of Go and Rust, and fatal errors of Python itself.
+std::optional<ReadCause> ReadPanic(const LogLines& lines, size_t at);
+
+// "ValueError: bad", "MemoryError", "ray.exceptions.RayTaskError(ValueError): x".
+bool LooksLikeException(std::string_view line);
+
+// The choice of the one cause, of those that a program states, which is why it ended.
+
+struct FirstCause {
+  // The words of the program; may be empty.
+  std::string line;
+  // A second cause, or how the first came about; may be empty.
+  std::string remark;
+  bool on_stdout = false;
+  // Null: the program states no cause, and `rest` has to tell.
+  const FailureRule* rule = nullptr;
+  // The whole of it for a person, if it stands before the last lines of stderr.
+  std::string before;
+  // The evidence without what was ignored in the last lines.
+  Evidence rest;
+
+  // "ValueError: bad (caused by KeyError: 7)", one clause.
+  std::string Quoted() const;
+};
+
+FirstCause FindFirstCause(const Evidence& evidence);
 
 }  // namespace tony

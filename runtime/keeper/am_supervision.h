@@ -1,3 +1,74 @@
+// How often AMs of a job have died of late, and when that is too often. On disk, so that a keeper that dies with them
+// does not make it forgotten.
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
+#include "runtime/base/time.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/os/process_runner.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/records/job_records.h"
+
+namespace tony::keeper {
+
+struct AmDeath {
+  enum class Kind {
+    kCrashed,  // it ended by itself, could not be started, or hung and was killed by us
+    kKilled,   // by somebody else, or nobody saw how it ended
+  };
+  Instant time;
+  Kind kind = Kind::kCrashed;
+};
+
+// Pure. A crash that comes from the outside passes with a few tries; one that comes from the journal never does. Being
+// killed is not the AM's fault, but where it happens over and over (no memory left) there must be an end, too.
+class DeathBudget {
+ public:
+  static constexpr size_t kMostCrashes = 5;
+  static constexpr size_t kMostKills = 200;
+  static constexpr Duration kWindow = std::chrono::minutes(5);
+
+  // How long after the newest death the next start is; nothing: there is none.
+  std::optional<Duration> Died(const AmDeath& death);
+  // What Died() would have made of deaths that an earlier keeper saw.
+  void Restore(const std::vector<AmDeath>& earlier);
+
+ private:
+  std::deque<Instant> crashes_, kills_;
+};
+
+Status RecordDeath(const JobRecords& records, const AmDeath& death);  // appended to am.deaths
+std::vector<AmDeath> ReadDeaths(const JobRecords& records);           // what cannot be read is left out
+
+// The keeper's hold on the socket of the job's page. A master that dies leaves its port to whoever binds it first, and
+// a browser that asks again would bring him the page's token. So the keeper has the socket, too, accepts nothing at it,
+// and gives it to each master that it starts; who connects in between waits in the kernel's queue.
+
+class PageHolder {
+ public:
+  explicit PageHolder(const JobRecords& records) : records_(records) {}
+
+  // For a master that is about to start. Opened now, at a new address, if there is none. Nothing: the job has no page,
+  // or none can be opened, which the log says; the job does without.
+  std::optional<int> SocketForMaster();
+  // From a master that outlived the keeper before. Of no use where there is one.
+  void Take(UniqueFd socket);
+  void LetGo() { socket_.Reset(); }  // when no master is started any more
+
+ private:
+  const JobRecords records_;
+  UniqueFd socket_;
+};
+
 // The keeper's AM: starts it, restarts it when it crashes, ends it when it hangs, gives up when that does not help.
 //
 //   kNone --start--> kRunning --ended--> kBackoff --delay over--> kRunning ...
@@ -6,24 +77,6 @@
 //     +--one is alive--> kAwaited --hello of its epoch--> kRunning
 //                            \--ended, or no hello in time: SIGKILL--> start
 //   any --Retire()--> kRetiring --ended, or SIGKILL after the farewell, or not even that ends it--> kGone
-#pragma once
-
-#include <sys/types.h>
-
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "runtime/base/event_loop.h"
-#include "runtime/base/unique_fd.h"
-#include "runtime/keeper/am_deaths.h"
-#include "runtime/keeper/page_holder.h"
-#include "runtime/os/process_runner.h"
-#include "runtime/os/process_tree.h"
-#include "runtime/records/job_records.h"
-
-namespace tony::keeper {
 
 struct AmOptions {
   std::string program;       // absolute

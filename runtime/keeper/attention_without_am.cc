@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/job/kill_rules.h"
+#include "runtime/job/claim.h"
 
 namespace tony::keeper {
 namespace {

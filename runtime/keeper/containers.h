@@ -1,4 +1,4 @@
-// Which GPUs of a job a container gets, and how its processes are told. Pure.
+// What the keeper writes down of each container, so that a keeper that comes after it knows them: containers/<id>.
 #pragma once
 
 #include <sys/types.h>
@@ -13,16 +13,48 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/job/scheduler_events.h"
 #include "runtime/keeper/container_cgroup.h"
-#include "runtime/keeper/container_records.h"
 #include "runtime/keeper/keeper_protocol.h"
 #include "runtime/keeper/sweep.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/shared_memory.h"
+#include "runtime/records/job_records.h"
 
 namespace tony::keeper {
+
+struct ContainerRecord {
+  ContainerId id;
+  pid_t pid = 0;                 // of the executor; 0: the keeper died between fork and writing it down
+  std::string start_time;        // of that process
+  std::vector<int> gpus;         // that it was given
+  std::filesystem::path cgroup;  // that was made for it, or was about to be; empty: none
+  std::optional<ContainerExited> exited;
+};
+
+// Lines are appended, never synced: after a power cut there is nothing to adopt. A torn last line is ignored.
+class ContainerRecords {
+ public:
+  explicit ContainerRecords(const JobRecords& records) : folder_(records.place() / "containers") {}
+
+  // Before the fork, and before the cgroup is made.
+  Status Launching(const ContainerId& id, const std::vector<int>& gpus, const std::filesystem::path& cgroup) const;
+  Status Started(const ContainerId& id, pid_t pid, const std::string& start_time) const;
+  Status Exited(const ContainerExited& exited) const;
+  Result<std::vector<ContainerRecord>> ReadAll() const;
+
+ private:
+  Status Append(const ContainerId& id, const std::string& line) const;
+  std::filesystem::path folder_;
+};
+
+// Whether it may be the name of a file here: an id comes from the AM.
+bool IsContainerName(const ContainerId& id);
+
+// Which GPUs of a job a container gets, and how its processes are told. Pure.
 
 // `count` of `all` that are not among `taken`, the lowest first. Nothing: too few are left.
 std::optional<std::vector<int>> PickGpus(const std::vector<int>& all, const std::vector<int>& taken, int count);

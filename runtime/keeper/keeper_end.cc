@@ -9,7 +9,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
-#include "runtime/job/startup_limit.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/keeper/keeper.h"
 #include "runtime/keeper/lost_job.h"
 #include "runtime/keeper/message_channel.h"

@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "runtime/base/log.h"
-#include "runtime/base/shortage.h"
 #include "runtime/keeper/run_keeper.h"
 #include "runtime/os/start_program.h"
 

@@ -4,7 +4,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/kill_rules.h"
+#include "runtime/job/claim.h"
 
 namespace tony::keeper {
 namespace {

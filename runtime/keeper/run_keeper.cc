@@ -11,7 +11,7 @@
 #include "runtime/keeper/containers.h"
 #include "runtime/keeper/keeper.h"
 #include "runtime/keeper/lost_job.h"
-#include "runtime/os/machine_boot.h"
+#include "runtime/os/file_system.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/records/job_folder.h"
 

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/dependencies.h"
+#include "runtime/job/cluster_spec.h"
 #include "runtime/job/environment.h"
 
 namespace tony {

@@ -8,7 +8,7 @@
 #include "runtime/local/master_side.h"
 #include "runtime/logs/local_log_source.h"
 #include "runtime/os/boost_process_runner.h"
-#include "runtime/os/machine_boot.h"
+#include "runtime/os/file_system.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/local_job_store.h"
 #include "runtime/records/local_request_index.h"

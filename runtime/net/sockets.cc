@@ -21,7 +21,6 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
-#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 
 namespace tony {

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
-#include "runtime/base/shortage.h"
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 
 namespace tony {

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 
+#include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 
@@ -23,5 +25,13 @@ bool IsLockTaken(const std::filesystem::path& path);
 
 // Makes a lock that is held alone a shared one, with no moment in between. `path` is for the message.
 Status ShareLock(const UniqueFd& lock, const std::filesystem::path& path);
+
+// Tells when files in a folder appear, are replaced or grow (inotify), so that nobody polls for them.
+
+// Calls `on_change` on the loop after any entry directly in `folder` was created, written or renamed to, but for names
+// with a leading dot, the temporary ones. Several changes may be told by one call. Ends with the handle. kUnavailable
+// when the user's limit of watches is reached (128 on many machines): look from time to time then.
+Result<std::unique_ptr<EventLoop::Handle>> WatchFolder(EventLoop& loop, const std::filesystem::path& folder,
+                                                       EventLoop::Callback on_change);
 
 }  // namespace tony

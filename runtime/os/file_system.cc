@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 #include <string_view>
 
 #include "runtime/base/strings.h"
@@ -98,6 +99,24 @@ bool MayBeWritten(const fs::path& folder) {
     return access(there.c_str(), R_OK | W_OK | X_OK) == 0;
   const std::string page(4096, 'x');
   return fd.valid() && write(fd.get(), page.data(), page.size()) == static_cast<ssize_t>(page.size());
+}
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string BootId() {
+  const auto id = ReadFile("/proc/sys/kernel/random/boot_id");
+  return id.ok() ? std::string(Trim(*id)) : "";
+}
+
+Instant BootTime(Instant now) {
+  timespec up{};
+  clock_gettime(CLOCK_BOOTTIME, &up);  // sleep of the machine included
+  return now -
+         std::chrono::duration_cast<Duration>(std::chrono::seconds(up.tv_sec) + std::chrono::nanoseconds(up.tv_nsec));
 }
 
 }  // namespace tony

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/base/result.h"
+#include "runtime/base/time.h"
 
 namespace tony {
 
@@ -31,5 +32,11 @@ std::string Describe(const FileSystem& system);  // "ext4, 1234 MB free"
 bool MayBeWritten(const std::filesystem::path& folder);
 
 std::filesystem::path NearestExisting(std::filesystem::path path);
+
+// Which machine this is, and which run of it: processes and locks end with a run, files do not.
+
+std::string HostName();
+std::string BootId();           // the kernel's, anew at each start of the machine; "" where it does not tell
+Instant BootTime(Instant now);  // when this run began
 
 }  // namespace tony

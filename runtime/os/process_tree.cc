@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "runtime/base/check.h"
-#include "runtime/base/shortage.h"
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/base/shortage.h"
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/task_text.h"
+#include "runtime/job/job_status.h"
 #include "runtime/page/html.h"
-#include "runtime/records/describe.h"
+#include "runtime/records/decisions.h"
 
 namespace tony {
 namespace {

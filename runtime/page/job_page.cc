@@ -10,7 +10,7 @@
 #include "runtime/page/html.h"
 #include "runtime/page/job_html.h"
 #include "runtime/records/journal_format.h"
-#include "runtime/spec/configuration_json.h"
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
 namespace {

@@ -23,7 +23,7 @@
 #include "runtime/logs/log_source.h"
 #include "runtime/net/http_server.h"
 #include "runtime/page/live_page.h"
-#include "runtime/records/history_json.h"
+#include "runtime/records/history.h"
 #include "runtime/records/job_records.h"
 
 namespace tony {

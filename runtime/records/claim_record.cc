@@ -4,7 +4,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/records/parsed_records.h"
+#include "runtime/records/record_store.h"
 
 namespace tony {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/job/job_status.h"
 #include "runtime/records/decisions.h"
 
 namespace tony {
@@ -44,5 +45,21 @@ struct JobHistory {
 
 // `from`: when the job was submitted. `until`: when a job whose journal does not hold its end did end, or now.
 JobHistory HistoryOf(const std::vector<Decision>& decisions, Instant from, Instant until);
+
+// The document of `tony history --json` and of a job page's history.json. Pure.
+// history.cc lists its fields.
+//
+// Verdicts and outcomes are as in `tony status --json`; an outcome has what the attempt used: "usage". The parts of
+// "time" add up to "total_ms", which is from "submitted" to "ended", or to now. "events" (--events only) are as in the
+// journal, times in milliseconds.
+
+struct ToldJob {
+  JobStatus status;
+  std::vector<Decision> decisions;
+  size_t torn_bytes = 0;  // at the end of the journal: an append that was not finished
+  JobHistory history;
+};
+
+std::string HistoryJson(const ToldJob& told, bool with_events);
 
 }  // namespace tony

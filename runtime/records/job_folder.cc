@@ -7,8 +7,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/os/file_lock.h"
+#include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
-#include "runtime/os/machine_boot.h"
 
 namespace tony {
 

@@ -1,11 +1,13 @@
 #include "runtime/records/job_records.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/records/parsed_records.h"
+#include "runtime/os/file_system.h"
+#include "runtime/records/record_store.h"
 
 namespace tony {
 namespace {
@@ -128,12 +130,13 @@ Status JobRecords::WriteConditionalKill(const std::string& name, const KillReque
 }
 
 Result<std::vector<JobRecords::NamedKillRequest>> JobRecords::ReadConditionalKills() const {
-  constexpr std::string_view kEnd = ".json";  // of the others in this folder: kill_answers.h
+  // The folder also has the answers of kill_answers.h.
+  constexpr std::string_view kRequestEnd = ".json";
   TRY_ASSIGN(const auto names, store_->List(kConditionalKills));
   std::vector<NamedKillRequest> requests;
   for (const std::string& file : names) {
-    if (!file.ends_with(kEnd)) continue;
-    const std::string name = file.substr(0, file.size() - kEnd.size());
+    if (!file.ends_with(kRequestEnd)) continue;
+    const std::string name = file.substr(0, file.size() - kRequestEnd.size());
     auto request = ReadKill(*store_, ConditionalKill(name));
     if (!request.ok()) LogWarn(request.error().message);
     if (request.ok() && *request) requests.push_back({name, **std::move(request)});
@@ -177,6 +180,108 @@ std::string JoinVariables(const std::vector<std::string>& variables) {
   std::string text;
   for (const auto& variable : variables) text.append(variable).push_back('\0');
   return text;
+}
+
+// The lists of fields of leases, submissions and kills. Earlier releases had: leases with an endpoint and no socket
+// (the release before sockets); submissions without `boot` and `open_files` (0.1), or without a request, or without
+// `programs`.
+
+namespace {
+
+constexpr int kFolderSchema = 1;  // nobody checks it
+
+bool IsSocketOfAJob(const std::string& name) {
+  using std::string_view_literals::operator""sv;
+  constexpr size_t kLongest = 80;
+  return !name.empty() && name.size() <= kLongest && name[0] != '.' && name.find_first_of("/\0"sv) == std::string::npos;
+}
+
+}  // namespace
+
+void Fields(auto& io, Is<Endpoint> auto& endpoint) {
+  io.Field("host", endpoint.host);
+  io.Field("port", endpoint.port, Between{0, 65535});
+}
+
+void Fields(auto& io, Is<LeaseRecord> auto& lease) {
+  io.Derived("schema", kFolderSchema);
+  io.Field("epoch", lease.epoch, kAnyNumber);
+  io.Field("renewal", lease.renewal, kAnyNumber);
+  if (!io.Present("socket", std::holds_alternative<SocketName>(lease.am.own)))
+    return Fields(io, Alternative<Endpoint>(lease.am.own));
+  auto& socket = Alternative<SocketName>(lease.am.own);
+  io.Field("socket", socket.value);
+  io.Check("socket", IsSocketOfAJob(socket.value), "the name of a socket in the job's folder");
+  if (io.Present("port", lease.am.for_old_executors.has_value())) Fields(io, Value(lease.am.for_old_executors));
+}
+
+void Fields(auto& io, Is<Submission> auto& submission) {
+  io.Derived("schema", kFolderSchema);
+  io.Field("job", submission.job);
+  io.Field("user", submission.user);
+  io.Field("host", submission.host);
+  io.Field("time", submission.time, kAnyNumber);
+  io.Later("boot", submission.boot);
+  io.Later("open_files", submission.open_files, kAnyNumber);
+  if (io.Present("request_id", true)) {
+    io.Field("request_id", submission.request);
+    io.Field("submission", submission.number, kAnyNumber);
+    io.Field("owner", submission.claim.owner);
+    io.Field("watch_timeout", submission.claim.watch_timeout, kAnyNumber);
+  }
+  io.IfSet("programs", submission.programs);
+}
+
+// When a delay was asked for, by clocks that tell its reader how much of the delay is left.
+struct DelayedFrom {
+  Duration delay{0};
+  Instant asked = WallNow();
+  std::string boot = BootId();
+  Duration since_boot = SinceBoot();
+
+  Duration Left() const {
+    const bool same_boot = !boot.empty() && boot == BootId();
+    const Duration passed = same_boot ? SinceBoot() - since_boot : WallNow() - asked;
+    const Duration whole = std::max(Duration(0), delay);
+    return std::max(Duration(1), whole - std::clamp(passed, Duration(0), whole));
+  }
+};
+
+void Fields(auto& io, Is<DelayedFrom> auto& from) {
+  constexpr Between kNoOverflow{-(int64_t{1} << 60), int64_t{1} << 60};
+  io.Field("delay_ms", from.delay, kAnyNumber);
+  io.Field("asked", from.asked, kNoOverflow);
+  io.Field("asked_boot", from.boot);
+  io.Field("asked_since_boot", from.since_boot, kNoOverflow);
+}
+
+template <class Io>
+void Fields(Io& io, Is<KillRequest> auto& request) {
+  io.Derived("schema", kFolderSchema);
+  io.Field("reason", request.reason);
+  io.Field("grace", request.grace, kAnyNumber);
+  io.IfSet("if_owner", request.if_owner);
+  io.IfSet("if_watcher", request.if_watcher);
+  io.IfSet("due", request.due, kAnyNumber);
+  if (!io.Present("delay_ms", request.delay > Duration(0))) return;
+  DelayedFrom from{.delay = request.delay};
+  Fields(io, from);
+  if constexpr (Io::kReads) request.delay = from.Left();
+}
+
+std::string ToJson(const LeaseRecord& record) { return WriteJson(record); }
+std::string ToJson(const Submission& submission) { return WriteJson(submission); }
+std::string ToJson(const KillRequest& request) { return WriteJson(request); }
+
+Result<LeaseRecord> LeaseRecordFromJson(std::string_view text) { return ReadJson<LeaseRecord>(text, "lease"); }
+Result<Submission> SubmissionFromJson(std::string_view text) { return ReadJson<Submission>(text, "submission"); }
+Result<KillRequest> KillRequestFromJson(std::string_view text) { return ReadJson<KillRequest>(text, "kill request"); }
+
+Result<std::optional<StoredRecord>> KnownRecords::Get(const std::string& name) const {
+  const auto known = known_.find(name);
+  if (known == known_.end()) return store_->Get(name);
+  if (!known->second) return std::optional<StoredRecord>();
+  return std::optional(StoredRecord{*known->second, ""});
 }
 
 }  // namespace tony

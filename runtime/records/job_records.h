@@ -19,25 +19,27 @@
 //   status.json        the status document: refreshed while the job runs, final when it has ended
 //   acked.json         who has consumed the job's result, and when
 //   outputs            what the chief left, as its master heard it: kept_outputs.h
-//   logs/              of logs that lie elsewhere, what is kept of those that failed and of the chief's: kept_logs.h
+//   logs/              of logs that lie elsewhere, what is kept of those that failed and of the chief's: kept_outputs.h
 //
 // job_folder.h has what else a job has on this machine.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/endpoint.h"
-#include "runtime/base/kept_clock.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
+#include "runtime/records/entry_store.h"
 #include "runtime/records/journal_store.h"
 #include "runtime/records/record_store.h"
 #include "runtime/records/staged_files.h"
@@ -144,5 +146,76 @@ class JobRecords {
 
 // Of a job whose records are files in this folder, which has the job's name.
 JobRecords LocalJobRecords(const std::filesystem::path& folder);
+
+// Records of which a process knows some without asking: it wrote them itself, and they never have other bytes. Where
+// the store is far away, who submits a job asks it for none of what it has just told it.
+
+// By name; nothing: there is no such record, and there never will be.
+using RecordsByName = std::map<std::string, std::optional<std::string>>;
+
+// Get() of these comes from memory; all else goes to `store`. Any thread.
+class KnownRecords : public RecordStore {
+ public:
+  KnownRecords(std::shared_ptr<const RecordStore> store, RecordsByName known)
+      : store_(std::move(store)), known_(std::move(known)) {}
+
+  Result<std::optional<StoredRecord>> Get(const std::string& name) const override;
+  Result<bool> PutNew(const std::string& name, std::string_view bytes, Durability durability) const override {
+    return store_->PutNew(name, bytes, durability);
+  }
+  Status Replace(const std::string& name, std::string_view bytes, Durability durability) const override {
+    return store_->Replace(name, bytes, durability);
+  }
+  Status Remove(const std::string& name) const override { return store_->Remove(name); }
+  Result<std::vector<std::string>> List(const std::string& folder) const override { return store_->List(folder); }
+  Result<std::unique_ptr<EventLoop::Handle>> Watch(EventLoop& loop, EventLoop::Callback fn) const override {
+    return store_->Watch(loop, std::move(fn));
+  }
+  std::string PlaceOf(const std::string& name) const override { return store_->PlaceOf(name); }
+
+ private:
+  const std::shared_ptr<const RecordStore> store_;
+  const RecordsByName known_;
+};
+
+// The jobs of one user, of one backend. Seam: LocalJobStore; the fake backend's in tests.
+
+struct NewJob {
+  JobSpec spec;
+  std::vector<std::string> environment;  // of the submitter
+  StagedFiles staged;
+  JobId id{};  // empty: Create() makes one
+  RequestId request{};
+  int64_t number = 0;
+  Claim claim{};
+  std::string configuration{};  // for conf.json, secrets masked (runtime/spec/job_spec_parser.h); empty: none
+  std::map<std::string, std::string> secrets{};  // variables of the tasks
+  std::string programs{};                        // the entry of $TONY_HOME/programs; empty: none
+  std::optional<RecordsByName> laid{};           // by JobStore::Lay(): the records that are there; else nothing
+};
+
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+  virtual Result<JobId> NewId(Instant now) const = 0;
+  // All of Create() that takes long, where that is not here: nobody finds the job yet, and Create() of what this
+  // returns is one write. kUnavailable, too, when the watch has stopped it. What is not created is discarded, or an id
+  // that is not used; where nobody does that, `tony gc` does.
+  virtual Result<NewJob> Lay(NewJob job, Instant, const StageWatch&) const { return job; }
+  virtual void DiscardLaid(const NewJob&) const {}
+  // All of it or nothing, also where the submit dies half way. kCannotWrite names the place. kUnavailable: what was
+  // laid has been taken away, by who thought that its submit had died.
+  virtual Result<JobRecords> Create(const NewJob& job, Instant now) const = 0;
+  virtual void Discard(const JobRecords& job) const = 0;  // one that was made, and cannot be started
+  // kNotFound; kNotPermitted: it is somebody else's.
+  virtual Result<JobRecords> Find(const JobId& job) const = 0;
+  virtual Result<std::vector<JobRecords>> List() const = 0;  // newest first
+  // All that may not have ended, and of the others the newest.
+  struct NewestJobs {
+    std::vector<JobRecords> jobs;  // newest first
+    size_t left_out = 0;
+  };
+  virtual Result<NewestJobs> ListNewest(size_t most_finished) const = 0;
+};
 
 }  // namespace tony

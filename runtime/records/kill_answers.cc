@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 
 #include "runtime/job/json_fields.h"
-#include "runtime/records/parsed_records.h"
+#include "runtime/records/record_store.h"
 
 namespace tony {
 namespace {

@@ -1,12 +1,68 @@
-// The jobs of one user on this machine.
+// Which jobs of a folder have finished, so that a list of 100,000 need not look into each again. No job ever begins
+// anew, so what is known stays true: a name is forgotten with its folder alone. Only a shortcut: without its file, or
+// where that is damaged, torn or of another folder, each job is looked at.
+//
+//   jobs/.finished   "finished jobs of <device>:<inode>", then a name a line, in the order in which the folder is read
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "runtime/records/job_store.h"
+#include "runtime/base/result.h"
+#include "runtime/base/time.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
+
+class FinishedNames {
+ public:
+  // Names that are looked up anew cost more than the file from so many on.
+  static constexpr size_t kWorthKeeping = 1000;
+
+  explicit FinishedNames(std::filesystem::path jobs, size_t worth_keeping = kWorthKeeping);
+  // Of all jobs of the folder, in the order in which it is read: file systems keep it when others come or go, so one
+  // pass over the file finds them. Where one does not they are looked at, which is slower and the same.
+  bool HasFinished(std::string_view name);
+  // Writes those that have, where it is worth it. After the last one.
+  void Keep() const;
+
+ private:
+  bool IsKnown(std::string_view name);
+
+  const std::filesystem::path jobs_;
+  const size_t worth_keeping_;
+  const UniqueFd folder_;
+  std::string known_, seen_;  // the file as it is and as it should be
+  size_t at_ = 0;             // in known_: behind the newest name that was found
+  size_t looked_up_ = 0;
+};
+
+// Whether the folder that a process works in was taken away under it.
+
+// Only a path that names nothing, or another folder, at each of several looks is gone: a file system that does not
+// answer, or that fails, proves nothing. Nor does a gap between two looks: this process stood still.
+class FolderPresence {
+ public:
+  explicit FolderPresence(std::filesystem::path path);  // as it is now
+
+  bool IsGone(Instant now);  // to be asked each kBetweenLooks
+  Error GoneError() const;   // kNotFound
+  static constexpr Duration kBetweenLooks{1000};
+
+ private:
+  bool IsMissing() const;  // now
+
+  const std::filesystem::path path_;
+  const UniqueFd folder_;  // kept open, so that no other folder gets its number
+  std::optional<Instant> missing_since_;
+  Instant looked_{};
+};
+
+// The jobs of one user on this machine.
 
 // A new id of a job of this machine: "local-20261121-093015-4f2a9c".
 JobId NewJobId(Instant now);

@@ -14,7 +14,7 @@
 #include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
-#include "runtime/records/request_record_json.h"
+#include "runtime/records/request_index.h"
 
 namespace tony {
 namespace {

@@ -1,6 +1,16 @@
 #include "runtime/records/request_index.h"
 
+#include <charconv>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/json_fields.h"
+#include "runtime/os/sha256.h"
+#include "runtime/records/record_store.h"
 
 namespace tony {
 namespace {
@@ -16,6 +26,279 @@ Status RequestIndex::CheckId(const RequestId& request) {
                  StrCat("request id: has ", request.value.size(), " bytes, at most ", kLongestId, " are possible")};
   if (request.value.find('\0') != std::string::npos) return Error{ErrorCode::kUsage, "request id: has a NUL byte"};
   return Ok();
+}
+
+// The lists of fields of what RequestIndex keeps. Records of version 1, of earlier releases, have no digests and no
+// runs.
+
+namespace {
+
+// 2 since there are digests: an earlier release, which would lose them, refuses the record by its name.
+constexpr int kRecordSchema = 2;
+
+std::string TextOfBytes(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f && c != '%') {
+      text.push_back(c);
+    } else {
+      text += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return text;
+}
+
+std::optional<std::string> BytesOfText(std::string_view text) {
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      bytes.push_back(text[i]);
+      continue;
+    }
+    const std::string_view digits = text.substr(i + 1, 2);
+    unsigned char byte = 0;
+    const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16).ptr;
+    if (digits.size() != 2 || end != digits.data() + 2) return std::nullopt;
+    bytes.push_back(static_cast<char>(byte));
+    i += 2;
+  }
+  return bytes;
+}
+
+constexpr TextForm kBytes{[](const std::string& bytes) { return TextOfBytes(bytes); }, BytesOfText,
+                          "two hexadecimal digits after each '%'"};
+
+}  // namespace
+
+void Fields(auto& io, Is<RequestRecord::Predecessor> auto& before) {
+  io.Field("job", before.job);
+  io.Field("submission", before.number, kAnyNumber);
+  io.Field("adopter", before.adopter.value, kBytes);
+  io.Later("digest", before.digest.parts);
+  io.Later("run", before.run.value, kBytes);
+}
+
+void Fields(auto& io, Is<KeptRequest> auto& kept) {
+  auto& record = kept.record;
+  Schema(io, kRecordSchema);
+  io.Field("request_id", kept.id.value, kBytes);
+  io.Field("newest_submission", record.newest_number, kAnyNumber);
+  if (io.Present("job", record.job.has_value())) {
+    io.Field("job", Value(record.job));
+    io.Field("submission", record.job_number, kAnyNumber);
+  }
+  io.IfSet("adopter", record.adopter.value, kBytes);
+  io.IfSet("digest", record.digest.parts);
+  io.IfSet("run", record.run.value, kBytes);
+  io.IfSet("before", record.before);
+  io.IfSet("written", kept.written);
+}
+
+struct Revocation {
+  Instant until{};
+};
+void Fields(auto& io, Is<Revocation> auto& revocation) {
+  Schema(io, 1);
+  io.Field("until", revocation.until);
+}
+
+std::string ToJson(const KeptRequest& kept) { return WriteJson(kept); }
+
+Result<KeptRequest> KeptRequestFromJson(std::string_view text) { return ReadJson<KeptRequest>(text, "request record"); }
+
+std::string RevocationToJson(Instant until) { return WriteJson(Revocation{until}); }
+
+Result<Instant> RevocationFromJson(std::string_view text) {
+  TRY_ASSIGN(const Revocation revocation, ReadJson<Revocation>(text, "revocation"));
+  return revocation.until;
+}
+
+namespace {
+
+constexpr auto kDurable = Durability::kSurvivesPowerCut;
+constexpr std::string_view kJson = ".json";
+constexpr std::string_view kRevokedMark = "revoked-";
+constexpr size_t kPrefix = 2;  // of a hash: 256 folders, so that a list of one is short
+// A newer one is written, and the older swept, between two calls, each time.
+constexpr int kMostReads = 5;
+
+// "ab/12..."
+std::string StemOf(const RequestId& request) {
+  const std::string hash = Sha256Hex(request.value);
+  return StrCat(hash.substr(0, kPrefix), "/", hash.substr(kPrefix));
+}
+
+std::string RecordName(const std::string& name, int64_t number) { return StrCat(name, ".", number, kJson); }
+
+std::string RevocationName(const std::string& name, const OwnerToken& owner) {
+  return StrCat(name, ".", kRevokedMark, Sha256Hex(owner.value), kJson);
+}
+
+class NoLock : public RequestLock {};
+
+}  // namespace
+
+struct RecordRequestIndex::Kept {
+  std::set<int64_t> numbers;
+  std::vector<std::string> revocations;  // names of the records
+};
+
+// By their names, as StemOf() makes them.
+Result<RecordRequestIndex::KeptByName> RecordRequestIndex::List(const std::string& folder) const {
+  TRY_ASSIGN(const auto entries, place_.store->List(folder));
+  KeptByName all;
+  for (const std::string& entry : entries) {
+    const size_t dot = entry.find('.');
+    if (dot == std::string::npos || !entry.ends_with(kJson) || entry.size() <= dot + kJson.size()) continue;
+    const std::string what = entry.substr(dot + 1, entry.size() - dot - 1 - kJson.size());
+    Kept& kept = all[StrCat(folder, "/", entry.substr(0, dot))];
+    if (what.starts_with(kRevokedMark)) {
+      kept.revocations.push_back(StrCat(folder, "/", entry));
+    } else if (const auto number = ParseInt(what); number && *number > 0) {
+      kept.numbers.insert(*number);
+    }
+  }
+  return all;
+}
+
+Result<int64_t> RecordRequestIndex::Newest(const std::string& name) const {
+  TRY_ASSIGN(const KeptByName all, List(name.substr(0, kPrefix)));
+  const auto found = all.find(name);
+  return found == all.end() || found->second.numbers.empty() ? 0 : *found->second.numbers.rbegin();
+}
+
+Result<std::unique_ptr<RequestLock>> RecordRequestIndex::Lock(const RequestId& request, Duration) const {
+  TRY(CheckId(request));
+  return std::unique_ptr<RequestLock>(std::make_unique<NoLock>());
+}
+
+Result<std::optional<RequestRecord>> RecordRequestIndex::Read(const RequestId& request) const {
+  TRY(CheckId(request));
+  const std::string name = StemOf(request);
+  for (int look = 1; look <= kMostReads; ++look) {
+    TRY_ASSIGN(const int64_t number, Newest(name));
+    if (number == 0) return place_.older ? place_.older->Read(request) : std::optional<RequestRecord>();
+    const std::string record = RecordName(name, number);
+    TRY_ASSIGN(auto kept, ReadOptional(*place_.store, record, KeptRequestFromJson));
+    if (!kept) continue;
+    if (kept->id != request)
+      return Error{ErrorCode::kInvalid,
+                   StrCat("read ", place_.store->PlaceOf(record), ": belongs to another request id")};
+    kept->record.revision = number;
+    TRY_ASSIGN(RequestRecord counts, AsItCounts(std::move(kept->record)));
+    return std::optional(std::move(counts));
+  }
+  return Error{ErrorCode::kUnavailable, StrCat("read ", place_.store->PlaceOf(name), ": changes each time")};
+}
+
+Result<RequestRecord> RecordRequestIndex::AsItCounts(RequestRecord record) const {
+  if (!record.job) return record;
+  TRY_ASSIGN(const JobPresence presence, place_.look(*record.job));
+  if (presence == JobPresence::kMade) return record;
+  if (presence == JobPresence::kNone) return WithoutItsJob(record);
+  RequestRecord without = record.before ? WithoutItsJob(record) : RequestRecord{.newest_number = record.newest_number};
+  without.revision = record.revision;
+  without.coming = record.job;
+  return without;
+}
+
+Result<bool> RecordRequestIndex::Write(const RequestId& request, const RequestRecord& record) const {
+  TRY(CheckId(request));
+  if (record.coming && record.job != record.coming) {  // its own may be: it was not told that it had written that
+    TRY_ASSIGN(const bool is_given_up, place_.give_up(*record.coming));
+    if (!is_given_up) return false;
+  }
+  const std::string name = StemOf(request);
+  TRY(place_.make(name.substr(0, kPrefix)));
+  const int64_t number = record.revision + 1;
+  TRY_ASSIGN(const bool is_first, Put(name, number, ToJson(KeptRequest{request, record, WallNow()})));
+  if (!is_first) return false;
+  // Its name may have been free because that one was swept: then there is one above it, or the one below is gone.
+  TRY_ASSIGN(const KeptByName all, List(name.substr(0, kPrefix)));
+  const auto kept = all.find(name);
+  const std::set<int64_t> numbers = kept == all.end() ? std::set<int64_t>() : kept->second.numbers;
+  if (record.revision == 0) return !numbers.empty() && *numbers.rbegin() == number;
+  if (numbers.contains(record.revision)) return true;
+  TRY(place_.store->Remove(RecordName(name, number)));
+  return false;
+}
+
+// Whose answer was lost finds its own text.
+Result<bool> RecordRequestIndex::Put(const std::string& name, int64_t number, std::string_view text) const {
+  const auto put = place_.store->PutNew(RecordName(name, number), text, kDurable);
+  if (put.ok() && *put) return true;
+  const auto there = place_.store->Get(RecordName(name, number));
+  if (there.ok() && *there) return (**there).bytes == text;
+  if (!put.ok()) return put.error();
+  TRY(there);
+  return false;
+}
+
+Status RecordRequestIndex::Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const {
+  TRY(CheckId(request));
+  if (owner.value.empty()) return Error{ErrorCode::kUsage, "owner: is empty"};
+  const std::string name = StemOf(request);
+  TRY(place_.make(name.substr(0, kPrefix)));
+  return place_.store->Replace(RevocationName(name, owner), RevocationToJson(now + kRevocationLasts), kDurable);
+}
+
+Result<bool> RecordRequestIndex::IsRevoked(const RequestId& request, const OwnerToken& owner, Instant now) const {
+  TRY(CheckId(request));
+  if (owner.value.empty()) return false;
+  TRY_ASSIGN(const auto until, ReadOptional(*place_.store, RevocationName(StemOf(request), owner), RevocationFromJson));
+  return until && now < *until;
+}
+
+Result<int> RecordRequestIndex::Sweep(Instant before, Instant now, bool dry_run) const {
+  TRY_ASSIGN(const std::vector<std::string> folders, place_.store->List(""));
+  int forgotten = 0;
+  for (const std::string& folder : folders) {
+    if (folder.size() != kPrefix) continue;
+    TRY_ASSIGN(const KeptByName all, List(folder));
+    for (const auto& [name, kept] : all) {
+      const auto swept = SweepOne(name, kept, before, now, dry_run);
+      if (!swept.ok() && swept.error().code == ErrorCode::kUnavailable) return swept.error();
+      if (!swept.ok()) LogWarn(swept.error().message);
+      if (swept.ok() && *swept) ++forgotten;
+    }
+  }
+  return forgotten;
+}
+
+// Whether nothing is left of it, or would be.
+Result<bool> RecordRequestIndex::SweepOne(const std::string& name, const Kept& kept, Instant before, Instant now,
+                                          bool dry_run) const {
+  TRY_ASSIGN(bool counts, Counts(name, kept, before));
+  std::vector<std::string> useless;
+  for (const std::string& revocation : kept.revocations) {
+    TRY_ASSIGN(const auto until, ReadOptional(*place_.store, revocation, RevocationFromJson));
+    if (until && now < *until) {
+      counts = true;
+    } else {
+      useless.push_back(revocation);
+    }
+  }
+  for (const int64_t number : kept.numbers)  // the lowest first
+    if (!counts || number != *kept.numbers.rbegin()) useless.push_back(RecordName(name, number));
+  if (dry_run) return !counts;
+  for (const std::string& record : useless) TRY(place_.store->Remove(record));
+  return !counts;
+}
+
+Result<bool> RecordRequestIndex::Counts(const std::string& name, const Kept& kept, Instant before) const {
+  if (kept.numbers.empty()) return false;
+  TRY_ASSIGN(const auto newest,
+             ReadOptional(*place_.store, RecordName(name, *kept.numbers.rbegin()), KeptRequestFromJson));
+  if (!newest || newest->written >= before) return true;  // gone by now: another one sweeps
+  const RequestRecord& record = newest->record;
+  for (const auto& job : {record.job, record.before ? std::optional(record.before->job) : std::nullopt}) {
+    if (!job) continue;
+    TRY_ASSIGN(const JobPresence presence, place_.look(*job));
+    if (presence != JobPresence::kNone) return true;
+  }
+  return false;
 }
 
 }  // namespace tony

@@ -8,7 +8,7 @@
 //     or by a group (mode 1777)                               was before there were folders for each
 //   another's, anything else                                  <folder>/<uid>, if somebody has made it for the user
 //   another's, and the user is root                           itself: root looks at that user's jobs, with that
-//                                                             user's rights (owners_rights.h)
+//                                                             user's rights (files_for_others.h)
 //
 // A number, since a name service that is down for a moment must not hide a user's jobs: a workflow engine's next try
 // would start them twice.

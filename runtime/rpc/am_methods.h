@@ -2,7 +2,6 @@
 // becomes the method's result.
 #pragma once
 
-#include "runtime/rpc/dispatcher.h"
 #include "runtime/rpc/rpc_server.h"
 
 namespace tony {

@@ -4,7 +4,52 @@
 
 #include <utility>
 
+#include "runtime/base/strings.h"
+#include "runtime/net/frame_connection.h"
+
 namespace tony {
+namespace {
+
+using apache::thrift::protocol::TBinaryProtocol;
+using apache::thrift::transport::TMemoryBuffer;
+
+constexpr size_t kLongestMethod = 64;  // far above ours; an unknown one is sent back
+
+std::shared_ptr<TMemoryBuffer> Observe(std::string_view frame) {
+  // Thrift only reads an observed buffer.
+  auto* bytes = reinterpret_cast<uint8_t*>(const_cast<char*>(frame.data()));
+  return std::make_shared<TMemoryBuffer>(bytes, static_cast<uint32_t>(frame.size()), TMemoryBuffer::OBSERVE);
+}
+
+}  // namespace
+
+// Without limits Thrift allocates and clears whatever length a few bytes of garbage happen to announce.
+MessageReader::MessageReader(std::string_view frame)
+    : buffer_(Observe(frame)),
+      protocol_(buffer_, static_cast<int32_t>(frame.size()), static_cast<int32_t>(frame.size()), true, true) {}
+
+Result<MessageHeader> MessageReader::ReadHeader() {
+  MessageHeader header;
+  TRY(Guard([&] { protocol_.readMessageBegin(header.method, header.type, header.seq); }));
+  if (header.method.size() > kLongestMethod) return Error{ErrorCode::kInvalid, "method name too long"};
+  return header;
+}
+
+MessageWriter::MessageWriter(const MessageHeader& header)
+    : buffer_(std::make_shared<TMemoryBuffer>()), protocol_(buffer_, 0, 0, true, true) {
+  constexpr uint8_t kLengthToCome[kFrameLengthSize] = {};
+  buffer_->write(kLengthToCome, kFrameLengthSize);
+  protocol_.writeMessageBegin(header.method, header.type, header.seq);
+}
+
+std::string MessageWriter::Finish() {
+  protocol_.writeMessageEnd();
+  std::string frame = buffer_->getBufferAsString();
+  const size_t length = frame.size() - kFrameLengthSize;
+  for (size_t i = 0; i < kFrameLengthSize; ++i)
+    frame[i] = static_cast<char>(length >> (8 * (kFrameLengthSize - 1 - i)));
+  return frame;
+}
 
 using apache::thrift::TApplicationException;
 

@@ -3,7 +3,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/keys.h"
-#include "runtime/job/dependencies.h"
+#include "runtime/job/cluster_spec.h"
 #include "runtime/spec/parser_parts.h"
 
 namespace tony {

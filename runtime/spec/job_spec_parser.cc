@@ -4,7 +4,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/keys.h"
-#include "runtime/job/startup_limit.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/job/json_fields.h"
 #include "runtime/os/users.h"
 #include "runtime/spec/parser_parts.h"
 #include "runtime/spec/property_values.h"
@@ -314,5 +315,21 @@ class KeyCheck {
 }  // namespace
 
 Status CheckKeys(const PropertyValues& values, Warnings& warnings) { return KeyCheck(values, warnings).Run(); }
+
+void Fields(auto& io, Is<ConfiguredValue> auto& value) {
+  io.Field("key", value.key);
+  io.Field("value", value.value);
+  io.Field("source", value.source);
+}
+
+std::string ToJson(const Configuration& configuration) { return WriteJson(configuration); }
+
+// All other documents are objects, and are read as such.
+Result<Configuration> ConfigurationFromJson(std::string_view text) {
+  Configuration configuration;
+  TRY(ReadJsonObject(StrCat(R"({"values":)", text, "}"), "configuration",
+                     [&](JsonReader& io) { io.Field("values", configuration); }));
+  return configuration;
+}
 
 }  // namespace tony

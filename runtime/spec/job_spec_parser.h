@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -29,5 +30,10 @@ struct ParsedJobSpec {
 // `directory`: what relative paths are relative to. Looks at the file system only to check that the files it
 // names are there and that the checkpoint folder, which need not be, is a folder.
 Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory);
+
+// A configuration as conf.json keeps it and `tony plan --explain --json` shows it: [{"key","value","source"}].
+
+std::string ToJson(const Configuration& configuration);
+Result<Configuration> ConfigurationFromJson(std::string_view json);
 
 }  // namespace tony

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/line_pattern.h"
+#include "runtime/job/failure_rules.h"
 #include "runtime/spec/parser_parts.h"
 
 namespace tony {

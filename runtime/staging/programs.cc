@@ -16,7 +16,7 @@
 #include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
-#include "runtime/records/file_stamp.h"
+#include "runtime/records/entry_store.h"
 #include "runtime/staging/stage.h"
 
 namespace tony {

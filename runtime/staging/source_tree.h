@@ -1,5 +1,5 @@
 // The hashes of a source's files as they were found last, so that a second submit need not read 800 MB again. A file is
-// known by its stamp (file_stamp.h). Only a shortcut: what cannot be remembered is read, and whatever is put into the
+// known by its stamp (entry_store.h). Only a shortcut: what cannot be remembered is read, and whatever is put into the
 // store is hashed on the way, so a wrong one costs a refused submit and never makes a wrong entry.
 //
 // It is wrong where a file changes and its stamp does not: through a mapping into memory that was written to before the
@@ -18,7 +18,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
-#include "runtime/records/file_stamp.h"
+#include "runtime/records/entry_store.h"
 #include "runtime/records/staged_files.h"
 
 namespace tony {

@@ -12,7 +12,6 @@
 #include "runtime/base/result.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/records/entry_store.h"
-#include "runtime/records/stage_watch.h"
 #include "runtime/records/staged_files.h"
 
 namespace tony {

@@ -8,6 +8,7 @@
 #include "runtime/base/result.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/records/checkpoints.h"
 #include "runtime/records/staged_files.h"
 #include "runtime/yarn/yarn_cluster.h"
 
@@ -29,5 +30,19 @@ Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& 
 
 // What a node is told of it.
 hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& file);
+
+// Checkpoints of a job on YARN: in HDFS, or in a folder that all nodes have. Which job has the folder is a record in
+// HDFS, known to all jobs of the user on the cluster. What another user has written in HDFS is never taken for the
+// job's own.
+
+// For the master. Another job has ended when its status or the ResourceManager says so.
+CheckpointPlace CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSpec& spec);
+
+// For a client: whether a master could list the folder in HDFS. One that is not there may come. kInvalid: it is a file,
+// or in another HDFS; kNotPermitted: the user may not read it.
+Status CheckCheckpointFolder(const YarnCluster& cluster, const CheckpointSpec& spec);
+
+// Forgets the folders whose jobs are gone.
+Status SweepCheckpointFolders(const YarnCluster& cluster);
 
 }  // namespace tony

@@ -19,7 +19,7 @@
 #include "runtime/job/json_fields.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
-#include "runtime/records/manifest.h"
+#include "runtime/records/entry_store.h"
 #include "runtime/staging/pack_folder.h"
 
 namespace tony {

@@ -44,7 +44,7 @@ struct HdfsSource {
   std::string key;             // its name in the container's folder
   std::string name;            // its name in the store, which says its content. One in .tar.gz is unpacked on the node
   std::filesystem::path path;  // here: a file, or a folder, which is packed
-  std::string manifest{};      // what it looked like when it was given its name (records/manifest.h); "": as it is sent
+  std::string manifest{};      // what it looked like when it was given its name (records/entry_store.h); "": as it is sent
 };
 // The entries of `files` that are here, each once; their keys are their names in the store here.
 std::vector<HdfsSource> SourcesOf(const StagedFiles& files);

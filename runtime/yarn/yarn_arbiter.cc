@@ -6,17 +6,16 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/startup_limit.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/net/tls.h"
 #include "runtime/records/history.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/journal_format.h"
 #include "runtime/records/last_status.h"
-#include "runtime/records/parsed_records.h"
+#include "runtime/records/record_store.h"
 #include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_ends.h"
-#include "runtime/yarn/yarn_history.h"
-#include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
 namespace {

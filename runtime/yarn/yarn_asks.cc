@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/dependencies.h"
+#include "runtime/job/cluster_spec.h"
 
 namespace tony {
 namespace {

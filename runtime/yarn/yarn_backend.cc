@@ -10,17 +10,12 @@
 #include "runtime/yarn/node_logs.h"
 #include "runtime/yarn/yarn_arbiter.h"
 #include "runtime/yarn/yarn_check.h"
-#include "runtime/yarn/yarn_checkpoints.h"
 #include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_garbage.h"
 #include "runtime/yarn/yarn_health.h"
-#include "runtime/yarn/yarn_history.h"
 #include "runtime/yarn/yarn_jobs.h"
-#include "runtime/yarn/yarn_logs.h"
-#include "runtime/yarn/yarn_plan.h"
-#include "runtime/yarn/yarn_queue.h"
-#include "runtime/yarn/yarn_requests.h"
+#include "runtime/yarn/yarn_log_reader.h"
 #include "runtime/yarn/yarn_submission.h"
 
 namespace tony {

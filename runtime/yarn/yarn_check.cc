@@ -8,11 +8,10 @@
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/webhdfs_answer.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
+#include "runtime/yarn/hdfs_sources.h"
 #include "runtime/yarn/yarn_asks.h"
-#include "runtime/yarn/yarn_checkpoints.h"
 #include "runtime/yarn/yarn_cluster.h"
-#include "runtime/yarn/yarn_history.h"
-#include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
 namespace {

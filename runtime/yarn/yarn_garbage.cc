@@ -12,7 +12,7 @@
 #include "runtime/os/files.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/yarn/yarn_configured.h"
-#include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
 namespace {

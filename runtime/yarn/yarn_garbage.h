@@ -10,10 +10,10 @@
 
 #include "runtime/backend/garbage.h"
 #include "runtime/base/result.h"
-#include "runtime/records/hdfs/hdfs_bytes.h"
+#include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/yarn/hdfs_staging.h"
 #include "runtime/yarn/yarn_cluster.h"
-#include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
 
@@ -27,7 +27,7 @@ Status CollectNotes(const GarbageOrder& order, const JobsOfCluster& jobs_of, Gar
 // The names in the user's folder of jobs in HDFS, also of half ones, within two seconds; none: there is no such folder.
 Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
 
-// What no job needs any more of what lies in the user's folder of HDFS (yarn_job_place.h), and how it is removed while
+// What no job needs any more of what lies in the user's folder of HDFS (yarn_jobs.h), and how it is removed while
 // others submit jobs.
 //
 //   jobs/<id>                 ended long ago: DELETE

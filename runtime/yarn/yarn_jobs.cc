@@ -3,24 +3,253 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
+#include <filesystem>
+#include <future>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/history/history_files.h"
+#include "runtime/job/hdfs_place.h"
+#include "runtime/job/json_fields.h"
+#include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
-#include "runtime/os/machine_boot.h"
 #include "runtime/os/start_program.h"
+#include "runtime/records/hdfs/hdfs_calls.h"
+#include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
+#include "runtime/records/hdfs/hdfs_record_store.h"
 #include "runtime/records/job_records.h"
+#include "runtime/records/record_store.h"
 #include "runtime/records/user_home.h"
 #include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/hdfs_sources.h"
 #include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_garbage.h"
-#include "runtime/yarn/yarn_job_place.h"
 
 namespace tony {
+namespace {
+
+namespace json = boost::json;
+
+struct CertificateField {
+  const char* name;
+  TlsIdentity JobCertificates::*member;
+};
+constexpr CertificateField kCertificateFields[] = {{"master", &JobCertificates::master},
+                                                   {"executor", &JobCertificates::executor},
+                                                   {"client", &JobCertificates::client}};
+
+Result<JobCertificates> CertificatesFromJson(std::string_view text) {
+  TRY_ASSIGN(const json::value document, ParseJson(text, "certificates"));
+  JsonReader fields(document);
+  JobCertificates certificates;
+  for (const CertificateField& field : kCertificateFields) {
+    JsonReader identity = fields.Nested(field.name);
+    TRY(fields.status());
+    (certificates.*field.member) = {identity.String("ca"), identity.String("certificate"), identity.String("key")};
+    TRY(identity.status());
+  }
+  return certificates;
+}
+
+std::shared_ptr<HdfsCalls> CallsOf(const YarnCluster& cluster) {
+  return std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
+}
+
+}  // namespace
+
+HdfsPlaces PlacesIn(const YarnCluster& cluster) {
+  const std::string root = cluster.home + "/.tony";
+  return {.root = root,
+          .jobs = root + "/jobs",
+          .staged = root + "/staged",
+          .collections = root + "/gc",
+          .requests = root + "/requests"};
+}
+
+std::string JobsFolder(const YarnCluster& cluster) { return PlacesIn(cluster).jobs; }
+
+std::string StagedFolder(const YarnCluster& cluster) { return PlacesIn(cluster).staged; }
+
+HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job) {
+  return {.file_system = StrCat("hdfs://", ToString(cluster.name_node)),
+          .path = StrCat(JobsFolder(cluster), "/", job.value),
+          .user = cluster.user};
+}
+
+hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster) {
+  return {.base = cluster.webhdfs, .user = cluster.user, .limits = LimitsOfRecords()};
+}
+
+JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known) {
+  const HdfsFolder folder = JobFolderOf(cluster, job);
+  const auto calls = CallsOf(cluster);
+  return {job, folder.file_system + folder.path,
+          std::make_shared<KnownRecords>(std::make_shared<HdfsRecordStore>(calls, folder), std::move(known)),
+          std::make_shared<HdfsJournalStore>(calls, folder)};
+}
+
+JobRecords RecordsOfMaster(const YarnCluster& cluster, const JobId& job, Epoch epoch) {
+  const HdfsFolder folder = JobFolderOf(cluster, job);
+  return {job, folder.file_system + folder.path,
+          std::make_shared<HdfsRecordStore>(CallsOf(cluster), folder, HdfsPatience(), EpochFolder(folder, epoch))};
+}
+
+std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const JobId& job) {
+  return std::make_shared<HdfsJournalStore>(CallsOf(cluster), JobFolderOf(cluster, job));
+}
+
+Status PutRecord(const JobRecords& records, const std::string& name, std::string_view bytes) {
+  const auto put = records.store().PutNew(name, bytes, Durability::kSurvivesPowerCut);
+  return put.ok() ? Ok() : Status(put.error());
+}
+
+// A thread for each, with a connection of its own: the calls of one store wait for each other.
+Status PutRecords(const YarnCluster& cluster, const JobId& job, const RecordsByName& records) {
+  return WithoutThrowing([&]() -> Status {
+    std::vector<std::future<Status>> puts;
+    for (const auto& record : records) {
+      if (!record.second) continue;
+      puts.push_back(std::async(std::launch::async, [&cluster, &job, &record] {
+        return PutRecord(RecordsOf(cluster, job), record.first, *record.second);
+      }));
+    }
+    Status all;
+    for (std::future<Status>& put : puts) {
+      const Status one = put.get();
+      if (all.ok()) all = one;
+    }
+    return all;
+  });
+}
+
+Result<HdfsFiles> ReadFiles(const JobRecords& records) {
+  return ReadParsed(records.store(), kFilesRecord, HdfsFilesFromJson);
+}
+
+std::string ToJson(const JobCertificates& certificates) {
+  json::object out;
+  for (const CertificateField& field : kCertificateFields) {
+    const TlsIdentity& identity = certificates.*field.member;
+    out[field.name] = {{"ca", identity.ca}, {"certificate", identity.certificate}, {"key", identity.key}};
+  }
+  return SerializeJson(out);
+}
+
+Result<JobCertificates> ReadCertificates(const JobRecords& records) {
+  return ReadParsed(records.store(), kCertificatesRecord, CertificatesFromJson);
+}
+
+namespace {
+
+constexpr Duration kCallLimit{10'000};
+
+std::shared_ptr<const FilesForOthers> FilesInHdfs(const YarnCluster& cluster) {
+  hadoop::WebHdfs::Options options = HdfsOptions(cluster);
+  options.limits.stalled = options.limits.whole = kCallLimit;
+  return std::make_shared<HdfsFilesForOthers>(std::move(options));
+}
+
+void WriteInHdfs(const YarnCluster& cluster, const JobRecords& records,
+                 Status (*write)(const JobRecords&, const FilesForOthers&)) {
+  const auto written = [&]() -> Status {
+    TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
+    if (!IsInHdfs(spec.history_folder)) return Ok();
+    TRY_ASSIGN(const auto files, FilesOfHistory(cluster, spec.history_folder));
+    return write(records, *files);
+  }();
+  if (!written.ok()) LogWarn(StrCat("history of the job: ", written.error().message));
+}
+
+// The folder itself, or the nearest above it, in which it would be made.
+Result<hadoop::HdfsEntry> NearestThere(WebHdfsCalls& hdfs, std::string& path) {
+  for (;; path = std::filesystem::path(path).parent_path()) {
+    auto entry = hdfs.GetEntry(path);
+    if (entry.ok() || !IsMissing(entry.error()) || path == "/") return entry;
+  }
+}
+
+Status CheckHistoryFolder(const YarnCluster& cluster, const std::string& folder) {
+  TRY_ASSIGN(std::string path, PathInHdfs(cluster, folder));
+  WebHdfsCalls hdfs(HdfsOptions(cluster));
+  TRY_ASSIGN(const hadoop::HdfsEntry entry, NearestThere(hdfs, path));
+  if (!entry.is_folder) return Error{ErrorCode::kInvalid, StrCat(path, " is a file")};
+  return hdfs.CheckAccess(path, "-wx");
+}
+
+}  // namespace
+
+void BeginHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records) {
+  WriteInHdfs(cluster, records, BeginHistory);
+}
+
+void FinishHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records) {
+  WriteInHdfs(cluster, records, FinishHistory);
+}
+
+Result<std::shared_ptr<const FilesForOthers>> FilesOfHistory(const YarnCluster& cluster, const std::string& folder) {
+  if (!IsInHdfs(folder)) return std::shared_ptr<const FilesForOthers>(std::shared_ptr<void>(), &FilesOnThisMachine());
+  TRY(PathInHdfs(cluster, folder));
+  return FilesInHdfs(cluster);
+}
+
+std::optional<std::string> WhyNoHistory(const YarnCluster& cluster, const JobSpec& spec) {
+  if (!IsInHdfs(spec.history_folder)) return std::nullopt;
+  const Status checked = CheckHistoryFolder(cluster, spec.history_folder);
+  if (checked.ok()) return std::nullopt;
+  return StrCat("no history will be kept in ", spec.history_folder, ": ", checked.error().message);
+}
+
+namespace {
+
+Result<bool> IsThere(const HdfsBytes& hdfs, const std::string& path) {
+  const auto entry = hdfs.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path); });
+  if (entry.ok()) return true;
+  return IsMissing(entry.error()) ? Result<bool>(false) : Result<bool>(entry.error());
+}
+
+// Who gives a job up renames its folder, and back if it was made meanwhile: so it is looked for by both names, and
+// then by its own again.
+Result<JobPresence> PresenceOf(const HdfsBytes& hdfs, const std::string& jobs, const JobId& job) {
+  const std::string folder = StrCat(jobs, "/", job.value);
+  TRY_ASSIGN(const bool is_made, IsThere(hdfs, StrCat(folder, "/", kSubmissionRecord)));
+  if (is_made) return JobPresence::kMade;
+  for (const std::string& name : {folder, StrCat(jobs, "/", kOldJob, job.value), folder}) {
+    TRY_ASSIGN(const bool is_there, IsThere(hdfs, name));
+    if (is_there) return JobPresence::kComing;
+  }
+  return JobPresence::kNone;
+}
+
+}  // namespace
+
+RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnCluster& cluster,
+                        const HdfsPatience& patience) {
+  const HdfsPlaces places = PlacesIn(cluster);
+  const HdfsFolder folder{
+      .file_system = StrCat("hdfs://", ToString(cluster.name_node)), .path = places.requests, .user = cluster.user};
+  const HdfsBytes hdfs(calls, patience);
+  const auto garbage = std::make_shared<YarnGarbage>(
+      calls, places, [cluster](const JobId& job) { return RecordsOf(cluster, job); }, patience);
+  // Written in the folder itself, so that collections find in one place what was not finished.
+  return {.store = std::make_shared<HdfsRecordStore>(calls, folder, patience, folder.path),
+          .make =
+              [calls, folder](const std::string& name) {
+                return MakeRecordFolder(calls, {folder.file_system, StrCat(folder.path, "/", name), folder.user});
+              },
+          .look = [hdfs, places](const JobId& job) { return PresenceOf(hdfs, places.jobs, job); },
+          .give_up = [garbage](const JobId& job) { return garbage->GiveUp(job); },
+          .older = nullptr};
+}
+
+RequestPlace RequestsIn(const YarnCluster& cluster) {
+  return RequestsBy(std::make_shared<WebHdfsCalls>(HdfsOptions(cluster)), cluster);
+}
+
 namespace {
 
 constexpr Duration kIdLimit{10'000};

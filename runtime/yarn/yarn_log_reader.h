@@ -1,5 +1,5 @@
 // Where each log of a job on YARN is read now: from its executor, by way of the job's master, while that is there; then
-// what the master kept of it (records/kept_logs.h); else from the pages of its node, or where that has moved it to. One
+// what the master kept of it (records/kept_outputs.h); else from the pages of its node, or where that has moved it to. One
 // thread.
 //
 // What cannot be read is as good as empty; of each attempt the log says once why, and where else it is read.
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/backend/arbiter.h"
 #include "runtime/job/job_status.h"
 #include "runtime/job/log_pieces.h"
 #include "runtime/logs/log_source.h"
@@ -94,5 +96,14 @@ class YarnLogReader {
   std::map<LogId, LogExcerpt> excerpts_;
   std::set<AttemptId> said_;
 };
+
+// The logs of a job on YARN, of which no program but the executors' sees the files: yarn_log_reader.h.
+
+// One thread. Reading waits for the job's master, for HDFS, or for a node, some seconds at most.
+// The arbiter outlives it.
+std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbiter,
+                                        YarnLogReader::FetchMoved fetch_moved);
+// While its master runs, as that has them: nothing has been moved.
+std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find);
 
 }  // namespace tony

@@ -1,11 +1,18 @@
 #include "runtime/yarn/yarn_submission.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/rpc_connection.h"
+#include "runtime/job/hdfs_place.h"
+#include "runtime/os/start_program.h"
+#include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/executor_context.h"
-#include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
 namespace {
@@ -62,6 +69,96 @@ Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRec
                             .label = spec.yarn.node_label,
                             .lifetime = LifetimeOf(spec),
                             .am = std::move(context)};
+}
+
+namespace {
+
+std::string SizeText(const Resources& size) {
+  const std::string gpus = size.gpus > 0 ? StrCat(" and ", Counted(size.gpus, "GPU")) : "";
+  return StrCat(size.memory_mb, " MB, ", Counted(size.vcores, "vcore"), gpus);
+}
+
+std::string LabelText(const std::string& label) {
+  return label.empty() ? "" : StrCat(", on a node with the label ", label);
+}
+
+std::string WhoText(const std::string& acl) {
+  return StrCat("by its user", acl.empty() ? " alone" : StrCat(" and \"", acl, "\""));
+}
+
+void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& steps) {
+  const auto ask = [&](std::string text) { steps.push_back({"asked", std::move(text)}); };
+  const auto tags = TagsOf(spec);
+  ask(StrCat("of ", ToString(cluster.rm), " as user ", cluster.user, ": an application \"", spec.name,
+             "\" of the type ", spec.yarn.type, " in queue ", spec.yarn.queue, ", priority ", spec.yarn.priority,
+             tags.empty() ? "" : StrCat(", tags ", Join({tags.begin(), tags.end()}, ", "))));
+  ask(StrCat("seen ", WhoText(spec.yarn.view_acl), ", ended ", WhoText(spec.yarn.modify_acl)));
+  if (const auto lifetime = LifetimeOf(spec))
+    ask(StrCat("ended by YARN after ", lifetime->count() / 1000, " s, where its master has not done so"));
+  ask(StrCat("1 container of ", SizeText({.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores}),
+             " for the application master", LabelText(spec.yarn.am_node_label)));
+  for (const RoleSpec& role : spec.roles)
+    ask(StrCat(Counted(role.instances, "container"), " of ", SizeText(role.resources), " for role ", role.name,
+               LabelText(role.node_label)));
+  ask(spec.mode == DistributedMode::kGang ? "all of them before a task starts"
+                                          : "each task starts when it has its own");
+}
+
+Status AddProgram(const std::string& name, PlannedSteps& steps) {
+  const std::string file = SiblingProgram(name);
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(file, error);
+  if (error) return Error{ErrorCode::kNotFound, StrCat(file, ": ", error.message())};
+  steps.push_back({"shipped", StrCat(file, " (", bytes, " bytes)")});
+  return Ok();
+}
+
+void AddFile(const FileSpec& file, const std::string& whom, PlannedSteps& steps) {
+  const std::string as = file.name.empty() ? StrCat(" to ", whom, "'s folder")
+                                           : StrCat(" to ", whom, " as ", file.name, file.archive ? ", unpacked" : "");
+  steps.push_back({"shipped", IsInHdfs(file.source) ? StrCat(file.source, as, ", fetched from there by the nodes")
+                                                    : StrCat(file.source, as)});
+}
+
+Status AddShipped(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& steps) {
+  const std::string hdfs = StrCat("hdfs://", ToString(cluster.name_node));
+  steps.push_back({"shipped", StrCat("to ", hdfs, StagedFolder(cluster), ", each once by its content:")});
+  TRY(AddProgram("tony-yarn-am.tar.gz", steps));
+  TRY(AddProgram("tony-executor", steps));
+  if (!spec.src_dir.empty()) AddFile(SrcDirOf(spec), "each task", steps);
+  if (!spec.python_venv.empty()) AddFile(VenvOf(spec), "each task", steps);
+  for (const FileSpec& file : spec.files) AddFile(file, "each task", steps);
+  for (const RoleSpec& role : spec.roles)
+    for (const FileSpec& file : role.files) AddFile(file, StrCat("each ", role.name), steps);
+  for (const FileSpec& file : spec.am_files) AddFile(file, "the application master", steps);
+  steps.push_back(
+      {"shipped", StrCat("spec, token and certificates to ", hdfs, JobsFolder(cluster), "/<application id>")});
+  return Ok();
+}
+
+Status AddStarted(const JobSpec& spec, PlannedSteps& steps) {
+  MasterShipment master{.program = kMasterProgram};
+  master.files[kMasterFolder] = {};
+  TRY_ASSIGN(const auto of_master, MakeMasterContext(master));
+  steps.push_back({"started", StrCat("application master: ", of_master.command)});
+  JobShipment executors;
+  executors.files[kExecutorFile] = {};
+  TRY_ASSIGN(const auto of_executor, MakeExecutorContext(executors, {}));
+  steps.push_back({"started", StrCat("for each task: ", of_executor.command)});
+  for (const RoleSpec& role : spec.roles)
+    steps.push_back({"started", StrCat("by that, as ", role.name, ": bash -c ", hadoop::OneLine(role.command),
+                                       role.processes > 1 ? StrCat(", ", role.processes, " times") : "")});
+  return Ok();
+}
+
+}  // namespace
+
+Result<PlannedSteps> PlanOnYarn(const YarnCluster& cluster, const JobSpec& spec) {
+  PlannedSteps steps;
+  AddAsked(cluster, spec, steps);
+  TRY(AddShipped(cluster, spec, steps));
+  TRY(AddStarted(spec, steps));
+  return steps;
 }
 
 }  // namespace tony

@@ -15,7 +15,7 @@
 #include "runtime/local/master_side.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/files.h"
-#include "runtime/records/checkpoint_place.h"
+#include "runtime/records/checkpoints.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/rpc/rpc_server.h"
 

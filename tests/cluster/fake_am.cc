@@ -8,7 +8,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/records/checkpoint_place.h"
+#include "runtime/records/checkpoints.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/rpc/rpc_server.h"
 #include "tests/cluster/fake_scheduler.h"

@@ -15,7 +15,7 @@
 #include "runtime/os/process_tree.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/local_job_store.h"
-#include "runtime/records/record_request_index.h"
+#include "runtime/records/request_index.h"
 #include "runtime/records/user_home.h"
 #include "tests/cluster/flaky_store.h"
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/keeper/am_deaths.h"
-#include "runtime/keeper/container_records.h"
+#include "runtime/keeper/am_supervision.h"
+#include "runtime/keeper/containers.h"
 #include "tests/faults/faulty_disk.h"
 
 namespace tony::keeper {

@@ -9,7 +9,6 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/keeper/container_cgroup.h"
-#include "runtime/keeper/container_records.h"
 #include "runtime/keeper/containers.h"
 #include "runtime/keeper/sweep.h"
 #include "runtime/ledger/ledger_witness.h"

@@ -2,7 +2,7 @@
 // submission, and the status that a peer sends. What was read is written and read again as the same.
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
-#include "runtime/records/request_record_json.h"
+#include "runtime/records/request_index.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tony::fuzz {

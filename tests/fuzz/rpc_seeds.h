@@ -6,8 +6,8 @@
 
 #include "ClientService.h"
 #include "ExecutorService.h"
+#include "runtime/rpc/call.h"
 #include "runtime/rpc/convert.h"
-#include "runtime/rpc/wire.h"
 #include "tests/unit/rpc/fake_am_service.h"
 
 namespace tony::fuzz {

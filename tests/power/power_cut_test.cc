@@ -18,7 +18,7 @@
 #include "runtime/records/journal_format.h"
 #include "runtime/records/local_job_store.h"
 #include "runtime/records/local_request_index.h"
-#include "runtime/records/request_record_json.h"
+#include "runtime/records/request_index.h"
 #include "runtime/staging/programs.h"
 #include "tests/power/recorded_disk.h"
 #include "tests/support/run_until.h"

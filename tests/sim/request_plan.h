@@ -7,8 +7,7 @@
 
 #include "runtime/job/claim.h"
 #include "runtime/job/outcome.h"
-#include "runtime/records/submit_decision.h"
-#include "runtime/records/submit_digest.h"
+#include "runtime/records/submit_course.h"
 
 namespace tony::sim {
 

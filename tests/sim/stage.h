@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "executor/lease_sight.h"
-#include "runtime/base/kept_clock.h"
+#include "runtime/base/time.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/outcome.h"
 #include "tests/sim/clock.h"

@@ -1,7 +1,7 @@
 // A job with one of each record that submit makes, but for its secrets.
 #pragma once
 
-#include "runtime/records/job_store.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

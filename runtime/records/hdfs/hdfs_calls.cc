@@ -1,8 +1,11 @@
 #include "runtime/records/hdfs/hdfs_calls.h"
 
+#include <thread>
 #include <utility>
 
-#include "runtime/records/hdfs/await_answer.h"
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/webhdfs.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 
@@ -62,6 +65,134 @@ Result<bool> WebHdfsCalls::SetXattr(const std::string& path, const std::string& 
 
 Result<HdfsCalls::Xattrs> WebHdfsCalls::GetXattrs(const std::string& path) {
   return Ask<Result<Xattrs>>([&](auto done) { return hdfs_.GetXattrs(path, done); });
+}
+
+namespace {
+
+using hadoop::HdfsEntry;
+using hadoop::HdfsRename;
+
+constexpr char kAttribute[] = "user.tony.bytes";
+constexpr char kSwitch[] = "dfs.namenode.xattrs.enabled";  // which a NameNode names where it is false
+// A name that is replaced between two calls, each time.
+constexpr int kMostLooks = 5;
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+std::string TemporaryIn(const std::string& folder) { return StrCat(folder, "/", hadoop::kUnfinishedPut, RandomHex(8)); }
+
+// Whether a rename was not done. "Not found" may be the answer to a repetition of it, by a gateway.
+bool IsRefusal(const Error& error) {
+  return error.code == ErrorCode::kCannotWrite || error.code == ErrorCode::kNotPermitted;
+}
+
+}  // namespace
+
+HdfsBytes::Tries::Tries(const HdfsPatience& patience) : patience_(patience), began_(SinceBoot()) {}
+
+bool HdfsBytes::Tries::MayAgain(const Error& error) {
+  if (error.code != ErrorCode::kUnavailable || used_ == patience_.pauses.size()) return false;
+  if (error.message.find(kSwitch) != std::string::npos) return false;  // not soon
+  if (SinceBoot() - began_ > patience_.longest) return false;
+  std::this_thread::sleep_for(patience_.pauses[used_++]);
+  return true;
+}
+
+bool HdfsBytes::IsRefusedAttribute(const Error& error) const {
+  if (error.message.find(kSwitch) != std::string::npos) *attributes_are_off_ = true;
+  return error.code == ErrorCode::kCannotWrite || error.code == ErrorCode::kInvalid;
+}
+
+Result<std::optional<HdfsBytes::Found>> HdfsBytes::Get(const std::string& path) const {
+  Tries tries(patience_);
+  for (int look = 1;; ++look) {
+    const auto entry = Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(path); });
+    if (!entry.ok() && IsMissing(entry.error())) return std::optional<Found>();
+    if (!entry.ok()) return entry.error();
+    if ((*entry).is_folder) return Error{ErrorCode::kUnavailable, StrCat(path, ": it is a folder")};
+    Found found{"", (*entry).owner};
+    if ((*entry).length > 0) {
+      auto bytes = Asked(tries, [&](HdfsCalls& calls) { return calls.Read(path); });
+      if (!bytes.ok() && !IsMissing(bytes.error())) return bytes.error();
+      if (bytes.ok()) found.bytes = *std::move(bytes);
+      if (!found.bytes.empty()) return std::optional(std::move(found));
+    } else {
+      const auto xattrs = Asked(tries, [&](HdfsCalls& calls) { return calls.GetXattrs(path); });
+      if (!xattrs.ok() && !IsMissing(xattrs.error())) return xattrs.error();
+      const bool is_there = xattrs.ok() && (*xattrs).count(kAttribute) != 0;
+      if (is_there) found.bytes = (*xattrs).at(kAttribute);
+      if (is_there || (xattrs.ok() && look == kMostLooks)) return std::optional(std::move(found));
+    }
+    if (look == kMostLooks) return Error{ErrorCode::kUnavailable, StrCat(path, ": replaced each time it is looked at")};
+  }
+}
+
+Result<bool> HdfsBytes::Put(const std::string& path, std::string_view bytes, HdfsRename how,
+                            const std::string& written_in) const {
+  Tries tries(patience_);
+  TRY_ASSIGN(const std::string temporary, Prepare(tries, written_in.empty() ? FolderOf(path) : written_in, bytes));
+  return Move(tries, temporary, path, how);
+}
+
+Result<bool> HdfsBytes::PutFolder(const std::string& path, const std::string& place) const {
+  Tries tries(patience_);
+  for (;;) {  // a new name each time, as below
+    const std::string temporary = TemporaryIn(place);
+    const Status made = calls_->MakeFolders(temporary);
+    if (made.ok()) return Move(tries, temporary, path, HdfsRename::kIfNew);
+    if (!tries.MayAgain(made.error())) return made.error();
+  }
+}
+
+// A new name each time: what was not answered may still be written under the old one.
+Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& folder, std::string_view bytes) const {
+  for (bool in_attribute = bytes.size() <= kMostInAttribute && MayHaveAttributes();;) {
+    std::string temporary = TemporaryIn(folder);
+    const Status written = Write(temporary, bytes, in_attribute);
+    if (written.ok()) return temporary;
+    const Error& error = written.error();
+    if (!IsMissing(error)) (void)calls_->Remove(temporary);
+    if (in_attribute && IsRefusedAttribute(error)) {
+      in_attribute = false;
+    } else if (!tries.MayAgain(error)) {
+      return error;
+    }
+  }
+}
+
+Status HdfsBytes::Write(const std::string& temporary, std::string_view bytes, bool in_attribute) const {
+  TRY_ASSIGN(const bool created, calls_->Create(temporary, in_attribute ? "" : bytes));
+  if (!created) return Error{ErrorCode::kUnavailable, StrCat(temporary, ": somebody has taken the name")};
+  if (in_attribute) {
+    TRY(calls_->SetXattr(temporary, kAttribute, bytes));
+    return Ok();
+  }
+  TRY_ASSIGN(const HdfsEntry entry, calls_->GetEntry(temporary));
+  if (entry.length == static_cast<int64_t>(bytes.size())) return Ok();
+  return Error{ErrorCode::kUnavailable, StrCat(entry.length, " of ", bytes.size(), " bytes arrived")};
+}
+
+Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const std::string& path,
+                             HdfsRename how) const {
+  for (bool unheard = false;;) {
+    const auto renamed = calls_->Rename(temporary, path, how);
+    if (renamed.ok() && *renamed) return true;
+    const bool is_refused = renamed.ok() || IsRefusal(renamed.error());
+    if (!is_refused) unheard = true;
+    if (unheard) {
+      // Its folder is asked for last: it may be moved away meanwhile, with what is in it.
+      const auto left = Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(temporary); });
+      if (!left.ok() && IsMissing(left.error())) {
+        TRY(Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(FolderOf(temporary)); }));
+        return true;
+      }
+      if (!left.ok()) return left.error();
+    }
+    if (!is_refused && tries.MayAgain(renamed.error())) continue;
+    const auto removed = calls_->Remove(temporary);
+    const bool is_sure = !unheard || (removed.ok() && *removed);
+    return is_sure ? renamed : Error{ErrorCode::kUnavailable, StrCat(temporary, ": it may be renamed later")};
+  }
 }
 
 }  // namespace tony

@@ -1,5 +1,6 @@
 #include "runtime/records/hdfs/hdfs_record_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/base/strings.h"
@@ -91,5 +92,145 @@ Result<std::unique_ptr<EventLoop::Handle>> HdfsRecordStore::Watch(EventLoop&, Ev
 }
 
 std::string HdfsRecordStore::PlaceOf(const std::string& name) const { return folder_.file_system + PathOf(name); }
+
+namespace {
+
+using hadoop::HdfsEntry;
+using hadoop::HdfsRename;
+
+constexpr std::string_view kSealed = ".sealed";
+constexpr std::string_view kFrom = "from-";
+constexpr std::string_view kRecord = "user.tony.";
+// A NameNode takes 32 of a file or folder.
+constexpr int64_t kRecordsOfCarrier = 24;
+constexpr int kMostReads = 3;  // an epoch is sealed once
+
+std::string CarrierOf(int64_t number) {
+  return StrCat(kFrom, (number - 1) / kRecordsOfCarrier * kRecordsOfCarrier + 1);
+}
+
+}  // namespace
+
+std::string EpochFolder(const HdfsFolder& job, Epoch epoch) { return StrCat(job.path, "/journal/", epoch.value); }
+
+HdfsJournalStore::HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsPatience patience)
+    : bytes_(std::move(calls), std::move(patience)), job_(std::move(job)) {}
+
+std::string HdfsJournalStore::PathOf(Epoch epoch) const { return EpochFolder(job_, epoch); }
+
+Error HdfsJournalStore::Named(Error error, const std::string& what, const std::string& path) const {
+  return Annotate(std::move(error), StrCat(what, " ", job_.file_system, path));
+}
+
+// Not of a job that was removed: see HdfsRecordStore.
+Result<bool> HdfsJournalStore::PutFolder(const std::string& path) const {
+  TRY(bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(job_.path); }));
+  return bytes_.PutFolder(path, JournalFolder());
+}
+
+Result<bool> HdfsJournalStore::Begin(Epoch epoch) const {
+  const auto put = PutFolder(PathOf(epoch));
+  if (!put.ok()) return Named(put.error(), "make", PathOf(epoch));
+  return put;
+}
+
+Result<std::vector<Epoch>> HdfsJournalStore::Epochs() const {
+  const std::string folder = JournalFolder();
+  std::vector<Epoch> epochs;
+  const auto entries = bytes_.Ask([&](HdfsCalls& calls) { return calls.List(folder); });
+  if (!entries.ok() && IsMissing(entries.error())) return epochs;
+  if (!entries.ok()) return Named(entries.error(), "list", folder);
+  for (const HdfsEntry& entry : *entries) {
+    std::string_view name = entry.name;
+    if (name.ends_with(kSealed)) name.remove_suffix(kSealed.size());
+    if (const auto number = ParseInt(name)) epochs.push_back(Epoch{*number});
+  }
+  std::ranges::sort(epochs);
+  epochs.erase(std::unique(epochs.begin(), epochs.end()), epochs.end());
+  return epochs;
+}
+
+Result<bool> HdfsJournalStore::Add(Epoch epoch, int64_t number, std::string_view bytes) const {
+  const bool in_attribute = bytes.size() <= kMostInAttribute && bytes_.MayHaveAttributes();
+  auto added = in_attribute ? AddAttribute(epoch, number, bytes) : AddFile(epoch, number, bytes);
+  if (in_attribute && !added.ok() && bytes_.IsRefusedAttribute(added.error())) added = AddFile(epoch, number, bytes);
+  if (added.ok()) return added;
+  if (IsMissing(added.error())) return false;
+  return Named(added.error(), "write", StrCat(PathOf(epoch), "/", number));
+}
+
+Result<bool> HdfsJournalStore::AddAttribute(Epoch epoch, int64_t number, std::string_view bytes) const {
+  const std::string carrier = StrCat(PathOf(epoch), "/", CarrierOf(number));
+  const std::string name = StrCat(kRecord, number);
+  const auto set = [&] { return bytes_.Ask([&](HdfsCalls& calls) { return calls.SetXattr(carrier, name, bytes); }); };
+  auto is_new = set();
+  if (!is_new.ok() && IsMissing(is_new.error())) {  // the first of its carrier, or the epoch is sealed
+    TRY(PutFolder(carrier));
+    is_new = set();
+  }
+  if (!is_new.ok()) return is_new.error();
+  if (*is_new) return true;
+  // An earlier one of ours, whose answer was lost: nobody else writes in this epoch.
+  TRY_ASSIGN(const auto xattrs, bytes_.Ask([&](HdfsCalls& calls) { return calls.GetXattrs(carrier); }));
+  const auto found = xattrs.find(name);
+  if (found != xattrs.end() && found->second == bytes) return true;
+  return Error{ErrorCode::kNotPermitted, "somebody else has written it"};
+}
+
+Result<bool> HdfsJournalStore::AddFile(Epoch epoch, int64_t number, std::string_view bytes) const {
+  const std::string path = StrCat(PathOf(epoch), "/", number);
+  TRY_ASSIGN(const bool is_new, bytes_.Put(path, bytes, HdfsRename::kIfNew));
+  if (is_new) return true;
+  TRY_ASSIGN(const auto found, bytes_.Get(path));
+  if (found && found->bytes == bytes) return true;
+  return Error{ErrorCode::kNotPermitted, "somebody else has written it"};
+}
+
+Status HdfsJournalStore::Seal(Epoch epoch) const {
+  const std::string path = PathOf(epoch), sealed = StrCat(path, kSealed);
+  const auto renamed = bytes_.Ask([&](HdfsCalls& calls) { return calls.Rename(path, sealed, HdfsRename::kIfNew); });
+  if (renamed.ok()) return Ok();
+  if (IsMissing(renamed.error())) {  // by somebody else, or by a call that was not answered
+    const auto there = bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(sealed); });
+    if (there.ok()) return Ok();
+  }
+  return Named(renamed.error(), "seal", path);
+}
+
+Result<std::vector<JournalRecord>> HdfsJournalStore::Read(Epoch epoch) const {
+  const std::string path = PathOf(epoch);
+  for (int look = 1;; ++look) {
+    auto records = ReadFolder(path);
+    if (!records.ok() && IsMissing(records.error())) records = ReadFolder(StrCat(path, kSealed));
+    if (records.ok()) return records;
+    if (!IsMissing(records.error()) || look == kMostReads) return Named(records.error(), "read", path);
+  }
+}
+
+// kNotFound: it was sealed meanwhile.
+Result<std::vector<JournalRecord>> HdfsJournalStore::ReadFolder(const std::string& path) const {
+  TRY_ASSIGN(const auto entries, bytes_.Ask([&](HdfsCalls& calls) { return calls.List(path); }));
+  std::vector<JournalRecord> records;
+  for (const HdfsEntry& entry : entries) {
+    const std::string file = StrCat(path, "/", entry.name);
+    if (entry.name.starts_with(kFrom)) TRY(ReadAttributes(file, records));
+    const auto number = ParseInt(entry.name);
+    if (!number) continue;
+    TRY_ASSIGN(auto found, bytes_.Get(file));
+    if (!found) return Error{ErrorCode::kNotFound, StrCat(file, ": it is gone")};
+    records.push_back({*number, std::move(found->bytes), job_.file_system + file});
+  }
+  std::ranges::sort(records, {}, &JournalRecord::number);
+  return records;
+}
+
+Status HdfsJournalStore::ReadAttributes(const std::string& path, std::vector<JournalRecord>& records) const {
+  TRY_ASSIGN(const auto xattrs, bytes_.Ask([&](HdfsCalls& calls) { return calls.GetXattrs(path); }));
+  for (const auto& [name, value] : xattrs) {
+    const auto number = name.starts_with(kRecord) ? ParseInt(name.substr(kRecord.size())) : std::nullopt;
+    if (number) records.push_back({*number, value, StrCat(job_.file_system, path, " ", name)});
+  }
+  return Ok();
+}
 
 }  // namespace tony

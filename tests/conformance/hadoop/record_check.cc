@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/records/hdfs/hdfs_journal_store.h"
 #include "runtime/records/hdfs/hdfs_record_store.h"
 #include "tests/conformance/hadoop/hdfs_cluster.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "am/core/ownership.h"
-#include "runtime/records/describe.h"
+#include "runtime/records/decisions.h"
 
 namespace tony::am {
 namespace {

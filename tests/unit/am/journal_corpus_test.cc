@@ -9,7 +9,7 @@
 
 #include "am/core/job.h"
 #include "runtime/base/strings.h"
-#include "runtime/records/describe.h"
+#include "runtime/records/decisions.h"
 #include "runtime/records/journal_format.h"
 #include "tests/support/places.h"
 

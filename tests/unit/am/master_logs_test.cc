@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/job/job_status.h"
-#include "runtime/records/kept_logs.h"
+#include "runtime/records/kept_outputs.h"
 #include "tests/unit/am/master_test.h"
 
 namespace tony::am {

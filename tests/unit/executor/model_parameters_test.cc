@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "executor/evidence.h"
-#include "runtime/job/published_values.h"
+#include "runtime/job/outputs.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::executor {

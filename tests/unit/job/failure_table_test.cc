@@ -7,7 +7,6 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/failure_rules.h"
-#include "runtime/job/line_pattern.h"
 
 namespace tony {
 namespace {

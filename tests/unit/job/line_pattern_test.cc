@@ -1,10 +1,10 @@
-#include "runtime/job/line_pattern.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <random>
 #include <string>
+
+#include "runtime/job/failure_rules.h"
 
 namespace tony {
 namespace {

@@ -1,8 +1,7 @@
-#include "runtime/job/outputs_parser.h"
-
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/outputs.h"
 
 namespace tony {
 namespace {

@@ -1,6 +1,6 @@
-#include "runtime/job/published_values.h"
-
 #include <gtest/gtest.h>
+
+#include "runtime/job/outputs.h"
 
 namespace tony {
 namespace {

@@ -1,6 +1,6 @@
-#include "runtime/job/task_text.h"
-
 #include <gtest/gtest.h>
+
+#include "runtime/job/job_status.h"
 
 namespace tony {
 namespace {

@@ -1,10 +1,9 @@
-#include "runtime/keeper/am_deaths.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "runtime/keeper/am_supervision.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::keeper {

@@ -1,11 +1,10 @@
-#include "runtime/keeper/container_records.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 
+#include "runtime/keeper/containers.h"
 #include "runtime/os/files.h"
 #include "tests/support/temp_folder.h"
 

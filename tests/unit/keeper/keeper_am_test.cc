@@ -10,7 +10,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/keeper/keeper_protocol.h"
 #include "runtime/keeper/message_channel.h"
-#include "runtime/os/machine_boot.h"
+#include "runtime/os/file_system.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/job_records.h"

@@ -9,7 +9,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
 #include "runtime/keeper/container_cgroup.h"
-#include "runtime/keeper/container_records.h"
+#include "runtime/keeper/containers.h"
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/records/job_folder.h"

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/keeper/am_deaths.h"
+#include "runtime/keeper/am_supervision.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/records/job_folder.h"
 #include "tests/unit/keeper/unreadable_job.h"

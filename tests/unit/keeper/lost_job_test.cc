@@ -7,7 +7,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
-#include "runtime/os/machine_boot.h"
+#include "runtime/os/file_system.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/local_job_store.h"
 #include "tests/support/temp_folder.h"

@@ -144,9 +144,10 @@ constexpr std::string_view kImpureIncludes =
     "runtime/rpc/ runtime/keeper/ runtime/ledger/ runtime/local/ runtime/backend/ thrift/";
 // The headers of runtime/records that only define values.
 constexpr std::string_view kPureRecords[] = {
-    "runtime/records/decisions.h",      "runtime/records/describe.h",      "runtime/records/history.h",
-    "runtime/records/journal_format.h", "runtime/records/submit_course.h", "runtime/records/submit_decision.h",
-    "runtime/records/submit_digest.h",
+    "runtime/records/decisions.h",
+    "runtime/records/history.h",
+    "runtime/records/journal_format.h",
+    "runtime/records/submit_course.h",
 };
 constexpr std::string_view kImpureCode = "::now() getenv( time(nullptr) std::thread random_device";
 // Pure functions between the core's values and bytes, and the libraries for that.

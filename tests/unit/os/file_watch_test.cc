@@ -1,9 +1,8 @@
-#include "runtime/os/file_watch.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"

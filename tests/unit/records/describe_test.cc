@@ -1,8 +1,7 @@
-#include "runtime/records/describe.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/records/decisions.h"
 #include "tests/unit/records/sample_decisions.h"
 
 namespace tony {

@@ -1,5 +1,3 @@
-#include "runtime/records/finished_names.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,8 +1,7 @@
-#include "runtime/records/folder_presence.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "runtime/records/local_job_store.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -1,9 +1,8 @@
-#include "runtime/records/kept_logs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/os/files.h"
+#include "runtime/records/kept_outputs.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

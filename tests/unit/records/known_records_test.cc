@@ -1,7 +1,6 @@
-#include "runtime/records/known_records.h"
-
 #include <gmock/gmock.h>
 
+#include "runtime/records/job_records.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -1,11 +1,10 @@
-#include "runtime/records/record_checkpoint_holders.h"
-
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <set>
 #include <utility>
 
+#include "runtime/records/checkpoint_holder.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -1,8 +1,6 @@
-#include "runtime/records/submit_decision.h"
-
 #include <gtest/gtest.h>
 
-#include "runtime/records/submit_digest.h"
+#include "runtime/records/submit_course.h"
 
 namespace tony {
 

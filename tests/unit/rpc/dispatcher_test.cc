@@ -1,5 +1,3 @@
-#include "runtime/rpc/dispatcher.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <random>
 
 #include "runtime/rpc/am_methods.h"
+#include "runtime/rpc/rpc_server.h"
 #include "tests/support/places.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 

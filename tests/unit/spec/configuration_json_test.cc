@@ -1,6 +1,6 @@
-#include "runtime/spec/configuration_json.h"
-
 #include <gtest/gtest.h>
+
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/job/dependencies.h"
+#include "runtime/job/cluster_spec.h"
 #include "tests/unit/job/parse_properties.h"
 
 namespace tony {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/yarn/yarn_ends.h"
-#include "runtime/yarn/yarn_queue.h"
+#include "runtime/yarn/yarn_health.h"
 
 namespace tony {
 namespace {

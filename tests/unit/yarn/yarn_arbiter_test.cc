@@ -10,12 +10,12 @@
 #include <thread>
 
 #include "runtime/hadoop/wire/client.pb.h"
-#include "runtime/records/hdfs/hdfs_journal_store.h"
+#include "runtime/records/hdfs/hdfs_record_store.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/journal_format.h"
 #include "runtime/records/last_status.h"
 #include "runtime/yarn/container_launch.h"
-#include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_jobs.h"
 #include "runtime/yarn/yarn_submission.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/hadoop/fake_rpc_server.h"

@@ -1,7 +1,6 @@
-#include "runtime/yarn/yarn_job_place.h"
-
 #include <gmock/gmock.h>
 
+#include "runtime/yarn/yarn_jobs.h"
 #include "tests/unit/hadoop/served_name_node.h"
 
 namespace tony {

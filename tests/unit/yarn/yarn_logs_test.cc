@@ -1,5 +1,3 @@
-#include "runtime/yarn/yarn_logs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +9,8 @@
 #include "runtime/logs/log_follower.h"
 #include "runtime/logs/log_reader.h"
 #include "runtime/os/files.h"
-#include "runtime/records/kept_logs.h"
+#include "runtime/records/kept_outputs.h"
+#include "runtime/yarn/yarn_log_reader.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/rpc/fake_am_service.h"

@@ -1,6 +1,4 @@
 // What is known under request ids in HDFS, while answers get lost and are late, and submits from several machines meet.
-#include "runtime/yarn/yarn_requests.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/sha256.h"
 #include "runtime/records/local_request_index.h"
-#include "runtime/yarn/yarn_job_place.h"
+#include "runtime/yarn/yarn_jobs.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/records/hdfs/fake_hdfs.h"
 

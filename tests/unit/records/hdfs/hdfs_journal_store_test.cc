@@ -1,10 +1,9 @@
-#include "runtime/records/hdfs/hdfs_journal_store.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "runtime/records/hdfs/hdfs_record_store.h"
 #include "tests/unit/records/hdfs/fake_hdfs.h"
 
 namespace tony {

@@ -8,7 +8,6 @@
 #include <set>
 #include <thread>
 
-#include "runtime/records/hdfs/hdfs_journal_store.h"
 #include "tests/unit/records/hdfs/fake_hdfs.h"
 
 namespace tony {

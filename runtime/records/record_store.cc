@@ -1,13 +1,14 @@
+#include "runtime/records/record_store.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "runtime/base/strings.h"
-#include "runtime/os/file_watch.h"
+#include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
 #include "runtime/os/users.h"
-#include "runtime/records/record_store.h"
 
 namespace tony {
 namespace {
