@@ -33,6 +33,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import execution  # noqa: E402
 import machine  # noqa: E402
 import record  # noqa: E402
+import test_names  # noqa: E402
 import units  # noqa: E402
 from schedule import UNKNOWN, Schedule  # noqa: E402
 
@@ -85,8 +86,7 @@ def names_in_sources(unit):
     for source in unit.sources:
         path = units.ROOT / source
         for file in [path] if path.is_file() else sorted(path.rglob("*.cc")):
-            for suite, name in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", file.read_text(), re.M):
-                yield f"{suite}.{name}"
+            yield from test_names.cc_tests(file.read_text())
 
 
 def matching(only, listed):

@@ -188,7 +188,7 @@ class ListTest(unittest.TestCase):
     def test_every_test_belongs_to_a_unit(self):
         sources = [units.ROOT / source for each in self.listed.values() for source in each.sources]
         for file in sorted((units.ROOT / "tests").rglob("*_test.cc")):
-            if re.search(r"^TEST", file.read_text(), re.M):
+            if re.search(r"^TEST|^TABLE_TEST", file.read_text(), re.M):
                 self.assertTrue(any(file == source or source in file.parents for source in sources), file)
 
     def test_every_sample_is_run(self):

@@ -8,6 +8,8 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CC_TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
+# A row of a table, and the macro behind the rows that names their suite (tests/support/table_test.h).
+CC_ROW = re.compile(r'^    \{"(\w+)",|^TABLE_TEST\((\w+),', re.MULTILINE)
 PYTHON_TEST = re.compile(r"^class (\w+)\(|^    (?:async )?def (test\w*)\(", re.MULTILINE)
 
 
@@ -21,9 +23,21 @@ class NotFound(ValueError):
     """One line for a person."""
 
 
+def cc_tests(text):
+    """The names of the tests of a source, "Suite.Name"."""
+    yield from (f"{suite}.{name}" for suite, name in CC_TEST.findall(text))
+    rows = []
+    for row, suite in CC_ROW.findall(text):
+        if row:
+            rows.append(row)
+        else:
+            yield from (f"{suite}.{name}" for name in rows)
+            rows = []
+
+
 def tests_in(file, text):
     if file.endswith(".cc"):
-        return [Test(f"{suite}.{name}", file) for suite, name in CC_TEST.findall(text)]
+        return [Test(name, file) for name in cc_tests(text)]
     found, suite = [], ""
     for new_suite, name in PYTHON_TEST.findall(text):
         suite = new_suite or suite

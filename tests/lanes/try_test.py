@@ -28,7 +28,7 @@ FILES = {
     "runtime/cli/kill.cc": "",
     "tests/unit/am/job_test.cc": '#include "am/core/job.h"\nTEST(JobTest, Starts) {}\nTEST_F(JobTest, Ends) {}\n',
     "tests/unit/am/shell_test.cc": '#include "tests/support/box.h"\nTEST_P(ShellTest, Waits) {}\n',
-    "tests/unit/cli/kill_test.cc": "TEST(KillTest, Kills) {}\n",
+    "tests/unit/cli/kill_test.cc": 'const TestRow kKills[] = {\n    {"Kills", {{"now", ""}}},\n};\nTABLE_TEST(KillTest, kKills, Check);\n',
     "tests/unit/layering/layering_test.cc": "TEST(LayeringTest, Holds) {}\n",
     "tests/faults/disk_test.cc": "TEST(DiskTest, Fills) { Read(\"tests/disks/small\"); }\n",
     "tests/e2e/stop_test.cc": 'TEST(StopTest, Signals) {}\nTEST(StopTest, Kills) { Tony({"kill"}); }\n',
@@ -86,6 +86,9 @@ class NamesTest(MadeUpSources):
     def test_a_name_with_parameters(self):
         self.assertEqual((["ShellTest.Waits"], "All/ShellTest.Waits/3"), self.find("All/ShellTest.Waits/3"))
         self.assertIn("*/ShellTest.Waits/*", self.find("ShellTest.Waits")[1])
+
+    def test_a_row_of_a_table(self):
+        self.assertEqual(["KillTest.Kills"], self.find("KillTest")[0])
 
     def test_a_file_and_a_folder(self):
         self.assertEqual(["JobTest.Ends", "JobTest.Starts"], self.find("job_test.cc")[0])

@@ -1,250 +1,280 @@
+// What a job brings along, and the commands that begin with a Python file of its own.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
-#include "runtime/base/strings.h"
 #include "tests/support/temp_folder.h"
-#include "tests/unit/job/parse_properties.h"
+#include "tests/unit/spec/spec_table.h"
 
 namespace tony {
 namespace {
 
-// A folder with a.txt, b.zip, and the folders lib and code.
-class FilesParserTest : public ::testing::Test {
- protected:
-  FilesParserTest() {
-    std::ofstream(Path("a.txt")) << "a";
-    std::ofstream(Path("b.zip")) << "PK";
-    std::filesystem::create_directories(Path("lib"));
-    std::filesystem::create_directories(Path("code"));
-  }
+namespace fs = std::filesystem;
+using std::string_literals::operator""s;
 
-  std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
+// In a folder with a.txt, b.zip, a:b, a pipe, and the folders lib and code.
+void CheckBesideFiles(const RowCase& row) {
+  const TempFolder folder;
+  std::ofstream(folder.path() / "a.txt") << "a";
+  std::ofstream(folder.path() / "b.zip") << "PK";
+  std::ofstream(folder.path() / "a:b") << "";
+  ASSERT_EQ(::mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
+  fs::create_directories(folder.path() / "lib");
+  fs::create_directories(folder.path() / "code");
+  CheckSpec(row, folder.path());
+}
 
-  Result<JobSpec> Parse(const Settings& settings) const {
-    auto parsed = ParseWith(settings, folder_.path());
-    if (!parsed.ok()) return parsed.error();
-    return std::move(parsed->spec);
-  }
+std::string File(const std::string& source, const std::string& name, bool archive = false) {
+  return StrCat(R"({"source":")", source, R"(","name":")", name, R"(","archive":)", archive ? "true}" : "false}");
+}
 
-  std::string Error(const std::string& key, const std::string& value, const Settings& more = {}) const {
-    Settings settings = {{key, value}};
-    settings.insert(settings.end(), more.begin(), more.end());
-    const auto spec = Parse(settings);
-    if (spec.ok()) return "accepted";
-    const std::string prefix = StrCat(key, ": ");
-    const std::string& message = spec.error().message;
-    EXPECT_EQ(spec.error().code, ErrorCode::kInvalid);
-    EXPECT_TRUE(message.starts_with(prefix)) << message;
-    const size_t from = message.find("(from -conf): ");
-    return from == std::string::npos ? message : message.substr(from + 14);
-  }
+const std::string kJob = "tony.containers.resources=", kWorker = "tony.worker.resources=";
+const std::string kYarn = " | tony.scheduler=yarn", kVenv = " | tony.python-venv=b.zip";
+const std::string kTxt = File("@/a.txt", "a.txt"), kNotHere = ": no such file or folder";
+const std::string kPath = "expected the path of a file or folder on this machine";
+const std::string kOnlyYarn = "only a job on YARN has files of HDFS (tony.scheduler=yarn); " + kPath;
+const std::string kColon = " (a name with a colon is written ./NAME)";
+const std::string kAnotherName = "; expected another NAME, as SRC::NAME";
+const std::string kName = "expected as NAME the name of a file, without a slash";
+const std::string kOwnFile = " is a file that TonY itself keeps there; expected another NAME";
+const std::string kVenvIsThere = "refused \"lib::venv\": venv is where tony.python-venv goes; expected another NAME";
+const std::string kPacked =
+    "a node unpacks archives of HDFS by their names; expected one in .zip, .jar, .tar, .tar.gz or .tgz";
 
-  const TempFolder folder_;
+const TestRow kFiles[] = {
+    {"ASiteFileThatIsNotThereIsNamedByItsKey",
+     {{"tony.application.yarn-conf-path=none.xml" + kYarn, "refused @/none.xml" + kNotHere},
+      {"tony.application.yarn-conf-path=lib" + kYarn, "refused is a folder, expected a site file as yarn-site.xml"},
+      {"tony.application.yarn-conf-path=hdfs://nn/yarn-site.xml" + kYarn, "refused ^hdfs: is not supported yet"}}},
+    {"AListNamesFilesFoldersAndArchivesAsTonysDid",
+     {{kWorker + "a.txt::b.txt, b.zip#archive,, lib/ ,b.zip::data#ARCHIVE,b.zip::plain.zip",
+       "worker.files=[" + File("@/a.txt", "b.txt") + "," + File("@/b.zip", "b.zip", true) + "," + File("@/lib", "lib") +
+           "," + File("@/b.zip", "data", true) + "," + File("@/b.zip", "plain.zip") + "] | files=[] | am_files=[]"}}},
+    {"APathMayBeAbsoluteOrAFileUri",
+     {{kJob + "{@/a.txt|file:@/a.txt|FILE://@/a.txt|./code/../a.txt}", "files=[" + kTxt + "]"}}},
+    {"AFolderIsNoArchiveWhateverIsWritten", {{kJob + "lib::l#archive", "files=[" + File("@/lib", "l") + "]"}}},
+    {"TheApplicationMastersFilesAreAlsoThoseOfAJobWithoutRoles",
+     {{"tony.am.resources=a.txt | " + kJob + "b.zip", "am_files=[" + kTxt + "] | worker.files=[]"},
+      {"tony.am.resources=a.txt | " + kJob + "b.zip | tony.worker.instances=0",
+       "roles=driver | am_files=[" + kTxt + "] | driver.files=[" + kTxt + "]"}}},
+    {"WhatIsListedTwiceIsThereOnce",
+     {{kJob + "a.txt,./a.txt | " + kWorker + "a.txt,lib",
+       "files=[" + kTxt + "] | worker.files=[" + File("@/lib", "lib") + "]"}}},
+    {"OneNameForTwoSourcesOfOneTaskIsRefused",
+     {{kJob + "a.txt,lib::a.txt", "refused \"lib::a.txt\": @/a.txt is called a.txt too" + kAnotherName},
+      {kWorker + "lib::a.txt | " + kJob + "a.txt",
+       "refused \"lib::a.txt\": @/a.txt is called a.txt too" + kAnotherName},
+      {kJob + "b.zip,b.zip#archive", "refused \"b.zip#archive\": @/b.zip is called b.zip too" + kAnotherName},
+      {kWorker + "lib::a.txt | tony.ps.instances=1 | tony.ps.resources=a.txt", "accepted"}}},
+    {"BadListsAreRefusedWithKeyValueOriginAndWhatWasExpected",
+     {{kJob + "::x", "refused \"::x\": expected SRC[::NAME][#archive], and SRC is empty"},
+      {kJob + "#archive", "refused \"#archive\": expected SRC[::NAME][#archive], and SRC is empty"},
+      {kJob + "a.txt::b::c", "refused \"a.txt::b::c\": expected SRC[::NAME][#archive], with one ::"},
+      {kWorker + "a.txt::", "refused \"a.txt::\": " + kName},
+      {kWorker + "a.txt::..", "refused \"a.txt::..\": " + kName},
+      {kWorker + "a.txt::.", "refused \"a.txt::.\": " + kName},
+      {kWorker + "a.txt::x/y", "refused \"a.txt::x/y\": " + kName},
+      {kWorker + "a.txt::/", "refused \"a.txt::/\": " + kName},
+      {kWorker + "a.txt::../x", "refused \"a.txt::../x\": " + kName},
+      {kWorker + "a.txt::a.txt/", "refused \"a.txt::a.txt/\": " + kName},
+      {kJob + "/", "refused \"/\": " + kName},
+      {kJob + "a.txt::" + std::string(256, 'n'), "error ~n...\": " + kName},
+      {kJob + "a.txt::tony-output.json", "refused \"a.txt::tony-output.json\": tony-output.json" + kOwnFile},
+      {kJob + "a.txt::tony-hostfile", "refused \"a.txt::tony-hostfile\": tony-hostfile" + kOwnFile}}},
+    {"WhatIsNotOnThisMachineIsRefused",
+     {{kJob + "a.txt,none.txt", "refused \"none.txt\": @/none.txt" + kNotHere},
+      {kJob + "a.txt/x", "refused \"a.txt/x\": @/a.txt/x" + kNotHere},
+      {"tony.am.resources=http://host/a#archive",
+       "refused \"http://host/a#archive\": http: is not supported yet; " + kPath + kColon},
+      {"tony.am.resources=s3a://host/a#archive",
+       "refused \"s3a://host/a#archive\": s3a: is not supported yet; " + kPath + kColon},
+      {kJob + "file://host/a", "refused \"file://host/a\": expected file:/PATH, of this machine"},
+      {kJob + "pipe", "refused \"pipe\": @/pipe: neither a file nor a folder"},
+      {kJob + "./a:b", "accepted"}}},
+    {"WhatCannotBeOfHdfsIsRefused",
+     {{kJob + "hdfs:///x/a.txt::b", "refused \"hdfs:///x/a.txt::b\": " + kOnlyYarn},
+      {"tony.python-venv=hdfs:///x/venv.zip", "refused " + kOnlyYarn},
+      {kJob + "hdfs://nn" + kYarn,
+       "refused \"hdfs://nn\": expected hdfs://HOST:PORT/PATH, or hdfs:///PATH for the cluster's own HDFS"},
+      {kJob + "hdfs:///" + kYarn, "refused \"hdfs:///\": " + kName},
+      {kJob + "hdfs:///x/a.7z::a#archive" + kYarn, "refused \"hdfs:///x/a.7z::a#archive\": " + kPacked},
+      {"tony.python-venv=hdfs:///x/venv" + kYarn, "refused " + kPacked},
+      {kJob + "hdfs:///x/A.TAR.GZ#archive" + kYarn, "accepted"},
+      {kJob + "hdfs:///x/a,hdfs:///y/a" + kYarn,
+       "refused \"hdfs:///y/a\": hdfs:///x/a is called a too" + kAnotherName}}},
+    {"VenvIsTheNameOfThePythonEnvironmentWhereThereIsOne",
+     {{kJob + "lib::venv", "accepted"},
+      {kJob + "lib::venv" + kVenv, kVenvIsThere},
+      {kWorker + "lib::venv" + kVenv, kVenvIsThere},
+      {"tony.am.resources=lib::venv" + kVenv, "accepted"}}},
+    {"TheProgramAndThePythonEnvironmentAreFoldersOrArchives",
+     {{"tony.src-dir=hdfs:///code" + kYarn, "accepted"},
+      {"tony.src-dir={code|./x/../code/|file://@/code}", "src_dir=@/code"},
+      {"tony.python-venv={code|./x/../code/|file://@/code}", "python_venv=@/code"},
+      {"tony.src-dir=b.zip | tony.python-venv=b.zip", "src_dir=@/b.zip | python_venv=@/b.zip"},
+      {"tony.src-dir= | tony.python-venv=", "src_dir= | python_venv="},
+      {"tony.{src-dir|python-venv}=other", "refused @/other" + kNotHere},
+      {"tony.{src-dir|python-venv}=s3a:///code", "refused s3a: is not supported yet; " + kPath + kColon},
+      {"tony.{src-dir|python-venv}=a\0b"s, "error ~(from -conf): a path cannot hold a NUL character"}}},
 };
+TABLE_TEST(FilesParserTest, kFiles, CheckBesideFiles);
 
-constexpr auto kJob = "tony.containers.resources";
-constexpr auto kWorker = "tony.worker.resources";
-
-using Files = std::vector<FileSpec>;
-
-TEST_F(FilesParserTest, SiteFilesAreOfThisMachineAndForYarnAlone) {
-  const Settings site = {{"tony.application.hdfs-conf-path", " a.txt "},
-                         {"tony.application.yarn-conf-path", "file:" + Path("b.zip")}};
-  Settings on_yarn = site;
-  on_yarn.emplace_back("tony.scheduler", "yarn");
-  const auto parsed = ParseWith(on_yarn, folder_.path());
-  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  EXPECT_EQ(parsed->site_files, (SiteFiles{.hdfs = Path("a.txt"), .yarn = Path("b.zip")}));
-  EXPECT_TRUE(parsed->warnings.empty());
-  const auto here = ParseWith(site, folder_.path());
+TEST(FilesParserTest, SiteFilesAreOfThisMachineAndForYarnAlone) {
+  const TempFolder folder;
+  const std::string txt = (folder.path() / "a.txt").string(), zip = (folder.path() / "b.zip").string();
+  for (const std::string& file : {txt, zip}) std::ofstream(file) << "a";
+  Settings site = {{"tony.application.hdfs-conf-path", " a.txt "}, {"tony.application.yarn-conf-path", "file:" + zip}};
+  const auto here = ParseWith(site, folder.path());
   ASSERT_TRUE(here.ok());
   EXPECT_EQ(here->site_files, SiteFiles());
   EXPECT_EQ(here->warnings.size(), 2u) << "as of tony.yarn.queue";
+  site.emplace_back("tony.scheduler", "yarn");
+  const auto parsed = ParseWith(site, folder.path());
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->site_files, (SiteFiles{.hdfs = txt, .yarn = zip}));
+  EXPECT_TRUE(parsed->warnings.empty());
 }
 
-TEST_F(FilesParserTest, ASiteFileThatIsNotThereIsNamedByItsKey) {
-  constexpr auto kKey = "tony.application.yarn-conf-path";
-  const Settings yarn = {{"tony.scheduler", "yarn"}};
-  EXPECT_EQ(Error(kKey, "none.xml", yarn), Path("none.xml") + ": no such file or folder");
-  EXPECT_EQ(Error(kKey, "lib", yarn), "is a folder, expected a site file as yarn-site.xml");
-  EXPECT_TRUE(Error(kKey, "hdfs://nn/yarn-site.xml", yarn).starts_with("hdfs: is not supported yet"));
-}
-
-TEST_F(FilesParserTest, AListNamesFilesFoldersAndArchivesAsTonysDid) {
-  const auto spec = Parse({{kWorker, "a.txt::b.txt, b.zip#archive,, lib/ ,b.zip::data#ARCHIVE,b.zip::plain.zip"}});
-  ASSERT_TRUE(spec.ok()) << spec.error().message;
-  EXPECT_EQ(spec->roles.at(0).files, (Files{{Path("a.txt"), "b.txt"},
-                                            {Path("b.zip"), "b.zip", true},
-                                            {Path("lib"), "lib"},
-                                            {Path("b.zip"), "data", true},
-                                            {Path("b.zip"), "plain.zip"}}));
-  EXPECT_TRUE(spec->files.empty());
-  EXPECT_TRUE(spec->am_files.empty());
-}
-
-TEST_F(FilesParserTest, APathMayBeAbsoluteOrAFileUri) {
-  const Files expected = {{Path("a.txt"), "a.txt"}};
-  for (const std::string& source :
-       {Path("a.txt"), "file:" + Path("a.txt"), "FILE://" + Path("a.txt"), std::string("./code/../a.txt")}) {
-    const auto spec = Parse({{kJob, source}});
-    ASSERT_TRUE(spec.ok()) << spec.error().message;
-    EXPECT_EQ(spec->files, expected) << source;
-  }
-}
-
-TEST_F(FilesParserTest, AFolderIsNoArchiveWhateverIsWritten) {
-  EXPECT_EQ(Parse({{kJob, "lib::l#archive"}})->files, (Files{{Path("lib"), "l", false}}));
-}
-
-TEST_F(FilesParserTest, TheApplicationMastersFilesAreAlsoThoseOfAJobWithoutRoles) {
-  const Settings settings = {{"tony.am.resources", "a.txt"}, {kJob, "b.zip"}};
-  auto spec = Parse(settings);
-  ASSERT_TRUE(spec.ok()) << spec.error().message;
-  EXPECT_EQ(spec->am_files, (Files{{Path("a.txt"), "a.txt"}}));
-  EXPECT_TRUE(spec->roles.at(0).files.empty());
-  Settings without_roles = settings;
-  without_roles.emplace_back("tony.worker.instances", "0");
-  spec = Parse(without_roles);
-  ASSERT_TRUE(spec.ok()) << spec.error().message;
-  EXPECT_EQ(spec->roles.at(0).name, "driver");
-  EXPECT_EQ(spec->roles.at(0).files, spec->am_files);
-}
-
-TEST_F(FilesParserTest, WhatIsListedTwiceIsThereOnce) {
-  const auto spec = Parse({{kJob, "a.txt,./a.txt"}, {kWorker, "a.txt,lib"}});
-  ASSERT_TRUE(spec.ok()) << spec.error().message;
-  EXPECT_EQ(spec->files.size(), 1u);
-  EXPECT_EQ(spec->roles.at(0).files, (Files{{Path("lib"), "lib"}}));
-}
-
-TEST_F(FilesParserTest, OneNameForTwoSourcesOfOneTaskIsRefused) {
-  const std::string expected =
-      StrCat("\"lib::a.txt\": ", Path("a.txt"), " is called a.txt too; expected another NAME, as SRC::NAME");
-  EXPECT_EQ(Error(kJob, "a.txt,lib::a.txt"), expected);
-  EXPECT_EQ(Error(kWorker, "lib::a.txt", {{kJob, "a.txt"}}), expected);
-  EXPECT_EQ(Error(kJob, "b.zip,b.zip#archive"),
-            StrCat("\"b.zip#archive\": ", Path("b.zip"), " is called b.zip too; expected another NAME, as SRC::NAME"));
-  EXPECT_EQ(Error(kWorker, "lib::a.txt", {{"tony.ps.instances", "1"}, {"tony.ps.resources", "a.txt"}}), "accepted");
-}
-
-TEST_F(FilesParserTest, BadListsAreRefusedWithKeyValueOriginAndWhatWasExpected) {
-  EXPECT_EQ(ErrorWith({{kJob, "::x"}}),
-            "tony.containers.resources: \"::x\" (from -conf): \"::x\": expected "
-            "SRC[::NAME][#archive], and SRC is empty");
-  EXPECT_EQ(Error(kJob, "#archive"), "\"#archive\": expected SRC[::NAME][#archive], and SRC is empty");
-  EXPECT_EQ(Error(kJob, "a.txt::b::c"), "\"a.txt::b::c\": expected SRC[::NAME][#archive], with one ::");
-  for (const std::string name : {"", "..", ".", "x/y", "/", "../x", "a.txt/"}) {
-    EXPECT_EQ(Error(kWorker, "a.txt::" + name),
-              StrCat("\"a.txt::", name, "\": expected as NAME the name of a file, without a slash"));
-  }
-  EXPECT_EQ(Error(kJob, "/"), "\"/\": expected as NAME the name of a file, without a slash");
-  EXPECT_EQ(Error(kJob, "a.txt::" + std::string(256, 'n')).substr(60),
-            "n...\": expected as NAME the name of a file, without a slash");
-  EXPECT_EQ(Error(kJob, "a.txt::tony-output.json"),
-            "\"a.txt::tony-output.json\": tony-output.json is a file that TonY itself keeps there; expected another "
-            "NAME");
-  EXPECT_EQ(Error(kJob, "a.txt::tony-hostfile"),
-            "\"a.txt::tony-hostfile\": tony-hostfile is a file that TonY itself keeps there; expected another "
-            "NAME");
-}
-
-TEST_F(FilesParserTest, WhatIsNotOnThisMachineIsRefused) {
-  EXPECT_EQ(Error(kJob, "a.txt,none.txt"), StrCat("\"none.txt\": ", Path("none.txt"), ": no such file or folder"));
-  EXPECT_EQ(Error(kJob, "a.txt/x"), StrCat("\"a.txt/x\": ", Path("a.txt/x"), ": no such file or folder"));
-  for (const std::string scheme : {"http", "s3a"}) {
-    EXPECT_EQ(Error("tony.am.resources", scheme + "://host/a#archive"),
-              StrCat("\"", scheme, "://host/a#archive\": ", scheme,
-                     ": is not supported yet; expected the path of a file or folder on this machine (a name with a "
-                     "colon is written ./NAME)"));
-  }
-  EXPECT_EQ(Error(kJob, "file://host/a"), "\"file://host/a\": expected file:/PATH, of this machine");
-  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(Error(kJob, "pipe"), StrCat("\"pipe\": ", Path("pipe"), ": neither a file nor a folder"));
-  std::ofstream(Path("a:b")) << "";
-  EXPECT_EQ(Error(kJob, "./a:b"), "accepted");
-}
-
-TEST_F(FilesParserTest, AJobOnYarnNamesFilesOfHdfs) {
-  const auto spec = Parse({{"tony.scheduler", "yarn"},
-                           {kJob, "hdfs://nn:9000/data//a.txt, HDFS:///x/b.zip::b#archive,hdfs:///lib/"},
-                           {kWorker, "hdfs:/own/c.txt::d.txt"},
-                           {"tony.am.resources", "hdfs://nn/e"},
-                           {"tony.python-venv", "hdfs:///x/venv.tgz"}});
-  ASSERT_TRUE(spec.ok()) << spec.error().message;
-  EXPECT_EQ(spec->files, (Files{{"hdfs://nn:9000/data/a.txt", "a.txt", false},
-                                {"hdfs:///x/b.zip", "b", true},
-                                {"hdfs:///lib", "lib", false}}));
-  EXPECT_EQ(spec->roles.at(0).files, (Files{{"hdfs:///own/c.txt", "d.txt", false}}));
-  EXPECT_EQ(spec->am_files, (Files{{"hdfs://nn:8020/e", "e", false}}));
-  EXPECT_EQ(spec->python_venv, "hdfs:///x/venv.tgz");
-  EXPECT_EQ(*JobSpecFromJson(ToJson(*spec)), *spec);
-}
-
-TEST_F(FilesParserTest, WhatCannotBeOfHdfsIsRefused) {
-  const Settings yarn = {{"tony.scheduler", "yarn"}};
-  const std::string local =
-      "only a job on YARN has files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on this "
-      "machine";
-  EXPECT_EQ(Error(kJob, "hdfs:///x/a.txt::b"), StrCat("\"hdfs:///x/a.txt::b\": ", local));
-  EXPECT_EQ(Error("tony.python-venv", "hdfs:///x/venv.zip"), local);
-  EXPECT_EQ(Error(kJob, "hdfs://nn", yarn),
-            "\"hdfs://nn\": expected hdfs://HOST:PORT/PATH, or hdfs:///PATH for the cluster's own HDFS");
-  EXPECT_EQ(Error(kJob, "hdfs:///", yarn), "\"hdfs:///\": expected as NAME the name of a file, without a slash");
-  const std::string packed =
-      "a node unpacks archives of HDFS by their names; expected one in .zip, .jar, .tar, .tar.gz or .tgz";
-  EXPECT_EQ(Error(kJob, "hdfs:///x/a.7z::a#archive", yarn), StrCat("\"hdfs:///x/a.7z::a#archive\": ", packed));
-  EXPECT_EQ(Error("tony.python-venv", "hdfs:///x/venv", yarn), packed);
-  EXPECT_EQ(Error(kJob, "hdfs:///x/A.TAR.GZ#archive", yarn), "accepted");
-  EXPECT_EQ(Error(kJob, "hdfs:///x/a,hdfs:///y/a", yarn),
-            "\"hdfs:///y/a\": hdfs:///x/a is called a too; expected another NAME, as SRC::NAME");
-}
-
-TEST_F(FilesParserTest, VenvIsTheNameOfThePythonEnvironmentWhereThereIsOne) {
-  EXPECT_EQ(Error(kJob, "lib::venv"), "accepted");
-  const Settings with_venv = {{"tony.python-venv", "b.zip"}};
-  for (const auto* key : {kJob, kWorker}) {
-    EXPECT_EQ(Error(key, "lib::venv", with_venv),
-              "\"lib::venv\": venv is where tony.python-venv goes; expected another NAME");
-  }
-  EXPECT_EQ(Error("tony.am.resources", "lib::venv", with_venv), "accepted");
-}
-
-TEST_F(FilesParserTest, TheProgramAndThePythonEnvironmentAreFoldersOrArchives) {
-  EXPECT_EQ(Error("tony.src-dir", "hdfs:///code", {{"tony.scheduler", "yarn"}}), "accepted");
-  for (const std::string key : {"tony.src-dir", "tony.python-venv"}) {
-    const auto value = [&](const std::string& text) {
-      const auto spec = Parse({{key, text}});
-      if (!spec.ok()) return spec.error().message;
-      return key == "tony.src-dir" ? spec->src_dir : spec->python_venv;
-    };
-    EXPECT_EQ(value("code"), Path("code"));
-    EXPECT_EQ(value("./x/../code/"), Path("code"));
-    EXPECT_EQ(value("file://" + Path("code")), Path("code"));
-    EXPECT_EQ(value("b.zip"), Path("b.zip"));
-    EXPECT_EQ(value(""), "");
-    EXPECT_EQ(value("other"), StrCat(key, ": \"other\" (from -conf): ", Path("other"), ": no such file or folder"));
-    EXPECT_EQ(Error(key, "s3a:///code"),
-              "s3a: is not supported yet; expected the path of a file or folder on this machine (a name with a "
-              "colon is written ./NAME)");
-    EXPECT_EQ(Error(key, std::string("a\0b", 3)), "a path cannot hold a NUL character");
-  }
-}
-
-TEST_F(FilesParserTest, WhatIsParsedIsReadBackFromItsJson) {
-  const auto spec = Parse({{kJob, "a.txt"},
-                           {kWorker, "b.zip#archive"},
-                           {"tony.am.resources", "lib"},
-                           {"tony.python-venv", "b.zip"},
-                           {"tony.src-dir", "code"},
-                           {"tony.task.log-limit", "0"},
-                           {"tony.application.distributed-mode", "fcfs"}});
-  ASSERT_TRUE(spec.ok()) << spec.error().message;
-  const auto read = JobSpecFromJson(ToJson(*spec));
+void ExpectReadBack(const Settings& settings, const fs::path& folder) {
+  const auto parsed = ParseWith(settings, folder);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const auto read = JobSpecFromJson(ToJson(parsed->spec));
   ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(*read, *spec);
+  EXPECT_EQ(*read, parsed->spec);
 }
+
+TEST(FilesParserTest, AJobOnYarnNamesFilesOfHdfs) {
+  const Settings settings = {
+      {"tony.scheduler", "yarn"},
+      {"tony.containers.resources", "hdfs://nn:9000/data//a.txt, HDFS:///x/b.zip::b#archive,hdfs:///lib/"},
+      {"tony.worker.resources", "hdfs:/own/c.txt::d.txt"},
+      {"tony.am.resources", "hdfs://nn/e"},
+      {"tony.python-venv", "hdfs:///x/venv.tgz"}};
+  const auto parsed = ParseWith(settings);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->spec.files, (std::vector<FileSpec>{{"hdfs://nn:9000/data/a.txt", "a.txt", false},
+                                                       {"hdfs:///x/b.zip", "b", true},
+                                                       {"hdfs:///lib", "lib", false}}));
+  EXPECT_EQ(parsed->spec.roles.at(0).files, (std::vector<FileSpec>{{"hdfs:///own/c.txt", "d.txt", false}}));
+  EXPECT_EQ(parsed->spec.am_files, (std::vector<FileSpec>{{"hdfs://nn:8020/e", "e", false}}));
+  EXPECT_EQ(parsed->spec.python_venv, "hdfs:///x/venv.tgz");
+  ExpectReadBack(settings, "/");
+}
+
+TEST(FilesParserTest, WhatIsParsedIsReadBackFromItsJson) {
+  const TempFolder folder;
+  for (const char* name : {"a.txt", "b.zip", "lib"}) std::ofstream(folder.path() / name) << "PK";
+  ExpectReadBack({{"tony.containers.resources", "a.txt"},
+                  {"tony.worker.resources", "b.zip#archive"},
+                  {"tony.am.resources", "lib"},
+                  {"tony.python-venv", "b.zip"},
+                  {"tony.src-dir", "b.zip"},
+                  {"tony.task.log-limit", "0"},
+                  {"tony.application.distributed-mode", "fcfs"}},
+                 folder.path());
+}
+
+// ---- commands that begin with a Python file: what a job runs of them
+
+// Given: the command, and settings behind " | "; none of them: tony.src-dir=src. Expected: the command, and warnings
+// behind " | ". In a folder with src (train.py, tools/eval.py, "my train.py", "a tool", conf.yaml, two of other letters;
+// and, executable, run.py, plain.py, empty.py, crlf.py, bom.py, zipapp.py), env, a Python environment, other.py, and src.zip.
+void CheckCommand(const RowCase& row) {
+  const TempFolder folder;
+  fs::create_directories(folder.path() / "src/tools");
+  fs::create_directories(folder.path() / "env/bin");
+  const auto write = [&](const std::string& file, const std::string& text) {
+    std::ofstream(folder.path() / file) << text;
+  };
+  for (const char* file : {"src/train.py", "src/tools/eval.py", "src.zip", "other.py", "src/my train.py", "src/a tool",
+                           "src/\xC3\x9C"
+                           "bung.py",
+                           "src/\xE8\xAE\xAD\xE7\xBB\x83.py", "src/conf.yaml"})
+    write(file, "#!/usr/bin/python3\n");
+  const std::pair<const char*, const char*> kExecutable[] = {{"run", "#!/usr/bin/python3\n"},
+                                                             {"plain", "print()\n"},
+                                                             {"empty", ""},
+                                                             {"crlf", "#!/usr/bin/python3\r\nprint()\r\n"},
+                                                             {"zipapp", "PK\x03\x04"},
+                                                             {"bom", "\xEF\xBB\xBF#!/usr/bin/python3\n"}};
+  for (const auto& [name, text] : kExecutable) {
+    write(StrCat("src/", name, ".py"), text);
+    fs::permissions(folder.path() / StrCat("src/", name, ".py"), fs::perms::owner_all);
+  }
+  for (const std::string& given : Alternatives(row.given)) {
+    SCOPED_TRACE(given);
+    const size_t end = std::min(given.find(" | "), given.size());
+    const std::string expected = Replaced(row.expected, "as it is", given.substr(0, end));
+    const size_t warnings = std::min(expected.find(" | "), expected.size());
+    CheckSpec({"tony.containers.command=" + given.substr(0, end) +
+                   (end == given.size() ? " | tony.src-dir=src" : given.substr(end)),
+               "worker.command=" + expected.substr(0, warnings) +
+                   (warnings == expected.size() ? " | quiet" : expected.substr(warnings))},
+              folder.path());
+  }
+}
+
+const std::string kOriginal = "as it is | warns ~the original, whose later changes the job sees";
+const std::string kOwnFiles = " | tony.containers.resources=other.py::main.py,src::code";
+
+const TestRow kCommands[] = {
+    {"AFileOfTheSourcesThatMayNotBeExecutedIsRunByPython",
+     {{"train.py", "python3 train.py"},
+      {" train.py --epochs 3 > log; ls", "python3 train.py --epochs 3 > log; ls"},
+      {"./train.py", "python3 ./train.py"},
+      {"tools/eval.py", "python3 tools/eval.py"}}},
+    {"AFileThatMayBeExecutedIsRunByItsFirstLineWhereAShellFindsIt",
+     // A shell looks for the second in PATH alone.
+     {{"./run.py", "as it is"}, {"run.py", "python3 run.py"}}},
+    {"TheJobsOwnPythonRunsIt", {{"train.py | tony.src-dir=src | tony.python-venv=env", "venv/bin/python3 train.py"}}},
+    {"OtherCommandsStayAsTheyAre",
+     {{"{python train.py|bash -c train.py|/src/train.py|$HOME/train.py|../train.py|train.pyc|.py|A=1 "
+       "train.py|tools|./none.py}",
+       "as it is"}}},
+    {"InAnArchiveANameWithoutASlashCanOnlyBeMeantForPython",
+     {{"train.py | tony.src-dir=src.zip", "python3 train.py"}, {"./train.py | tony.src-dir=src.zip", "as it is"}}},
+    {"AFileThatTheKernelWouldNotStartIsRunByPython",
+     {{"./plain.py", "python3 ./plain.py"},
+      {"./empty.py", "python3 ./empty.py"},
+      {"./crlf.py", "python3 ./crlf.py"},
+      {"./bom.py", "python3 ./bom.py"},
+      {"./zipapp.py", "as it is"}}},
+    {"ANameMayHaveAnyLetters",
+     {{"\xC3\x9C"
+       "bung.py --lr 0.1",
+       "python3 \xC3\x9C"
+       "bung.py --lr 0.1"},
+      {"\xE8\xAE\xAD\xE7\xBB\x83.py --lr 0.1", "python3 \xE8\xAE\xAD\xE7\xBB\x83.py --lr 0.1"}}},
+    {"ANameWithBlanksIsOneWord",
+     {{"my train.py --lr 0.1", "python3 './my train.py' --lr 0.1"},
+      {"my train.py", "python3 './my train.py'"},
+      {"'my train.py' --lr 0.1", "python3 'my train.py' --lr 0.1"},
+      {"\"my train.py\"", "python3 \"my train.py\""},
+      {"my\\ train.py", "python3 my\\ train.py"},
+      {"/usr/bin/python3 my train.py -v", "/usr/bin/python3 './my train.py' -v"},
+      {"a tool -x", "'./a tool' -x"},
+      {"echo my train.py", "as it is"}}},
+    {"AProgramOfTheSourcesByItsAbsolutePathIsTheTasksCopy",
+     {{"python3 @/src/train.py --lr 0.1", "python3 ./train.py --lr 0.1"},
+      {"@/src/train.py", "python3 ./train.py"},
+      {"env A=@/src/run.py bash -c '@/src/run.py'; \"@/src/run.py\"",
+       "env A=./run.py bash -c './run.py'; \"./run.py\""},
+      // A folder for results is to outlive the job.
+      {"python3 t.py --out @/src/out @/src2/run.py", "as it is"}}},
+    {"WhatStaysTheOriginalIsAWarning",
+     {{"{python3 train.py --conf @/src/conf.yaml|cd @/src && python3 train.py|cd /tmp && python3 @/src/train.py}",
+       kOriginal}}},
+    {"FilesThatTheJobNamesCountToo",
+     {{"main.py" + kOwnFiles, "python3 main.py"},
+      {"code/train.py" + kOwnFiles, "python3 code/train.py"},
+      {"code/run.py" + kOwnFiles, "as it is"}}},
+    {"AFileThatIsNowhereIsAWarning",
+     {{"none.py --fast | {type=tony|tony.src-dir=src}",
+       "as it is | warns role worker: its command is none.py, which is not among the job's files: a task finds it only "
+       "in its PATH; -src_dir FOLDER gives tasks what is in a folder"}}},
+};
+TABLE_TEST(ScriptCommandTest, kCommands, CheckCommand);
 
 }  // namespace
 }  // namespace tony

@@ -1,97 +1,69 @@
+// What a job is as a whole, keys that are wrong or have no effect, and the configuration as JSON.
 #include "runtime/spec/job_spec_parser.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "runtime/base/strings.h"
+#include "runtime/spec/configuration_json.h"
 #include "runtime/spec/property_values.h"
 #include "tests/support/rounds.h"
-#include "tests/unit/job/parse_properties.h"
+#include "tests/unit/spec/spec_table.h"
 
 namespace tony {
 namespace {
 
-TEST(JobSpecParserTest, AJobHasANameAndAFramework) {
-  const auto parsed = ParseWith({{"tony.application.name", " train "}, {"tony.application.framework", " PyTorch "}});
-  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  EXPECT_EQ(parsed->spec.name, "train");
-  EXPECT_EQ(parsed->spec.framework, FrameworkKind::kPytorch);
-  EXPECT_EQ(ParseWith({})->spec.framework, FrameworkKind::kTensorflow);
-  EXPECT_EQ(ParseWith({})->spec.name, "TonyApplication");
-}
+const std::string kFrameworks = "expected tensorflow, pytorch, jax, lightgbm, xgboost or standalone";
 
-TEST(JobSpecParserTest, FrameworksThatAreNotThereAreRefused) {
-  constexpr std::string_view kExpected = "expected tensorflow, pytorch, jax, lightgbm, xgboost or standalone";
-  for (const std::string name : {"horovod", "mxnet", "MPI"}) {
-    EXPECT_EQ(ErrorWith({{"tony.application.framework", name}}),
-              StrCat("tony.application.framework: \"", name, "\" (from -conf): not supported yet; ", kExpected));
-  }
-  for (const std::string name : {"torch", "staged"}) {
-    EXPECT_EQ(ErrorWith({{"tony.application.framework", name}}),
-              StrCat("tony.application.framework: \"", name, "\" (from -conf): ", kExpected));
-  }
-}
-
-TEST(JobSpecParserTest, TasksStartAsAGangOrFirstComeFirstServed) {
-  const auto mode = [](const std::string& text) {
-    const auto parsed = ParseWith({{"tony.application.distributed-mode", text}});
-    return parsed.ok() ? std::string(ToString(parsed->spec.mode)) : parsed.error().message;
-  };
-  EXPECT_EQ(ParseWith({})->spec.mode, DistributedMode::kGang);
-  EXPECT_EQ(mode(" gang "), "GANG");
-  EXPECT_EQ(mode("FCFS"), "FCFS");
-  EXPECT_EQ(mode("Fcfs"), "FCFS");
-  EXPECT_EQ(mode("x"), "tony.application.distributed-mode: \"x\" (from -conf): expected GANG or FCFS");
-}
-
-TEST(JobSpecParserTest, ALogHasALimitOrNone) {
-  const auto limit = [](const std::string& text) {
-    const auto parsed = ParseWith({{"tony.task.log-limit", text}});
-    return parsed.ok() ? StrCat(parsed->spec.log_limit_mb) : parsed.error().message;
-  };
-  EXPECT_EQ(ParseWith({})->spec.log_limit_mb, 1024);
-  EXPECT_EQ(limit("2g"), "2048");
-  EXPECT_EQ(limit("10"), "10");
-  EXPECT_EQ(limit("0"), "0");
-  EXPECT_EQ(limit("0g"), "0");
-  EXPECT_EQ(limit("-1"), "tony.task.log-limit: \"-1\" (from -conf): expected from 0 to 1000000000 MB");
-  EXPECT_EQ(limit("big"),
-            "tony.task.log-limit: \"big\" (from -conf): expected a whole number of MB, or a number followed by m or g");
-}
-
-TEST(JobSpecParserTest, TheWaitForAContainerHasNoLimitUnlessItIsSet) {
-  EXPECT_EQ(ParseWith({})->spec.allocation_timeout, Duration(0));
-  EXPECT_EQ(ParseWith({{"tony.container.allocation.timeout", "-1"}})->spec.allocation_timeout, Duration(0));
-  EXPECT_EQ(ParseWith({{"tony.container.allocation.timeout", "5000"}})->spec.allocation_timeout, Duration(5000));
-}
-
-TEST(JobSpecParserTest, MemoryLimitsAreAutoOrOff) {
-  EXPECT_TRUE(ParseWith({})->spec.memory_limits);
-  EXPECT_FALSE(ParseWith({{"tony.local.memory-limits", "Off"}})->spec.memory_limits);
-  EXPECT_EQ(ParseWith({{"tony.local.memory-limits", "no"}}).error().message,
-            "tony.local.memory-limits: \"no\" (from -conf): expected auto or off");
-}
-
-TEST(JobSpecParserTest, APriorityIsANumberWithinItsBounds) {
-  EXPECT_EQ(ParseWith({})->spec.priority, 0);
-  EXPECT_EQ(ParseWith({{"tony.local.priority", "-7"}})->spec.priority, -7);
-  EXPECT_THAT(ErrorWith({{"tony.local.priority", "1001"}}), testing::HasSubstr("tony.local.priority: \"1001\""));
-}
-
-TEST(JobSpecParserTest, ANameIsOneShortLine) {
-  EXPECT_EQ(ErrorWith({{"tony.application.name", "a\nb"}}),
-            "tony.application.name: \"a?b\" (from -conf): expected one line of text");
-  EXPECT_EQ(ErrorWith({{"tony.application.name", std::string(257, 'n')}}),
-            "tony.application.name: \"" + std::string(60, 'n') + "...\" (from -conf): expected at most 256 bytes");
-}
-
-TEST(JobSpecParserTest, TextThatIsNotUtf8IsRefused) {
-  EXPECT_EQ(ErrorWith({{"tony.worker.command", "caf\xE9"}}),
-            "tony.worker.command: \"caf\xEF\xBF\xBD\" (from -conf): not valid UTF-8");
-  EXPECT_EQ(ErrorWith({{"other.key", "caf\xE9"}}), "accepted");
-}
+const TestRow kJobs[] = {
+    {"AJobHasANameAndAFramework",
+     {{"tony.application.name= train  | tony.application.framework= PyTorch ", "name=train | framework=pytorch"},
+      {"", "name=TonyApplication | framework=tensorflow"}}},
+    {"FrameworksThatAreNotThereAreRefused",
+     {{"tony.application.framework={horovod|mxnet|MPI}", "refused not supported yet; " + kFrameworks},
+      {"tony.application.framework={torch|staged}", "refused " + kFrameworks}}},
+    {"TasksStartAsAGangOrFirstComeFirstServed",
+     {{"{|tony.application.distributed-mode= gang }", "mode=GANG"},
+      {"tony.application.distributed-mode={FCFS|Fcfs}", "mode=FCFS"},
+      {"tony.application.distributed-mode=x", "refused expected GANG or FCFS"}}},
+    {"ALogHasALimitOrNone",
+     {{"", "log_limit_mb=1024"},
+      {"tony.task.log-limit=2g", "log_limit_mb=2048"},
+      {"tony.task.log-limit=10", "log_limit_mb=10"},
+      {"tony.task.log-limit={0|0g}", "log_limit_mb=0"},
+      {"tony.task.log-limit=-1", "refused expected from 0 to 1000000000 MB"},
+      {"tony.task.log-limit=big", "refused expected a whole number of MB, or a number followed by m or g"}}},
+    {"TheWaitForAContainerHasNoLimitUnlessItIsSet",
+     {{"{|tony.container.allocation.timeout=-1}", "allocation_timeout_ms=0"},
+      {"tony.container.allocation.timeout=5000", "allocation_timeout_ms=5000"}}},
+    {"MemoryLimitsAreAutoOrOff",
+     {{"", "memory_limits=true"},
+      {"tony.local.memory-limits=Off", "memory_limits=false"},
+      {"tony.local.memory-limits=no", "refused expected auto or off"}}},
+    {"APriorityIsANumberWithinItsBounds",
+     {{"", "priority=none"}, {"tony.local.priority=-7", "priority=-7"}, {"tony.local.priority=1001", "refused ~"}}},
+    {"ANameIsOneShortLine",
+     {{"tony.application.name=a\nb", "error tony.application.name: \"a?b\" (from -conf): expected one line of text"},
+      {"tony.application.name=" + std::string(257, 'n'),
+       "error tony.application.name: \"" + std::string(60, 'n') + "...\" (from -conf): expected at most 256 bytes"}}},
+    {"TextThatIsNotUtf8IsRefused",
+     {{"tony.worker.command=caf\xE9", "error tony.worker.command: \"caf\xEF\xBF\xBD\" (from -conf): not valid UTF-8"},
+      {"other.key=caf\xE9", "accepted"}}},
+    {"TagsStandInTheirOrderEachOnce",
+     {{"tony.application.tags= b, a,,b ,c:1", R"(tags=["b","a","c:1"])"},
+      {"tony.application.tags=", "tags=[]"},
+      {"tony.application.tags=a", "quiet"},
+      {"tony.application.tags=a\nb",
+       "error tony.application.tags: \"a?b\" (from -conf): expected tags of one line, separated by commas"}}},
+    {"AzkabansWatchTimeoutIsAWholeNumberOfSecondsUpToAYear",
+     // An outage of an hour ends no job.
+     {{"", "watch_timeout_ms=7200000"},
+      {"tony.azkaban.watch-timeout= 1 ", "watch_timeout_ms=1000"},
+      {"tony.azkaban.watch-timeout=31536000", "watch_timeout_ms=31536000000"},
+      {"tony.azkaban.watch-timeout={0|-1|1.5|10 weeks||31536001|366d|99999999999999999999}",
+       "refused expected a whole number of seconds from 1 to 31536000, or one with a unit, as 30s, 10m, 2h"}}},
+};
+TABLE_TEST(JobSpecParserTest, kJobs, CheckSpecAnywhere);
 
 TEST(JobSpecParserTest, WhatIsParsedIsReadBackFromItsJson) {
   const auto parsed =
@@ -104,47 +76,15 @@ TEST(JobSpecParserTest, WhatIsParsedIsReadBackFromItsJson) {
 
 // Whatever stands in the properties: a spec that its own JSON gives back, or one line of error.
 TEST(JobSpecParserTest, RandomPropertiesAreParsedOrRefused) {
-  const std::vector<std::string> keys = {"tony.worker.instances",
-                                         "tony.ps.instances",
-                                         "tony.am.instances",
-                                         "tony.x.instances",
-                                         "tony..instances",
-                                         "tony.instances",
-                                         "tony.worker.memory",
-                                         "tony.worker.command",
-                                         "tony.execution.envs",
-                                         "tony.execution.env.A",
-                                         "tony.application.untracked.jobtypes",
-                                         "tony.task.max-missed-heartbeats",
-                                         "tony.task.lost-after-ms",
-                                         "tony.",
-                                         "tony.containers.command",
-                                         "tony.task.max-total-instances",
-                                         "tony.application.name",
-                                         "tony.application.timeout",
-                                         "tony.containers.resources",
-                                         "tony.am.resources",
-                                         "tony.worker.resources",
-                                         "tony.python-venv"};
-  const std::vector<std::string> values = {"",
-                                           " ",
-                                           "0",
-                                           "1",
-                                           "2g",
-                                           "-1",
-                                           "x",
-                                           "A=1,B",
-                                           "ps,worker",
-                                           ",",
-                                           "=",
-                                           "/tmp,/tmp::a#archive",
-                                           "/tmp::venv",
-                                           "::#archive",
-                                           "99999",
-                                           "9223372036854775807",
-                                           "9223372036854775808",
-                                           "\xFF",
-                                           std::string(200, 'q')};
+  const std::vector<std::string> keys = Alternatives(
+      "tony.{worker.instances|ps.instances|am.instances|x.instances|.instances|instances|worker.memory|worker.command|"
+      "execution.envs|execution.env.A|application.untracked.jobtypes|task.max-missed-heartbeats|task.lost-after-ms||"
+      "containers.command|task.max-total-instances|application.name|application.timeout|containers.resources|"
+      "am.resources|worker.resources|python-venv}");
+  std::vector<std::string> values = Alternatives(
+      "{| |0|1|2g|-1|x|A=1,B|ps,worker|,|=|/tmp,/tmp::a#archive|/tmp::venv|::#archive|99999|9223372036854775807|"
+      "9223372036854775808|\xFF}");
+  values.push_back(std::string(200, 'q'));
   std::mt19937 random(20261121);
   const int rounds = Rounds(1500);
   int accepted = 0;
@@ -163,27 +103,6 @@ TEST(JobSpecParserTest, RandomPropertiesAreParsedOrRefused) {
     EXPECT_EQ(*JobSpecFromJson(ToJson(parsed->spec)), parsed->spec);
   }
   EXPECT_GT(accepted, rounds / 30);
-}
-
-TEST(JobSpecParserTest, TagsStandInTheirOrderEachOnce) {
-  const auto tags = [](const std::string& text) { return ParseWith({{"tony.application.tags", text}})->spec.tags; };
-  EXPECT_EQ(tags(" b, a,,b ,c:1"), (std::vector<std::string>{"b", "a", "c:1"}));
-  EXPECT_TRUE(tags("").empty());
-  EXPECT_EQ(WarningsWith({{"tony.application.tags", "a"}}), "");
-  EXPECT_EQ(ErrorWith({{"tony.application.tags", "a\nb"}}),
-            "tony.application.tags: \"a?b\" (from -conf): expected tags of one line, separated by commas");
-}
-
-TEST(JobSpecParserTest, AzkabansWatchTimeoutIsAWholeNumberOfSecondsUpToAYear) {
-  EXPECT_EQ(ParseWith({})->watch_timeout, std::chrono::hours(2)) << "an outage of an hour ends no job";
-  EXPECT_EQ(ParseWith({{"tony.azkaban.watch-timeout", " 1 "}})->watch_timeout, std::chrono::seconds(1));
-  EXPECT_EQ(ParseWith({{"tony.azkaban.watch-timeout", "31536000"}})->watch_timeout, std::chrono::hours(24 * 365));
-  for (const std::string text : {"0", "-1", "1.5", "10 weeks", "", "31536001", "366d", "99999999999999999999"}) {
-    EXPECT_EQ(ErrorWith({{"tony.azkaban.watch-timeout", text}}),
-              StrCat("tony.azkaban.watch-timeout: \"", text,
-                     "\" (from -conf): expected a whole number of seconds from 1 to 31536000, or one with a unit, as "
-                     "30s, 10m, 2h"));
-  }
 }
 
 TEST(JobSpecParserTest, WarningsOfTheFilesComeFirst) {
@@ -210,6 +129,120 @@ TEST(JobSpecParserTest, AMessageMasksTheValueOfASecretsKey) {
       << "a role may be called as if it were a secret";
   EXPECT_EQ(ErrorWith({{"tony.execution.env.API_KEY", std::string("hunter2\xFF")}}),
             "tony.execution.env.API_KEY: \"********\" (from -conf): not valid UTF-8");
+}
+
+// ---- keys that are wrong, or have no effect
+
+const std::string kAsInTony = " (from -conf): ignored, as in TonY: a role's name has lower-case letters only";
+const std::string kWithoutYarn = " (from -conf): accepted, no effect without tony.scheduler=yarn";
+const std::string kWithoutLocal = " (from -conf): accepted, no effect without tony.scheduler=local";
+const std::string kBadMillis = "315360000000, or one with a unit, as 30s, 10m, 2h";
+
+const TestRow kKeyChecks[] = {
+    {"UnknownKeysWarnWithTheNearestKnownName",
+     {{"tony.worker.memroy=1g",
+       "warns tony.worker.memroy (from -conf): unknown key, ignored; did you mean tony.worker.memory?"},
+      {"tony.nothing.like.this.at.all=1", "warns tony.nothing.like.this.at.all (from -conf): unknown key, ignored"},
+      {"tony.container.command=x",
+       "warns tony.container.command (from -conf): unknown key, ignored; did you mean tony.containers.command?"}}},
+    {"KeysOfOthersAreIgnoredWithoutAWord", {{"type=tony | retries=1 | tonyx=1 | azkaban.flow.execid=7", "quiet"}}},
+    {"RolesThatTonyIgnoredAreAWarning",
+     {{"tony.worker2.instances=2", "warns tony.worker2.instances" + kAsInTony},
+      {"tony.Worker.instances=2", "warns tony.Worker.instances" + kAsInTony},
+      {"tony.my-role.instances=2", "warns tony.my-role.instances" + kAsInTony},
+      {"tony.w_x.instances=2", "warns tony.w_x.instances" + kAsInTony}}},
+    {"AKeyOfARoleThatDoesNotExistIsAWarning",
+     {{"tony.wroker.memory=1g", "warns tony.wroker.memory (from -conf): ignored, as tony.wroker.instances is not set"},
+      {"tony.worker.instances=0 | tony.driver.memory=1g",
+       "warns tony.driver.memory (from -conf): ignored, as tony.driver.instances is not set"}}},
+    {"AKeyOfYarnIsAWarningElsewhere",
+     {{"tony.yarn.queue=ml", "warns tony.yarn.queue" + kWithoutYarn},
+      {"tony.yarn.queue=default", "quiet"},
+      {"tony.yarn.queue=ml | tony.scheduler=YARN", "quiet"}}},
+    {"AKeyWithoutEffectIsAWarningUnlessItSaysTheDefault",
+     {{"tony.application.type=ML", "warns tony.application.type" + kWithoutYarn},
+      {"tony.application.type=TONY", "quiet"},
+      {"tony.worker.node-label=gpu", "warns tony.worker.node-label" + kWithoutYarn}}},
+    {"AKeyOfThisMachineIsAWarningOnYarn",
+     {{"tony.local.priority=2", "quiet"},
+      {"tony.local.priority=2 | tony.scheduler=yarn", "warns tony.local.priority" + kWithoutLocal},
+      {"tony.local.memory-limits=AUTO | tony.scheduler=yarn", "warns tony.local.memory-limits" + kWithoutLocal}}},
+    {"TonysOwnSiteSampleIsReadWithoutAWord",
+     {{"tony.history.host=historyhost.com | tony.keytab.user=user1 | tony.keytab.location=/location/to/tony.keytab | "
+       "tony.https.port=19886 | tony.https.keystore.path=/location/to/tony.jks | tony.https.keystore.type=JKS | "
+       "tony.https.keystore.password=password | tony.https.keystore.algorithm=SunX509 | tony.http.port=disabled | "
+       "tony.secret.key=changeme | tony.init.module=Startup",
+       "quiet"}}},
+    {"ATemplateMaySayThatThereIsOneMaster",
+     {{"tony.am.instances=1 | tony.ps.instances=0 | tony.ps.memory=2g", "quiet"},
+      {"tony.am.instances=2", "warns tony.am.instances (from -conf): accepted, no effect: a job has one"}}},
+    {"WhatThereIsNothingToSetForIsNoWarning",
+     {{"tony.application.security.enabled=false | tony.task.executor.jvm.opts=-Xmx4g | tony.secret.key=ours | "
+       "tony.docker.worker.image=image",
+       "quiet"},
+      {"tony.application.stop-on-failure-jobtypes=worker,ps", "quiet"}}},
+    {"WhatWouldRunTheWrongThingIsAnError",
+     {{"tony.docker.enabled=true", "refused ^not supported yet: "}, {"tony.docker.enabled={ |false}", "quiet"}}},
+    {"AnUnknownKeyWarnsAlsoWhereSomethingElseIsWrong",
+     {{"tony.worker.vcores=none | tony.worker.memroy=1g",
+       "refused expected a whole number from 1 to 1000000\n"
+       "warning: tony.worker.memroy (from -conf): unknown key, ignored; did you mean tony.worker.memory?"}}},
+    {"AWrongValueIsNotBlamedForWhatFollowsFromItsDefault",
+     {{"tony.task.cutoff-after-ms=x | tony.task.lost-after-ms=20000",
+       "refused expected a whole number of milliseconds from 1 to " + kBadMillis},
+      {"tony.restart.backoff-ms=x | tony.restart.longest-backoff-ms=1",
+       "refused expected a whole number of milliseconds from 0 to " + kBadMillis},
+      {"tony.worker.instances=x", "refused expected a whole number from 0 to 10000"}}},
+    {"WhoeverSetsKeysOfARoleIsToldThatTheCommandRunsOnce",
+     {{"only: tony.containers.command=true | tony.worker.memory=1g",
+       "roles=driver | warns tony.worker.memory (from -conf): ignored, as tony.worker.instances is not set | "
+       "warns no role has instances, so the command runs once, as driver:0; tony.worker.instances=N runs it as N tasks "
+       "of role worker"}}},
+};
+TABLE_TEST(KeyChecksTest, kKeyChecks, CheckSpecAnywhere);
+
+TEST(KeyChecksTest, AWrongFileAltogetherDoesNotFillTheScreen) {
+  Settings settings;
+  for (int i = 100; i < 200; ++i) settings.emplace_back(StrCat("tony.nothing.like.this.at.all", i), "1");
+  const auto parsed = ParseWith(settings);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->warnings.size(), 21u);
+  EXPECT_EQ(parsed->warnings.back(), "80 more unknown tony.* keys");
+}
+
+TEST(KeyChecksTest, AllWrongValuesAreToldAtOnce) {
+  const std::string error = ErrorWith({{"tony.worker.memory", "2x"},
+                                       {"tony.worker.vcores", "none"},
+                                       {"tony.ps.instances", "many"},
+                                       {"tony.application.framework", "torch"},
+                                       {"tony.application.distributed-mode", "all"},
+                                       {"tony.task.heartbeat-interval-ms", "soon"},
+                                       {"tony.restart.scope", "planet"},
+                                       {"tony.src-dir", "no/such/folder"},
+                                       {"tony.application.timeout", "never"},
+                                       {"tony.checkpoint.dir", "hdfs:///x"},
+                                       {"tony.failure.exit.3", "broken"}});
+  std::vector<std::string> keys;
+  for (const std::string& line : Split(error, '\n')) keys.push_back(line.substr(0, line.find(": ")));
+  EXPECT_EQ(Join(keys, " "),
+            "tony.application.framework tony.application.distributed-mode tony.ps.instances tony.restart.scope "
+            "tony.worker.memory tony.worker.vcores tony.src-dir tony.task.heartbeat-interval-ms "
+            "tony.application.timeout tony.checkpoint.dir tony.failure.exit.3");
+}
+
+// ---- the configuration as JSON
+
+TEST(ConfigurationJsonTest, AConfigurationIsReadBackWhole) {
+  const Configuration configuration = {{"a", "\"1\"\n\xC3\xA4", "-conf"}, {"b", "", "default"}};
+  EXPECT_EQ(ToJson(Configuration{{"k", "v", "s"}}), R"([{"key":"k","value":"v","source":"s"}])");
+  const auto read = ConfigurationFromJson(ToJson(configuration));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, configuration);
+}
+
+TEST(ConfigurationJsonTest, WhatIsNoConfigurationIsRefusedByName) {
+  for (const char* text : {"{}", "", R"([{"key":"k","value":7,"source":"s"}])", R"([{"key":"k","value":"v"}])"})
+    EXPECT_FALSE(ConfigurationFromJson(text).ok()) << text;
 }
 
 }  // namespace

@@ -1,0 +1,104 @@
+// Tests as tables. Each row is a test of its own with the row's name: Suite.Name, for --gtest_filter and scripts/try.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tony {
+
+// What is read, and what has to come of it. The check of a table says in which words.
+struct RowCase {
+  std::string given, expected;
+};
+struct TestRow {
+  const char* name;
+  std::vector<RowCase> cases;
+};
+
+// "~TEXT": `actual` holds TEXT; "^TEXT": it begins so; else it is `expected`.
+inline void ExpectText(std::string_view expected, std::string_view actual) {
+  if (expected.starts_with('~')) {
+    EXPECT_NE(actual.find(expected.substr(1)), std::string_view::npos) << actual << "\nlacks: " << expected.substr(1);
+  } else if (expected.starts_with('^')) {
+    EXPECT_TRUE(actual.starts_with(expected.substr(1))) << actual << "\nbegins otherwise: " << expected.substr(1);
+  } else {
+    EXPECT_EQ(actual, expected);
+  }
+}
+
+// The parts of a text between " | ".
+inline std::vector<std::string> PartsOf(std::string_view text) {
+  std::vector<std::string> parts;
+  for (size_t at = text.find(" | "); at != std::string_view::npos; at = text.find(" | ")) {
+    parts.emplace_back(text.substr(0, at));
+    text.remove_prefix(at + 3);
+  }
+  if (!text.empty()) parts.emplace_back(text);
+  return parts;
+}
+
+// "a{x||y}" is "ax", "a", "ay": one text for each alternative of the first braces that have any.
+inline std::vector<std::string> Alternatives(const std::string& text) {
+  const size_t open = text.find('{'), close = text.find('}', open);
+  if (close == std::string::npos || text.find('|', open) > close) return {text};
+  std::vector<std::string> all;
+  for (size_t from = open + 1, end; from <= close; from = end + 1) {
+    end = std::min(text.find('|', from), close);
+    all.push_back(text.substr(0, open) + text.substr(from, end - from) + text.substr(close + 1));
+  }
+  return all;
+}
+
+inline std::string Replaced(std::string text, std::string_view what, std::string_view by) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+  return text;
+}
+
+// A check that compares what `read` makes of each alternative with what is expected.
+template <class Read>
+auto Gives(Read read) {
+  return [read](const RowCase& each) {
+    for (const std::string& given : Alternatives(each.given)) {
+      SCOPED_TRACE(given);
+      ExpectText(each.expected, read(given));
+    }
+  };
+}
+
+template <class Check>
+bool AddTable(const char* suite, const char* file, int line, const auto& rows, Check check) {
+  struct Test : testing::Test {
+    Test(const TestRow& its_row, Check its_check) : row(its_row), check(std::move(its_check)) {}
+    void TestBody() override {
+      if constexpr (std::is_invocable_v<const Check&, const TestRow&>) {
+        check(row);
+      } else {
+        for (const RowCase& each : row.cases) {
+          SCOPED_TRACE(std::string(row.name) + ": " + each.given.substr(0, 300) + " => " + each.expected);
+          check(each);
+        }
+      }
+    }
+    const TestRow& row;
+    const Check check;
+  };
+  for (const TestRow& row : rows) {
+    testing::RegisterTest(suite, row.name, nullptr, nullptr, file, line,
+                          [&row, check]() -> testing::Test* { return new Test(row, check); });
+  }
+  return true;
+}
+
+// The rows of an array are tests of `suite`; `check` takes a RowCase, or else the TestRow. Stands behind the array:
+// tests/lanes/test_names.py finds the tests' names by that, and by the rows' first words.
+#define TABLE_TEST(suite, rows, ...) \
+  [[maybe_unused]] const bool suite##rows = AddTable(#suite, __FILE__, __LINE__, rows, __VA_ARGS__)
+
+}  // namespace tony
