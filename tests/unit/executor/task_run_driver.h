@@ -10,6 +10,8 @@
 
 namespace tony::executor {
 
+inline constexpr Instant kDriverStart{Duration(1'000'000)};
+
 inline SeenLease LeaseOf(int64_t epoch, int port = 7001, int64_t renewal = 1) {
   return {{epoch}, Endpoint{"am.example", port}, renewal};
 }
@@ -138,7 +140,7 @@ class TaskRunDriver {
 
   TaskRun run;
   const int processes;
-  Instant now = FromMillis(1'000'000);
+  Instant now = kDriverStart;
   int64_t link = 0;  // of the last UseAm
   std::vector<Action> actions;
 };

@@ -1,8 +1,8 @@
-// Losing the AM and finding it again.
-#include <gmock/gmock.h>
+// Losing the AM and finding it again; an executor that is cut off or orphaned; and where one thing meets another: equal
+// times, repeated numbers, two reasons to leave, orders of actions.
 #include <gtest/gtest.h>
 
-#include "tests/unit/executor/task_run_driver.h"
+#include "tests/unit/executor/task_run_script.h"
 
 namespace tony::executor {
 namespace {
@@ -10,54 +10,43 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
-TEST(TaskRunLinkTest, AnExecutorThatLostItsAmReadsTheRecordAtOnceAndOnEveryChange) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.LoseAm();
-  EXPECT_EQ(task.Count<ReadLease>(), 1);
-  ASSERT_EQ(task.Count<WatchLease>(), 1);
-  EXPECT_LT(task.IndexOf<WatchLease>(), task.IndexOf<ReadLease>()) << "or a change in between would be missed";
-  EXPECT_EQ(task.run.state(), State::kRunning);
-}
-
-TEST(TaskRunLinkTest, AnExecutorThatIsUpBeforeItsAmWatchesForIt) {
-  TaskRunDriver task;
-  EXPECT_EQ(task.Count<WatchLease>(), 0) << "in the usual case the record is there";
-  task.Give(LeaseRead{});
-  EXPECT_EQ(task.Count<WatchLease>(), 1);
-}
-
-TEST(TaskRunLinkTest, ItReadsTheRecordAgainFourTimesASecond) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.LoseAm();
-  task.Pass(seconds{10});
-  EXPECT_EQ(task.Count<ReadLease>(), 1 + 40);
-}
+const TestRow kLinks[] = {
+    {"AnExecutorThatLostItsAmReadsTheRecordAtOnceAndOnEveryChange",
+     {{"running, lose", "1 read; 1 watch; watch; read; state Running"}}},  // a change in between would be missed
+    {"AnExecutorThatIsUpBeforeItsAmWatchesForIt",
+     {{"", "no watch"}, {"no-lease", "1 watch"}}},  // in the usual case the record is there
+    {"ItReadsTheRecordAgainFourTimesASecond", {{"running, lose", "1 read"}, {"pass 10s", "40 read"}}},
+    {"ItRegistersWithTheNextAmWithAllItKnows",
+     {{"running, lose", ""},
+      {"lease 2 7002", "use am.example:7002; register running pid 4242 & generation 1 epoch 2"},
+      {"registered 2", "1 unwatch; await 10 from; state Running"}}},  // what was carried out is not done again
+    {"ANewAmIsTriedAtOnceWhateverTheBackOff",
+     {{"running, lose, lease 1, lose, lease 1", "1 use"}, {"lease 2", "1 use"}, {"lose, lease 2 7009", "1 use"}}},
+    {"ANewerRecordInterruptsATryThatHangs",
+     {{"running, lose, lease 1, lease 2 7002", "2 use; use am.example:7001; use am.example:7002"}}},
+    {"WhileTheStoreCannotBeReadTheLastAmIsTried", {{"running, lose, unreadable", "use am.example:7001"}}},
+    {"AnswersOfAnEarlierLinkAreIgnored",
+     {{"running, lose, lease 2", ""}, {"answers-from-before", "nothing; link Registering; state Running"}}},
+    {"SeveralCallsThatEndWithOneConnectionAreOneLoss", {{"running, lose, lose, lose", "1 read"}}},
+    {"AnAmOfAnOlderEpochIsNotObeyed",
+     {{"register 5, lose", ""},
+      {"lease 4 7004", "no use"},
+      {"lease 5 7005, registered 4", "link Searching; no await"}}},
+    {"AnAmThatDoesNotRuleIsALostOne",
+     {{"running, refuse {not ruling|stale epoch|bad request}", "link Searching; state Running; 1 read"}}},
+    {"AnOutcomeIsReportedToEveryAmUntilOneReleases",
+     {{"running, lose, exit 3 boom, gone", "1 keep; no report"},  // there is nobody to report to
+      {"register 2", "1 report; no keep"},
+      {"lose, register 3", "1 report; register ended; report user_error 3, stderr: boom.; no keep"}}},
+    {"APhaseThatChangedDuringTheRegistrationIsToldAfterIt",
+     {{"running, lose, lease 2, SIGTERM", ""}, {"registered 2", "heartbeat stopping"}}},
+};
+TABLE_TEST(TaskRunLinkTest, kLinks, Script());
 
 TEST(TaskRunLinkTest, JitterSpreadsTheReadsOfManyExecutors) {
   TaskRunDriver early({}, 0), late({}, 0.99);
   EXPECT_LT(*early.run.NextDeadline(), *late.run.NextDeadline());
-}
-
-TEST(TaskRunLinkTest, ItRegistersWithTheNextAmWithAllItKnows) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.LoseAm();
-  task.Give(LeaseRead{LeaseOf(2, 7002)});
-  EXPECT_EQ(PortOf(task.Last<UseAm>()), 7002);
-  const auto call = task.Last<SendRegister>();
-  EXPECT_EQ(call.what.phase, Phase::kRunning);
-  EXPECT_EQ(call.what.pid, 4242);
-  EXPECT_EQ(call.caller.epoch, Epoch{2});
-  EXPECT_EQ(call.caller.generation, Generation{1});
-  task.Give(Registered{task.link, {2}});
-  EXPECT_EQ(task.Last<SendAwait>().since, 10) << "what was carried out is not done again";
-  EXPECT_EQ(task.Count<UnwatchLease>(), 1);
-  EXPECT_EQ(task.run.state(), State::kRunning);
 }
 
 TEST(TaskRunLinkTest, TheSameAmIsTriedAgainWithABackOffUpToASecond) {
@@ -69,7 +58,7 @@ TEST(TaskRunLinkTest, TheSameAmIsTriedAgainWithABackOffUpToASecond) {
     const int before = task.Count<UseAm>();
     task.Give(LeaseRead{LeaseOf(1)});
     if (task.Count<UseAm>() > before) {
-      tries.push_back(ToMillis(task.now) - 1'000'000);
+      tries.push_back((task.now - kDriverStart).count());
       task.LoseAm();
     }
     task.Pass(milliseconds{50});
@@ -80,114 +69,130 @@ TEST(TaskRunLinkTest, TheSameAmIsTriedAgainWithABackOffUpToASecond) {
   for (size_t i = 5; i < tries.size(); ++i) EXPECT_EQ(tries[i] - tries[i - 1], 1000);
 }
 
-TEST(TaskRunLinkTest, ANewAmIsTriedAtOnceWhateverTheBackOff) {
+// ---- cut off, orphaned, and without the job's folder
+
+const TestRow kCutOffs[] = {
+    {"AnExecutorThatIsCutOffStopsItsTaskInTime",
+     {{"running, lose, cut-off 29750ms", "state Running"},
+      {"cut-off 250ms", "state Stopping; signals TERM"},
+      {"exit TERM, gone", "keep node_lost & cut off; no leave"},  // the outcome may still be reported
+      {"register 2", "1 report"}}},
+    {"WithADeadAmTheTaskRunsOn", {{"running, lose, lease 1, lose, pass 29min", "state Running"}}},
+    {"AnAmThatComesBackLateIsGivenTheFullTimeAgain",
+     {{"running, lose, pass 1min, lease 1, pass 4min, cut-off 29s 2", "state Running"},
+      {"cut-off 2s 2", "state Stopping"}}},
+    {"TheTimeCountsFromTheLastAnswerNotFromTheNoticeOfTheLoss",
+     {{"running, standstill 28s, tick, lose, cut-off 1750ms", "state Running"}, {"cut-off 250ms", "state Stopping"}}},
+    {"AfterALongStandstillThereIsOneMoreTry",
+     {{"running, standstill 300s, tick, lose, pass 900ms", "state Running"},
+      {"register, linked 5min", "state Running"}}},
+    {"AnExecutorWithoutATaskIsCutOffToo", {{"cut-off 31s", "state Ended; outcome node_lost"}}},
+    {"AfterTheOrphanTimeoutItStopsItsTaskAndLeaves",
+     {{"running, lose, pass 30min", "state Stopping"}, {"exit TERM, gone", "outcome infra; 1 leave; leave 69"}}},
+    {"AnExecutorThatNeverFoundAnAmLeavesAfterTheOrphanTimeout", {{"no-lease, pass 30min", "leave 69"}}},
+    {"WithoutItsJobsFolderItStopsItsTaskAndLeaves",
+     {{"running, lose, folder-gone", "state Stopping; signals TERM"},
+      {"folder-gone, exit TERM, gone",
+       "outcome infra TERM, because: the job's folder was removed.; 1 leave; leave 66"}}},
+    {"WithoutItsJobsFolderAnExecutorThatHasNoTaskLeavesAtOnce", {{"folder-gone", "leave 66"}}},
+    {"WhileItHasAnAmTheRemovedFolderIsThatOnesCare", {{"running, folder-gone", "state Running"}}},
+    {"AKeptOutcomeIsNotKeptForEver", {{"running, exit 0, gone, lose, pass 30min", "leave 69"}}},
+};
+TABLE_TEST(TaskRunCutOffTest, kCutOffs, Script());
+
+TEST(TaskRunCutOffTest, AStoreThatCannotBeReadEitherMeansCutOff) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
-  task.Give(LeaseRead{LeaseOf(1)});
-  task.LoseAm();
-  task.Give(LeaseRead{LeaseOf(1)});
-  EXPECT_EQ(task.Count<UseAm>(), 1);
-  task.Give(LeaseRead{LeaseOf(2)});
-  EXPECT_EQ(task.Count<UseAm>(), 2) << "a newer epoch";
-  task.LoseAm();
-  task.Give(LeaseRead{LeaseOf(2, 7009)});
-  EXPECT_EQ(task.Count<UseAm>(), 3) << "another address";
+  for (int i = 0; i < 124; ++i) {
+    task.Give(LeaseUnreadable{});
+    if (task.run.link() == Link::kRegistering) task.LoseAm();
+    task.Pass(milliseconds{250});
+  }
+  EXPECT_EQ(task.run.state(), State::kStopping);
 }
 
-TEST(TaskRunLinkTest, ANewerRecordInterruptsATryThatHangs) {
+TEST(TaskRunCutOffTest, AnAmWhoseQueueIsFullIsNoReasonToStop) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
-  task.Give(LeaseRead{LeaseOf(1)});
-  task.Give(LeaseRead{LeaseOf(2, 7002)});
-  EXPECT_EQ(PortOf(task.Last<UseAm>()), 7002);
-}
-
-TEST(TaskRunLinkTest, WhileTheStoreCannotBeReadTheLastAmIsTried) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.LoseAm();
-  task.Give(LeaseUnreadable{});
-  EXPECT_EQ(PortOf(task.Last<UseAm>()), 7001);
-}
-
-TEST(TaskRunLinkTest, AnswersOfAnEarlierLinkAreIgnored) {
-  TaskRunDriver task;
-  task.RunTask();
-  const int64_t old_link = task.link;
-  task.LoseAm();
-  task.Give(LeaseRead{LeaseOf(2)});
-  task.actions.clear();
-  task.Give(CommandReceived{old_link, {.number = 99, .kind = Command::Kind::kStop}});
-  task.Give(Registered{old_link, {1}});
-  task.Give(HeartbeatAnswered{old_link});
-  task.Give(Refused{old_link, RefusalReason::kStaleAttempt});
-  task.Give(ConnectionLost{old_link});
-  EXPECT_THAT(task.actions, IsEmpty());
-  EXPECT_EQ(task.run.link(), Link::kRegistering);
+  for (int i = 0; i < 4 * 60 * 40; ++i) {  // forty minutes; an orphan leaves after thirty
+    task.Pass(milliseconds{250});
+    task.Give(LeaseRead{LeaseOf(1, 7001, i / 8)});
+    if (task.run.link() == Link::kRegistering) task.Give(ConnectionLost{task.link, /*crowded=*/true});
+  }
   EXPECT_EQ(task.run.state(), State::kRunning);
+  task.PassCutOff(seconds{31}, LeaseOf(1));
+  EXPECT_EQ(task.run.state(), State::kStopping) << "the queue is no longer full, and nobody answers";
 }
 
-TEST(TaskRunLinkTest, SeveralCallsThatEndWithOneConnectionAreOneLoss) {
+// ---- where one thing meets another
+
+const TestRow kEdges[] = {
+    {"ACommandOfANumberThatWasObeyedIsNotObeyedAgain",
+     {{"running, STOP 5s 10", "state Running"}, {"STOP 5s 11", "state Stopping"}}},
+    {"TheAttemptItHasIsNotItsNext", {{"ended, NEXT 2", "state Ended; no begin"}, {"NEXT 3 14", "begin worker:3#3"}}},
+    {"TheNextAttemptIsBegunBeforeItIsRegistered", {{"ended, NEXT 3", "1 register; begin; use; register"}}},
+    {"ATaskIsStoppedBeforeTheAmHearsOfIt", {{"running, STOP 5s", "1 heartbeat; signal; heartbeat"}}},
+    {"AProcessThatEndsInItsGraceDoesNotTakeTheGraceFromTheRest", {{"running, STOP 5s", ""}, {"exit 0", "signals 0"}}},
+    {"AStopThatMeetsAStartThatFailsIsTheEnd",
+     {{"register, START, STOP {5|0}s, pass 1ms", "state {Stopping|Killing}"},
+      {"unstarted", "state Ended; outcome killed; 1 report"}}},  // it would have been stopped anyway
+    {"AnAttemptWhoseProcessCouldNotBeStartedHasEndedAndMayBeReleased",
+     {{"register, START, unstarted", "state Ended"}, {"RELEASE", "leave 0"}}},
+    {"OneThatIsNotToReportDoesNotBeginToWhenItIsTerminated",
+     {{"running, RELEASE, SIGTERM, exit TERM, gone", "no report; leave 0"}}},
+    {"OneThatWasTerminatedNeedNotReportOnceItIsReleased",
+     {{"running, SIGTERM, RELEASE, exit TERM, gone", "no report; leave 0"}}},
+    {"OfTwoReasonsToLeaveAtOnceTheFirstIsTold",
+     {{"running, RELEASE, refuse stale attempt, exit TERM, gone", "leave 0"}}},
+    {"ASecondSigtermGivesNoMoreTimeToReport",
+     {{"ended, lose, SIGTERM, pass 1s, SIGTERM, pass 999ms", "no leave"}, {"pass 1ms", "1 leave"}}},
+    {"ANewAmHearsAtOnceThatTheProcessRuns", {{"running, lose, register 2", "1 heartbeat; heartbeat running"}}},
+    {"AnAmThatTakesTheCallAndNeverAnswersOrphans",
+     {{"running, lose, lease 1, pass 30min", "link Registering; state Stopping"}}},
+};
+TABLE_TEST(TaskRunEdgeTest, kEdges, Script());
+
+TEST(TaskRunEdgeTest, WhatDoesNotDieIsLookedAtLessAndLessOftenButFourTimesASecond) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Exit(ExitCode(0));
+  task.Pass(milliseconds{700});
+  const auto early = task.Signals().size();
+  EXPECT_GE(early, 7u);
+  EXPECT_LE(early, 10u);
+  task.Pass(seconds{10});
+  EXPECT_EQ(task.Signals().size() - early, 40u);
+}
+
+TEST(TaskRunEdgeTest, AnAmThatTakesTheCallAndNeverAnswersIsNoAm) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
-  task.LoseAm();
-  task.LoseAm();
-  EXPECT_EQ(task.Count<ReadLease>(), 1);
+  for (int i = 0; i < 124; ++i) {
+    task.Give(LeaseRead{LeaseOf(1, 7001, i)});
+    task.Pass(milliseconds{250});
+    ASSERT_EQ(task.run.link(), Link::kRegistering);
+  }
+  EXPECT_EQ(task.run.state(), State::kStopping);
 }
 
-TEST(TaskRunLinkTest, AnAmOfAnOlderEpochIsNotObeyed) {
-  TaskRunDriver task;
-  task.Register(5);
-  task.LoseAm();
-  task.actions.clear();
-  task.Give(LeaseRead{LeaseOf(4, 7004)});
-  EXPECT_EQ(task.Count<UseAm>(), 0) << "an old record";
-  task.Give(LeaseRead{LeaseOf(5, 7005)});
-  task.Give(Registered{task.link, {4}});
-  EXPECT_EQ(task.run.link(), Link::kSearching) << "an old AM";
-  EXPECT_EQ(task.Count<SendAwait>(), 0);
-}
-
-TEST(TaskRunLinkTest, AnAmThatDoesNotRuleIsALostOne) {
-  for (const auto reason : {RefusalReason::kNotRuling, RefusalReason::kStaleEpoch, RefusalReason::kBadRequest}) {
+TEST(TaskRunEdgeTest, ARecordThatGetsStaleJustWhenItWouldBeCutOffMakesItAnOrphan) {
+  const Timers timers;
+  for (const Duration late : {Duration{0}, Duration{1}}) {
     TaskRunDriver task;
     task.RunTask();
-    task.Give(Refused{task.link, reason});
-    EXPECT_EQ(task.run.link(), Link::kSearching);
-    EXPECT_EQ(task.run.state(), State::kRunning);
-    EXPECT_EQ(task.Count<ReadLease>(), 1);
+    task.LoseAm();
+    const Instant last_sign = task.now + timers.cutoff_after - timers.record_fresh + late;
+    while (task.now < last_sign) {
+      task.Pass(std::min(timers.record_fresh - milliseconds{1}, last_sign - task.now));
+      task.Give(LeaseUnreadable{});
+      if (task.run.link() == Link::kRegistering) task.LoseAm();
+    }
+    task.Pass(timers.record_fresh);
+    EXPECT_EQ(task.run.state(), late == Duration{0} ? State::kRunning : State::kStopping);
   }
-}
-
-TEST(TaskRunLinkTest, AnOutcomeIsReportedToEveryAmUntilOneReleases) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.LoseAm();
-  task.Exit(ExitCode(3), "boom");
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.Count<KeepOutcome>(), 1);
-  EXPECT_EQ(task.Count<SendOutcome>(), 0) << "there is nobody to report to";
-  task.Register(2);
-  ASSERT_EQ(task.Count<SendOutcome>(), 1);
-  task.LoseAm();
-  task.Register(3);
-  ASSERT_EQ(task.Count<SendOutcome>(), 2);
-  EXPECT_EQ(task.Last<SendOutcome>().outcome.stderr_tail, "boom");
-  EXPECT_EQ(task.Last<SendRegister>().what.phase, Phase::kEnded);
-  EXPECT_EQ(task.Count<KeepOutcome>(), 1);
-}
-
-TEST(TaskRunLinkTest, APhaseThatChangedDuringTheRegistrationIsToldAfterIt) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.LoseAm();
-  task.Give(LeaseRead{LeaseOf(2)});
-  task.Give(TermSignal{});
-  task.Give(Registered{task.link, {2}});
-  EXPECT_EQ(task.Last<SendHeartbeat>().progress.phase, Phase::kStopping);
 }
 
 }  // namespace

@@ -1,294 +1,75 @@
-// Stops: by command, by signal, by refusal.
-#include <gmock/gmock.h>
+// Stops: by command, by signal, by refusal. And NEXT: the same executor goes on with the task's next attempt.
 #include <gtest/gtest.h>
 
-#include "tests/unit/executor/task_run_driver.h"
+#include "tests/unit/executor/task_run_script.h"
 
 namespace tony::executor {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-// ---- stops ----
-
-TEST(TaskRunStopTest, AStopIsTermThenAfterTheGraceKillUntilGone) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Stop(seconds{5});
-  EXPECT_THAT(task.Signals(), ElementsAre(SIGTERM));
-  EXPECT_EQ(task.Last<SendHeartbeat>().progress.phase, Phase::kStopping);
-  task.Give(HeartbeatAnswered{task.link});
-  task.Forget<SignalTree>();
-  task.Pass(milliseconds{4999});
-  EXPECT_THAT(task.Signals(), IsEmpty());
-  task.Pass(milliseconds{501});
-  EXPECT_GT(task.Signals().size(), 2u);
-  EXPECT_THAT(task.Signals(), Each(SIGKILL));
-  task.Exit(KilledBy(SIGKILL));
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.Last<SendOutcome>().outcome,
-            (Outcome{OutcomeClass::kKilled, KilledBy(SIGKILL), "stopped by the application master", ""}));
-}
-
-TEST(TaskRunStopTest, ATaskThatIsStoppedForAReasonIsToldItBeforeTheSignal) {
-  TaskRunDriver task;
-  task.RunTask();
-  const Instant stopped = task.now;
-  Command stop{.number = 11, .kind = Command::Kind::kStop, .grace = seconds{5}, .reason = "preempted"};
-  task.Order(stop);
-  EXPECT_LT(task.IndexOf<GiveNotice>(), task.IndexOf<SignalTree>());
-  EXPECT_EQ(task.Last<GiveNotice>().reason, "preempted");
-  EXPECT_EQ(task.Last<GiveNotice>().deadline, stopped + seconds{5});
-  task.Pass(seconds{3});
-  stop.number = 12;
-  task.Order(stop);
-  EXPECT_EQ(task.Last<GiveNotice>().deadline, stopped + seconds{5}) << "a second stop gives no more time";
-  stop.number = 13;
-  stop.grace = seconds{1};
-  task.Order(stop);
-  EXPECT_EQ(task.Last<GiveNotice>().deadline, stopped + seconds{4});
-}
-
-TEST(TaskRunStopTest, ThereIsNoNoticeWithoutAReasonOrAProcess) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Stop(seconds{5});
-  EXPECT_EQ(task.Count<GiveNotice>(), 0);
-  TaskRunDriver waiting;
-  waiting.Register();
-  waiting.Order({.number = 11, .kind = Command::Kind::kStop, .grace = seconds{5}, .reason = "preempted"});
-  EXPECT_EQ(waiting.Count<GiveNotice>(), 0);
-}
-
-TEST(TaskRunStopTest, AStoppedProcessThatExitsLeavesItsTreeTheRestOfTheGrace) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Stop(seconds{5});
-  task.Exit(ExitCode(0));
-  task.Forget<SignalTree>();
-  task.Pass(seconds{4});
-  EXPECT_THAT(task.Signals(), Each(0));
-  EXPECT_FALSE(task.Signals().empty());
-  task.Forget<SignalTree>();
-  task.Pass(seconds{2});
-  EXPECT_THAT(task.Signals(), ::testing::Contains(SIGKILL));
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.run.outcome()->cls, OutcomeClass::kKilled);
-  EXPECT_EQ(task.run.outcome()->exit, ExitCode(0));
-}
-
-TEST(TaskRunStopTest, AnEmptyTreeWithAnUnreapedProcessIsNotTheEnd) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Stop(seconds{5});
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.run.state(), State::kStopping);
-}
-
-TEST(TaskRunStopTest, ASecondStopMayOnlyShortenTheGrace) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Stop(seconds{5}, 11);
-  task.Stop(seconds{60}, 12);
-  task.Stop(seconds{1}, 13);
-  task.Pass(milliseconds{999});
-  EXPECT_EQ(task.run.state(), State::kStopping);
-  task.Pass(milliseconds{1});
-  EXPECT_EQ(task.run.state(), State::kKilling);
-}
-
-TEST(TaskRunStopTest, AStopBeforeTheStartEndsItWithoutAProcess) {
-  TaskRunDriver task;
-  task.Register();
-  task.Stop(seconds{5});
-  EXPECT_EQ(task.Last<SendOutcome>().outcome.cls, OutcomeClass::kKilled);
-  EXPECT_FALSE(task.Last<SendOutcome>().outcome.exit);
-  task.Start(20);
-  EXPECT_EQ(task.Count<StartProcesses>(), 0);
-}
-
-TEST(TaskRunStopTest, AStopWhileTheProcessIsBeingStartedReachesIt) {
-  TaskRunDriver task;
-  task.Register();
-  task.Start();
-  task.Stop(seconds{5});
-  task.Forget<SignalTree>();
-  task.Give(ProcessStarted{4242});
-  EXPECT_THAT(task.Signals(), ElementsAre(SIGTERM));
-  EXPECT_EQ(task.run.state(), State::kStopping);
-}
-
-TEST(TaskRunStopTest, AProcessThatAppearsAfterTheGraceIsKilled) {
-  TaskRunDriver task;
-  task.Register();
-  task.Start();
-  task.Stop(seconds{0});
-  task.Pass(milliseconds{1});
-  task.Forget<SignalTree>();
-  task.Give(ProcessStarted{4242});
-  EXPECT_THAT(task.Signals(), ElementsAre(SIGKILL));
-}
-
-TEST(TaskRunStopTest, AStopThatComesAfterTheEndKeepsTheRealOutcome) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Exit(ExitCode(3));
-  task.Stop(seconds{5});
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.run.outcome()->cls, OutcomeClass::kUserError);
-}
-
-TEST(TaskRunStopTest, AReleaseOfARunningTaskStopsItAndLeaves) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Release();
-  EXPECT_THAT(task.Signals(), ElementsAre(SIGTERM));
-  task.Exit(KilledBy(SIGTERM));
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.Count<KeepOutcome>(), 1);
-  ASSERT_EQ(task.Count<Leave>(), 1);
-  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftReleased);
-}
-
-// ---- SIGTERM ----
-
-TEST(TaskRunStopTest, OnSigtermItStopsTheTaskKeepsTheOutcomeAndLeaves) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Give(TermSignal{});
-  EXPECT_THAT(task.Signals(), ElementsAre(SIGTERM));
-  task.Exit(KilledBy(SIGTERM));
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.Count<SendOutcome>(), 0) << "its scheduler knows why";
-  EXPECT_EQ(task.Last<KeepOutcome>().outcome.message, "its executor was terminated");
-  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftTerminated);
-}
-
-TEST(TaskRunStopTest, OnSigtermAFailureThatCameBeforeIsReported) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Exit(ExitCode(3));
-  task.Give(TermSignal{});
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.Count<SendOutcome>(), 1);
-  EXPECT_EQ(task.Count<Leave>(), 0);
-  task.Give(OutcomeAcknowledged{task.link});
-  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftTerminated);
-}
-
-TEST(TaskRunStopTest, OnSigtermItTriesToReportForTwoSecondsOnly) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.LoseAm();
-  task.Exit(ExitCode(3));
-  task.Give(TermSignal{});
-  task.Give(TreeGone{});
-  task.Pass(milliseconds{1999});
-  EXPECT_EQ(task.Count<Leave>(), 0);
-  task.Pass(milliseconds{1});
-  ASSERT_EQ(task.Count<Leave>(), 1);
-  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftTerminated);
-}
-
-TEST(TaskRunStopTest, OnSigtermAfterTheEndItReportsOnceMoreAndLeaves) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Exit(ExitCode(0));
-  task.Give(TreeGone{});
-  task.Give(OutcomeAcknowledged{task.link});
-  task.actions.clear();
-  task.Give(TermSignal{});
-  EXPECT_EQ(task.Count<SendOutcome>(), 1);
-  task.Give(OutcomeAcknowledged{task.link});
-  EXPECT_EQ(task.Count<Leave>(), 1);
-}
-
-TEST(TaskRunStopTest, ASecondSigtermChangesNothing) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Give(TermSignal{});
-  task.actions.clear();
-  task.Give(TermSignal{});
-  EXPECT_THAT(task.actions, IsEmpty());
-}
-
-// ---- refusals ----
-
-TEST(TaskRunStopTest, AnAttemptThatIsNotWantedStopsAndLeavesWithoutAReport) {
-  for (const auto reason :
-       {RefusalReason::kStaleAttempt, RefusalReason::kUnknownAttempt, RefusalReason::kBadProtocol}) {
-    TaskRunDriver task;
-    task.RunTask();
-    task.Give(Refused{task.link, reason});
-    EXPECT_THAT(task.Signals(), ElementsAre(SIGTERM));
-    task.Pass(Timers{}.grace);
-    EXPECT_EQ(task.run.state(), State::kKilling);
-    task.Exit(KilledBy(SIGKILL));
-    task.Give(TreeGone{});
-    EXPECT_EQ(task.Count<SendOutcome>(), 0);
-    ASSERT_EQ(task.Count<Leave>(), 1);
-    EXPECT_EQ(task.Last<Leave>().exit_code, kLeftRefused);
-  }
-}
-
-TEST(TaskRunStopTest, AWaitingExecutorThatIsRefusedLeavesAtOnce) {
-  for (const auto reason : {RefusalReason::kStaleAttempt, RefusalReason::kUnknownAttempt, RefusalReason::kWrongJob,
-                            RefusalReason::kBadToken, RefusalReason::kBadProtocol}) {
-    TaskRunDriver task;
-    task.Give(LeaseRead{LeaseOf(1)});
-    task.Give(Refused{task.link, reason});
-    EXPECT_EQ(task.Last<Leave>().exit_code, kLeftRefused) << ToString(reason);
-  }
-}
-
-TEST(TaskRunStopTest, AnotherJobsAmOnTheOldPortDoesNotEndTheTask) {
-  for (const auto reason : {RefusalReason::kWrongJob, RefusalReason::kBadToken}) {
-    TaskRunDriver task;
-    task.RunTask();
-    task.LoseAm();
-    task.Give(LeaseRead{LeaseOf(1)});
-    task.Give(Refused{task.link, reason});
-    EXPECT_EQ(task.run.state(), State::kRunning);
-    EXPECT_EQ(task.run.link(), Link::kSearching);
-  }
-}
-
-TEST(TaskRunStopTest, ATreeThatOutlivesSigkillIsLeftToTheKeeperWithoutAnEnd) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Exit(ExitCode(3), "boom");
-  const TreeLives lives{"2 processes, process 4711 for one"};
-  task.PassLinked(Duration{29'000});
-  task.Give(lives);
-  EXPECT_EQ(task.run.state(), State::kSweeping);
-  task.PassLinked(Duration{1'000});
-  task.actions.clear();
-  task.Give(lives);
-  EXPECT_EQ(task.run.state(), State::kLeft);
-  EXPECT_EQ(task.Last<WarnOfTree>().what, "2 processes, process 4711 for one, not ended by SIGKILL for 30 s");
-  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftTreeAlive);
-  EXPECT_EQ(task.Last<KeepOutcome>().outcome.exit, ExitCode(3));
-  EXPECT_EQ(task.Last<KeepOutcome>().outcome.message, task.Last<WarnOfTree>().what);
-  EXPECT_EQ(task.Count<SendOutcome>(), 0) << "the AM hears of no end before the container's";
-}
-
-TEST(TaskRunStopTest, AStoppedTreeThatOutlivesSigkillIsLeftToTheKeeper) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Stop(Duration{1000});
-  task.Exit(KilledBy(SIGTERM));
-  task.PassLinked(Duration{1000});
-  ASSERT_EQ(task.run.state(), State::kKilling);
-  task.PassLinked(Duration{30'000});
-  task.Give(TreeLives{"1 process, process 4711 for one"});
-  EXPECT_EQ(task.run.state(), State::kLeft);
-  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftTreeAlive);
-  EXPECT_EQ(task.Last<KeepOutcome>().outcome.exit, KilledBy(SIGTERM));
-}
+const TestRow kStops[] = {
+    {"AStopIsTermThenAfterTheGraceKillUntilGone",
+     {{"running, STOP 5s", "signals TERM; heartbeat stopping"},
+      {"answer, pass 4999ms", "no signal"},
+      {"pass 501ms", "only KILL"},
+      {"exit KILL, gone", "report killed KILL, because: stopped by the application master."}}},
+    {"ATaskThatIsStoppedForAReasonIsToldItBeforeTheSignal",
+     {{"running, PREEMPT 5s", "notice by 5000 ms: preempted; signal TERM"},
+      {"pass 3s, PREEMPT 5s 12", "notice by 5000 ms"},  // a second stop gives no more time
+      {"PREEMPT 1s 13", "notice by 4000 ms"}}},
+    {"ThereIsNoNoticeWithoutAReasonOrAProcess", {{"{running, STOP 5s|register, PREEMPT 5s}", "no notice"}}},
+    {"AStoppedProcessThatExitsLeavesItsTreeTheRestOfTheGrace",
+     {{"running, STOP 5s, exit 0", ""},
+      {"pass 4s", "only 0"},
+      {"pass 2s", "signal KILL"},
+      {"gone", "outcome killed 0, because"}}},
+    {"AnEmptyTreeWithAnUnreapedProcessIsNotTheEnd", {{"running, STOP 5s, gone", "state Stopping"}}},
+    {"ASecondStopMayOnlyShortenTheGrace",
+     {{"running, STOP 5s 11, STOP 60s 12, STOP 1s 13, pass 999ms", "state Stopping"}, {"pass 1ms", "state Killing"}}},
+    {"AStopBeforeTheStartEndsItWithoutAProcess",
+     {{"register, STOP 5s", "report killed, because"}, {"START 20", "no start"}}},
+    {"AStopWhileTheProcessIsBeingStartedReachesIt",
+     {{"register, START, STOP 5s", ""}, {"started", "signals TERM; state Stopping"}}},
+    {"AProcessThatAppearsAfterTheGraceIsKilled",
+     {{"register, START, STOP 0s, pass 1ms", ""}, {"started", "signals KILL"}}},
+    {"AStopThatComesAfterTheEndKeepsTheRealOutcome", {{"running, exit 3, STOP 5s, gone", "outcome user_error"}}},
+    {"AReleaseOfARunningTaskStopsItAndLeaves",
+     {{"running, RELEASE", "signals TERM"}, {"exit TERM, gone", "1 keep; 1 leave; leave 0"}}},
+    // ---- SIGTERM
+    {"OnSigtermItStopsTheTaskKeepsTheOutcomeAndLeaves",
+     {{"running, SIGTERM", "signals TERM"},
+      // Its scheduler knows why.
+      {"exit TERM, gone", "no report; keep infra TERM, because: its executor was terminated.; leave 143"}}},
+    {"OnSigtermAFailureThatCameBeforeIsReported",
+     {{"running, exit 3, SIGTERM, gone", "1 report; no leave"}, {"acked", "leave 143"}}},
+    {"OnSigtermItTriesToReportForTwoSecondsOnly",
+     {{"running, lose, exit 3, SIGTERM, gone, pass 1999ms", "no leave"}, {"pass 1ms", "1 leave; leave 143"}}},
+    {"OnSigtermAfterTheEndItReportsOnceMoreAndLeaves",
+     {{"running, exit 0, gone, acked", ""}, {"SIGTERM", "1 report"}, {"acked", "1 leave"}}},
+    {"ASecondSigtermChangesNothing", {{"running, SIGTERM", ""}, {"SIGTERM", "nothing"}}},
+    // ---- refusals
+    {"AnAttemptThatIsNotWantedStopsAndLeavesWithoutAReport",
+     {{"running, refuse {stale attempt|unknown attempt|bad protocol}", "signals TERM; no report"},
+      {"pass 10s", "state Killing; no report"},
+      {"exit KILL, gone", "no report; 1 leave; leave 76"}}},
+    {"AWaitingExecutorThatIsRefusedLeavesAtOnce",
+     {{"lease 1, refuse {stale attempt|unknown attempt|wrong job|bad token|bad protocol}", "leave 76"}}},
+    {"AnotherJobsAmOnTheOldPortDoesNotEndTheTask",
+     {{"running, lose, lease 1, refuse {wrong job|bad token}", "state Running; link Searching"}}},
+    // ---- trees that outlive SIGKILL
+    {"ATreeThatOutlivesSigkillIsLeftToTheKeeperWithoutAnEnd",
+     {{"running, exit 3 boom, linked 29s, lives", "state Sweeping; no report"},
+      {"linked 1s", ""},
+      // The AM hears of no end before the container's.
+      {"lives",
+       "state Left; warn 2 processes, process 4711 for one, not ended by SIGKILL for 30 s; no report; "
+       "keep user_error 3, because: 2 processes, process 4711 for one, not ended by SIGKILL for 30 s; leave 71"}}},
+    {"AStoppedTreeThatOutlivesSigkillIsLeftToTheKeeper",
+     {{"running, STOP 1s, exit TERM, linked 1s", "state Killing"},
+      {"linked 30s, lives", "state Left; keep killed TERM, because; leave 71"}}},
+    {"TheNextAttemptHasAllItsTimeToBeEnded",
+     {{"ended, linked 60s, NEXT 3, registered, START 20, started 4243, exit 3, lives", "state Sweeping"}}},
+};
+TABLE_TEST(TaskRunStopTest, kStops, Script());
 
 TEST(TaskRunStopTest, ATreeInTheKernelsHandsIsWaitedForAndSaidOnceInAWhile) {
   TaskRunDriver task;
@@ -327,17 +108,59 @@ TEST(TaskRunStopTest, ATreeThatStaysInTheKernelsHandsIsLeftToTheKeeperAfterFiveM
   EXPECT_TRUE(task.Last<KeepOutcome>().outcome.Succeeded());
 }
 
-TEST(TaskRunStopTest, TheNextAttemptHasAllItsTimeToBeEnded) {
+// ---- NEXT
+
+const TestRow kNextAttempts[] = {
+    {"AfterTheEndItBeginsTheNextAttemptAndRegistersAsThat",
+     {{"ended", "state Ended"},
+      {"NEXT 3",
+       "state Waiting; phase waiting; no outcome; begin worker:3#3; use am.example:7001; register waiting pid 0 at "
+       "task.example:4711 from worker:3#3 generation 1 & c-1"}}},  // others may know the address
+    {"TheLockIsTakenBeforeAnyoneHearsOfTheAttempt",
+     {{"ended", ""}, {"NEXT 3", "begin worker:3#3; register; no await"}}},  // not before it has registered
+    {"TheNewAttemptAwaitsFromTheBeginning", {{"ended, NEXT 3 1998", ""}, {"registered", "await 0 from worker:3#3"}}},
+    {"TheNewAttemptRunsEndsAndReportsAsAnyOther",
+     {{"ended, NEXT 3, registered, RESUME 5", "start  generation 2 resume /ckpt/step-5"},
+      {"started 5353", "heartbeat running pid 5353 & generation 2"},
+      {"exit 0, gone", "1 keep; report success & worker:3#3"},
+      {"NEXT 4 6", "begin worker:3#4"}}},
+    {"WhereSomethingOfTheAttemptIsLeftItIsNotObeyed",
+     {{"{register|register, START|running|running, exit 1|running, STOP 1s|running, STOP 0s, pass 1ms}", ""},
+      {"NEXT 3 20", "no begin; await 20 from; state {Waiting|Starting|Running|Sweeping|Stopping|Killing}"}}},
+    {"AnAttemptThatIsNotNewerIsNotBegun", {{"ended, NEXT {0|1|2}", "state Ended; no begin"}}},
+    {"AttemptsMayBeLeftOut", {{"ended, NEXT 7", "register & worker:3#7"}}},
+    {"WhoIsAboutToLeaveDoesNotBeginAnother",
+     {{"ended, SIGTERM", "state Ended"}, {"NEXT 3", "no begin"}, {"acked", "leave 143"}}},
+    {"AStopThatEndedTheAttemptIsFollowedByTheNext",
+     {{"running, STOP 1s, exit TERM, gone, NEXT 3, registered, START 1", "state Starting"}}},
+    {"LateAnswersToTheAttemptBeforeAreIgnored",
+     {{"ended, NEXT 3", ""}, {"answers-from-before, gone", "nothing; state Waiting; link Registering"}}},
+    {"NothingMoreIsAskedOnTheOldLink", {{"ended", ""}, {"NEXT 3", "no await; no report"}}},
+    {"AnAttemptWhoseFolderCannotBeMadeEndsAndIsReportedOnceThereIsALink",
+     {{"ended", ""},
+      {"NEXT 3, unbegun", "state Ended; outcome infra; no report"},
+      {"registered", "1 report; report infra & worker:3#3"},
+      {"START 1", "no start"}}},
+    {"ANewAmIsFoundByTheNewAttempt",
+     {{"ended, NEXT 3, lose", ""}, {"lease 2 7002", "use am.example:7002; register waiting & worker:3#3"}}},
+    {"AnAmThatDoesNotAnswerTheNewAttemptCutsItOffAsEver", {{"ended, NEXT 3, lose, cut-off 31s", "outcome node_lost"}}},
+    {"AnAmThatDoesNotAnswerTheNewAttemptOrphansItAsEver",
+     {{"ended, NEXT 3, lose, pass 29min", "state Waiting"}, {"pass 1min", "leave 69"}}},
+    {"AHeldExecutorStaysUntilItIsTold", {{"ended, linked 5min", "state Ended; no leave"}, {"NEXT 3", "state Waiting"}}},
+    {"AnAmThatFallsSilentWhileItsRecordIsRenewedCutsOffEvenIfItOnceDidNotRule",
+     {{"running, refuse not ruling, cut-off 35s", "state Stopping"}}},
+};
+TABLE_TEST(TaskRunNextTest, kNextAttempts, Script());
+
+TEST(TaskRunNextTest, AnAmThatSaysItDoesNotRuleCutsNobodyOff) {
   TaskRunDriver task;
-  task.EndTask();
-  task.PassLinked(Duration{60'000});
-  task.Next(3);
-  task.Give(Registered{task.link, {1}});
-  task.Start(20);
-  task.Give(ProcessStarted{4243});
-  task.Exit(ExitCode(3));
-  task.Give(TreeLives{"1 process, process 4711 for one"});
-  EXPECT_EQ(task.run.state(), State::kSweeping);
+  task.RunTask();
+  for (int i = 0; i < 300; ++i) {
+    task.Give(Refused{task.link, RefusalReason::kNotRuling});
+    task.Pass(std::chrono::seconds{1});
+    task.Give(LeaseRead{LeaseOf(1)});
+  }
+  EXPECT_EQ(task.run.state(), State::kRunning) << "who says so is there, and may rule again";
 }
 
 }  // namespace

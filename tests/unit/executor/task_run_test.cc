@@ -1,106 +1,53 @@
+// From the start of an attempt to its end: one process or several, its limit, what it uses and what it publishes.
 #include "executor/task_run.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/executor/task_run_driver.h"
+#include "tests/unit/executor/task_run_script.h"
 
 namespace tony::executor {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
-TEST(TaskRunTest, TheFirstThingIsToReadWhereTheAmIs) {
-  const TaskRunDriver task;
-  EXPECT_EQ(task.Count<ReadLease>(), 1);
-  EXPECT_EQ(task.run.link(), Link::kSearching);
-}
-
-TEST(TaskRunTest, ItRegistersWithItsAddressWhenItKnowsTheAm) {
-  TaskRunDriver task;
-  task.Give(LeaseRead{LeaseOf(1)});
-  EXPECT_EQ(task.Last<UseAm>().am, Address(Endpoint{"am.example", 7001}));
-  const auto call = task.Last<SendRegister>();
-  EXPECT_EQ(call.what.endpoint, (Endpoint{"task.example", 4711}));
-  EXPECT_EQ(call.what.phase, Phase::kWaiting);
-  EXPECT_EQ(call.caller.attempt, (AttemptId{{"worker", 3}, 2}));
-  EXPECT_EQ(call.caller.token, "secret");
-}
-
-TEST(TaskRunTest, ItAwaitsFromTheBeginningOnceRegistered) {
-  TaskRunDriver task;
-  task.Register();
-  EXPECT_EQ(task.run.link(), Link::kLinked);
-  ASSERT_EQ(task.Count<SendAwait>(), 1);
-  EXPECT_EQ(task.Last<SendAwait>().since, 0);
-}
-
-TEST(TaskRunTest, AStartRunsTheProcessAndAwaitsTheNextCommand) {
-  TaskRunDriver task;
-  task.Register();
-  task.Start(10);
-  EXPECT_EQ(task.Last<StartProcesses>().cluster_spec, "{spec}");
-  EXPECT_EQ(task.Last<StartProcesses>().generation, Generation{1});
-  EXPECT_EQ(task.Last<SendAwait>().since, 10);
-  EXPECT_EQ(task.Last<SendAwait>().caller.generation, Generation{1});
-}
-
-TEST(TaskRunTest, TheProcessIsStartedOnceHoweverOftenItIsOrdered) {
-  TaskRunDriver task;
-  task.Register();
-  task.Start(10);
-  task.Start(10);
-  task.Give(ProcessStarted{4242});
-  task.Start(10);
-  task.Start(13);
-  EXPECT_EQ(task.Count<StartProcesses>(), 1);
-}
-
-TEST(TaskRunTest, AnOlderCommandIsNotObeyed) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Stop(Duration{1000}, 9);
-  EXPECT_EQ(task.run.state(), State::kRunning);
-  EXPECT_EQ(task.Last<SendAwait>().since, 10);
-}
-
-TEST(TaskRunTest, NoNewsIsAwaitedOn) {
-  TaskRunDriver task;
-  task.Register();
-  task.actions.clear();
-  task.Order({.number = 0, .kind = Command::Kind::kNone});
-  EXPECT_EQ(task.Count<SendAwait>(), 1);
-  EXPECT_EQ(task.run.state(), State::kWaiting);
-}
-
-TEST(TaskRunTest, TheAmHearsOfTheRunningProcessAtOnce) {
-  TaskRunDriver task;
-  task.Register();
-  task.Start();
-  task.actions.clear();
-  task.Give(ProcessStarted{4242});
-  ASSERT_EQ(task.Count<SendHeartbeat>(), 1);
-  EXPECT_EQ(task.Last<SendHeartbeat>().progress.phase, Phase::kRunning);
-  EXPECT_EQ(task.Last<SendHeartbeat>().progress.pid, 4242);
-}
-
-TEST(TaskRunTest, HeartbeatsComeAtTheirIntervalAndOneAtATime) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Pass(milliseconds{999});
-  EXPECT_EQ(task.Count<SendHeartbeat>(), 0);
-  task.Pass(milliseconds{1});
-  EXPECT_EQ(task.Count<SendHeartbeat>(), 1);
-  task.Pass(seconds{3});
-  EXPECT_EQ(task.Count<SendHeartbeat>(), 1) << "the first has not been answered";
-  task.Give(HeartbeatAnswered{task.link});
-  task.Pass(seconds{1});
-  EXPECT_EQ(task.Count<SendHeartbeat>(), 2);
-}
+const TestRow kAttempts[] = {
+    {"TheFirstThingIsToReadWhereTheAmIs", {{"", "1 read; link Searching"}}},
+    {"ItRegistersWithItsAddressWhenItKnowsTheAm",
+     {{"lease 1", "use am.example:7001; register waiting pid 0 at task.example:4711 from worker:3#2 & secret"}}},
+    {"ItAwaitsFromTheBeginningOnceRegistered", {{"register", "link Linked; 1 await; await 0 from"}}},
+    {"AStartRunsTheProcessAndAwaitsTheNextCommand",
+     {{"register, START 10", "start {spec} generation 1; await 10 from & generation 1"}}},
+    {"TheProcessIsStartedOnceHoweverOftenItIsOrdered",
+     {{"register, START 10, START 10, started, START 10, START 13", "1 start"}}},
+    {"AnOlderCommandIsNotObeyed", {{"running, STOP 1s 9", "state Running; await 10 from"}}},
+    {"NoNewsIsAwaitedOn", {{"register", "1 await"}, {"NONE", "1 await; state Waiting"}}},
+    {"TheAmHearsOfTheRunningProcessAtOnce",
+     {{"register, START", "no heartbeat"}, {"started", "1 heartbeat; heartbeat running pid 4242"}}},
+    {"HeartbeatsComeAtTheirIntervalAndOneAtATime",
+     {{"running, pass 999ms", "no heartbeat"},
+      {"pass 1ms", "1 heartbeat"},
+      {"pass 3s", "no heartbeat"},  // the first has not been answered
+      {"answer, pass 1s", "1 heartbeat"}}},
+    {"ASuccessIsKeptAndThenReported",
+     {{"running, exit 0", "no keep"},  // its tree may still be there
+      {"gone", "state Ended; keep success 0.; report success 0."}}},
+    {"AFailureBringsTheLastWordsOfTheProcess",
+     {{"running, exit 3 Traceback: out of cheese, gone",
+       "keep user_error 3, stderr: Traceback: out of cheese.; report user_error 3, stderr: Traceback: out of "
+       "cheese."}}},
+    {"WhatWasSeenOfTheEndDecidesWhatItMeans",
+     {{"running, judged, gone", "report oom 3, because: judged, stderr: tail, permanent."}}},
+    {"WhatWasStoppedIsNotJudged", {{"running, STOP 1s, judged, gone", "report killed"}}},
+    {"WhatAFinishedProcessLeavesBehindIsKilledUntilItIsGone",
+     {{"running, exit 0, pass 1s", "only KILL"}, {"gone", "outcome success"}}},
+    {"AProcessThatCannotBeStartedIsAnOutcome",
+     {{"register, START, unstarted", "report infra, because: no such program."}}},
+    {"ItStaysUntilReleased",
+     {{"running, exit 0, gone, acked, linked 100s", "no leave"}, {"RELEASE", "1 leave; leave 0; never"}}},
+    {"AfterItLeftNothingHappens", {{"register, RELEASE", "leave 0"}, {"START 20, SIGTERM, tick", "nothing"}}},
+};
+TABLE_TEST(TaskRunTest, kAttempts, Script());
 
 // The first may be answered late or, where answers overtake each other, not yet.
 TEST(TaskRunTest, EachAnswerSaysWhichHeartbeatTheAmHasHeard) {
@@ -123,96 +70,143 @@ TEST(TaskRunTest, EachAnswerSaysWhichHeartbeatTheAmHasHeard) {
   }
 }
 
-// ---- ends ----
+// ---- three processes
 
-TEST(TaskRunTest, ASuccessIsKeptAndThenReported) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Exit(ExitCode(0));
-  EXPECT_EQ(task.Count<KeepOutcome>(), 0) << "its tree may still be there";
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.run.state(), State::kEnded);
-  EXPECT_EQ(task.Last<SendOutcome>().outcome, (Outcome{OutcomeClass::kSuccess, ExitCode(0), "", ""}));
-  ASSERT_GE(task.IndexOf<KeepOutcome>(), 0);
-  EXPECT_LT(task.IndexOf<KeepOutcome>(), task.IndexOf<SendOutcome>());
-}
+const std::string kLimitText = "ran longer than 20.0 s (tony.task.executor.execution-timeout-ms)";
 
-TEST(TaskRunTest, AFailureBringsTheLastWordsOfTheProcess) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Exit(ExitCode(3), "Traceback: out of cheese\n");
-  task.Give(TreeGone{});
-  const Outcome expected{OutcomeClass::kUserError, ExitCode(3), "", "Traceback: out of cheese\n"};
-  EXPECT_EQ(task.Last<KeepOutcome>().outcome, expected);
-  EXPECT_EQ(task.Last<SendOutcome>().outcome, expected);
-}
+const TestRow kThreeProcesses[] = {
+    {"TheTaskRunsWhenAllHaveBeenStarted",
+     {{"register, START", "1 start"},
+      {"started 4242 0, started 4243 1", "state Starting"},
+      {"started 4244 2", "state Running; heartbeat running pid 4242"}}},
+    {"OneThatEndsWellLeavesTheOthersRunning",
+     {{"running, exit-of 0 0, exit-of 2 0", "state Running; no signal"},
+      {"exit-of 1 0", "state Sweeping"},
+      {"gone", "outcome success 0."}}},
+    {"TheAmIsToldThePidOfTheFirstAsLongAsThatRuns",
+     {{"running, exit-of 2 0, pass 1s", "heartbeat running pid 4242"},
+      {"answer now, exit-of 0 0, pass 1s", "1 heartbeat; heartbeat running pid 0"}}},
+    {"WhenOneFailsTheOthersHaveTheGraceAndAreKilled",
+     {{"running, exit-of 1 3", "state Stopping; signals TERM"},
+      {"exit-of 0 TERM", "no signal"},
+      {"pass 9999ms", "state Stopping"},
+      {"pass 1ms", "state Killing; signals KILL; no outcome"}}},  // one lives
+    {"TheFirstThatFailsIsTheOutcomeOnceNothingIsLeft",
+     {{"running, judged 1, exit-of 0 4, gone", "state Stopping; no report"},  // the third has not been reaped
+      {"exit-of 2 TERM, gone",
+       "report oom 3, because: judged, stderr: tail, permanent, process 1.; "
+       "outcome oom 3, because: judged, stderr: tail, permanent, process 1."}}},
+    {"TheLastOneMayFailAlone",
+     {{"running, exit-of 0 0, exit-of 1 0, exit-of 2 5", "state Sweeping; signals KILL"},  // nobody is left to be asked
+      {"gone", "outcome user_error 5, process 2."}}},
+    {"AStopEndsAllAndNamesNone",
+     {{"running, STOP 1s", "signals TERM"},
+      {"exit-of 2 TERM, exit-of 0 1, exit-of 1 0, gone",
+       "outcome killed TERM, because: stopped by the application master."}}},
+    {"AStopAfterAFailureChangesItsGraceAlone",
+     {{"running, exit-of 1 3, STOP 100ms, pass 100ms", "state Killing"},
+      {"exit-of 0 KILL, exit-of 2 KILL, gone", "outcome user_error 3, process 1."}}},
+    {"ThoseThatWereStartedEndWhenAnotherCannotBe",
+     {{"register, START, started 4242 0, unstarted 1", "state Stopping; signals TERM; no outcome"},
+      {"exit-of 0 TERM, gone", "outcome infra, because: no such program, process 1."}}},
+    {"WhenTheFirstCannotBeStartedTheAttemptHasEnded",
+     {{"register, START, unstarted 0", "outcome infra, because: no such program."}}},
+    {"AStopThatCameBeforeTheStartReachesAll",
+     {{"register, START, STOP 1s", ""},
+      {"started 4242 0, started 4243 1", "no signal"},
+      {"started 4244 2", "signals TERM"}}},
+    {"AStopThatCameBeforeTheStartReachesThoseThatWereStarted",
+     {{"register, START, STOP 1s, started 4242 0", ""},
+      {"unstarted 1", "signals TERM"},
+      {"exit-of 0 TERM, gone", "outcome killed"}}},
+    {"TheNextAttemptHasAllOfThemAgain",
+     {{"running, exit-of 0 3, exit-of 1 TERM, exit-of 2 TERM, gone", "state Ended"},
+      {"NEXT 3, registered, START 20, started 5000 0, started 5001 1, started 5002 2", "state Running"},
+      {"exit-all 0, gone", "outcome success"}}},
+};
+TABLE_TEST(TaskRunProcessesTest, kThreeProcesses, Script({}, 3));
 
-TEST(TaskRunTest, WhatWasSeenOfTheEndDecidesWhatItMeans) {
-  TaskRunDriver task;
-  task.RunTask();
-  const Outcome judged{.cls = OutcomeClass::kOom,
-                       .exit = ExitCode(3),
-                       .message = "killed for want of memory",
-                       .stderr_tail = "tail\n",
-                       .advice = Advice::kPermanent};
-  task.Give(ProcessExited{ExitCode(3), "tail\n", judged});
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.Last<SendOutcome>().outcome, judged);
-}
+// ---- the limit of its processes, 20 seconds
 
-TEST(TaskRunTest, WhatWasStoppedIsNotJudged) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Stop(Duration{1000});
-  task.Give(ProcessExited{ExitCode(3), "", Outcome{OutcomeClass::kOom}});
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.Last<SendOutcome>().outcome.cls, OutcomeClass::kKilled);
-}
+const TestRow kLimits[] = {
+    {"WhatRunsForTooLongIsStoppedAndTheOutcomeSaysWhy",
+     {{"running, linked 19999ms", "no signal"},
+      {"pass 1ms", "notice by 25000 ms: " + kLimitText + "; signals TERM"},
+      {"exit 0 the last line, gone", "report timeout 0, because: " + kLimitText + ", stderr: the last line."}}},
+    {"WhatMindsNoTermIsKilledAfterTheGrace",
+     {{"running, linked 20s", "signals TERM"}, {"linked 5s, pass 1ms", "signals KILL"}}},
+    {"ItHoldsWithoutAnApplicationMaster", {{"running, lose, pass 20s", "signals TERM"}}},
+    {"EachAttemptHasItAnew",
+     {{"running, linked 19s, exit 3, gone, acked, NEXT 3, register, START 14, started 4343", ""},
+      {"linked 19s", "no signal"},
+      {"linked 1s", "signals TERM"}}},
+    {"WhatHasEndedHasNoLimit", {{"ended 0, linked 40s", "no signal"}}},
+    {"AStopThatCameBeforeStaysWhatItWas",
+     {{"running, linked 19s, STOP 5s, linked 2s, exit TERM, gone", "report killed"}}},
+};
+const Timers kLimited = {.grace = seconds{5}, .execution_limit = seconds{20}};
+TABLE_TEST(TaskRunLimitTest, kLimits, Script(kLimited));
 
-TEST(TaskRunTest, WhatAFinishedProcessLeavesBehindIsKilledUntilItIsGone) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Exit(ExitCode(0));
-  task.Pass(seconds{1});
-  EXPECT_GT(task.Signals().size(), 3u);
-  EXPECT_THAT(task.Signals(), Each(SIGKILL));
-  task.Give(TreeGone{});
-  EXPECT_EQ(task.run.outcome()->cls, OutcomeClass::kSuccess);
-}
+const TestRow kLimitOfTwo[] = {
+    {"ItCountsFromTheStartOfTheProcessesNotWhileTheyWait",
+     {{"register, linked 20s, START, started 4242 0, linked 20s", "no signal"},  // the second has not started yet
+      {"started 4243 1, linked 19999ms", "no signal"},
+      {"linked 1ms", "signals TERM"}}},
+};
+TABLE_TEST(TaskRunLimitTest, kLimitOfTwo, Script(kLimited, 2));
 
-TEST(TaskRunTest, AProcessThatCannotBeStartedIsAnOutcome) {
-  TaskRunDriver task;
-  task.Register();
-  task.Start();
-  const Outcome outcome{OutcomeClass::kInfra, std::nullopt, "start /bin/bash: no such file or directory", ""};
-  task.Give(ProcessNotStarted{outcome});
-  EXPECT_EQ(task.Last<SendOutcome>().outcome, outcome);
-}
+// ---- what it uses
 
-TEST(TaskRunTest, ItStaysUntilReleased) {
-  TaskRunDriver task;
-  task.RunTask();
-  task.Exit(ExitCode(0));
-  task.Give(TreeGone{});
-  task.Give(OutcomeAcknowledged{task.link});
-  task.PassLinked(seconds{100});
-  EXPECT_EQ(task.Count<Leave>(), 0);
-  task.Release();
-  ASSERT_EQ(task.Count<Leave>(), 1);
-  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftReleased);
-  EXPECT_FALSE(task.run.NextDeadline());
-}
+const TestRow kUsage[] = {
+    {"AHeartbeatTellsTheNewestUsage",
+     {{"running, linked 2s, used 1, used 2", "no heartbeat"},  // it waits for the next one
+      {"pass 2s", "heartbeat running pid 4242 used 2 "}}},
+    {"BeforeTheFirstSampleNothingIsTold", {{"register, START, started", "heartbeat running pid 4242 unmeasured"}}},
+    {"TheOutcomeHoldsAllThatWasUsed",
+     {{"running, used 1, exit 3, used 9, gone", "keep user_error 3, used 9.; report user_error 3, used 9."}}},
+    {"AnAttemptThatNeverRanUsedNothing",
+     {{"register, STOP 0s", "1 report; report killed, because: stopped by the application master."}}},
+    {"TheNextAttemptBeginsWithNone",
+     {{"running, used 1, exit 3, gone, acked, NEXT 3, registered", ""},
+      {"START 20, started 4243", "1 heartbeat; heartbeat running pid 4243 unmeasured"}}},
+};
+TABLE_TEST(TaskRunUsageTest, kUsage, Script());
 
-TEST(TaskRunTest, AfterItLeftNothingHappens) {
-  TaskRunDriver task;
-  task.Register();
-  task.Release();
-  task.actions.clear();
-  task.Start(20);
-  task.Give(TermSignal{});
-  task.Give(Tick{});
-  EXPECT_THAT(task.actions, IsEmpty());
-}
+// ---- what it publishes reaches the AM once, whatever becomes of the task
+
+const TestRow kValues[] = {
+    {"AValueIsSentAsItIsSeenAndOnce",
+     {{"running, published A=here", "1 values; values A=here from & generation 1"},
+      {"published A=here, values-acked, values-acked, published A=here", "no values"}}},
+    {"WhatComesWhileACallIsOpenIsSentAfterIt",
+     {{"running, published A=here, published A=here B=t", "1 values"},
+      {"values-acked", "values A=here B=t from"},
+      {"values-acked", "no values"}}},
+    {"TheFirstValueOfANameIsKept",
+     {{"running, published A=here, values-acked", ""}, {"published A=there B=t", "values A=here B=t from"}}},
+    {"WhatNoAmHasAcknowledgedIsToldToTheNext",
+     {{"running, published A=here, lose", ""},
+      {"register 2", "values A=here from & epoch 2"},
+      {"values-acked, lose", ""},
+      {"register 3", "no values"}}},  // the second has it in the journal
+    {"AnAnswerOfAnAmThatWasLostAcknowledgesNothing",
+     {{"running, published A=here, lose, register 2, values-acked-before, lose", ""}, {"register 3", "1 values"}}},
+    {"WhatIsSeenWithoutAnAmIsSentOnceThereIsOne",
+     {{"running, lose, published A=here", "no values"}, {"register 2", "1 values"}}},
+    // An AM that knows of the end takes no values any more, and may be the next one.
+    {"TheOutcomeIsReportedAfterTheValues",
+     {{"running, published A=here, exit 0, gone", "state Ended; no report"},
+      {"lose", ""},
+      {"register 2", "1 values; no report"},
+      {"values-acked", "1 report"}}},
+    {"AnExecutorThatHasToLeaveDoesNotWaitForItsValues",
+     {{"running, published A=here, SIGTERM, exit TERM, gone, pass 2s", "leave 143"}}},
+    {"TheNextAttemptHasPublishedNothing",
+     {{"running, published A=here, values-acked", "1 values"},
+      {"exit 3, gone, acked, NEXT 3, published A=here, registered", "no values"},  // nothing runs yet
+      {"START, started 4243, published A=here", "1 values; values A=here from worker:3#3"}}},
+};
+TABLE_TEST(TaskRunPublishTest, kValues, Script());
 
 }  // namespace
 }  // namespace tony::executor
