@@ -5,44 +5,20 @@
 
 #include "runtime/config/properties.h"
 #include "runtime/config/submit_flags.h"
+#include "tests/support/mutated_text.h"
 
 namespace tony {
 namespace {
 
 using Parser = Result<Properties> (*)(std::string_view, const std::string&);
 
-// Flips, cuts, doubles and splices bytes of `seed_text`, always the same way.
 void Mutate(Parser parse, const std::string& seed_text, const std::vector<std::string>& pieces) {
   std::mt19937 random(20261121);
-  const auto below = [&random](size_t n) { return n == 0 ? 0 : random() % n; };
   int accepted = 0;
   for (int round = 0; round < 2000; ++round) {
-    std::string text = seed_text;
-    for (size_t edits = 1 + below(6); edits > 0; --edits) {
-      const size_t at = below(text.size());
-      switch (below(5)) {
-        case 0:
-          if (!text.empty()) text[at] = static_cast<char>(random());
-          break;
-        case 1:
-          text.erase(at, below(20));
-          break;
-        case 2:
-          text.insert(at, text.substr(below(text.size()), below(40)));
-          break;
-        case 3:
-          text.insert(at, pieces[below(pieces.size())]);
-          break;
-        default:
-          text.resize(at);
-      }
-    }
-    const auto parsed = parse(text, "fuzz");
-    if (parsed.ok()) {
-      ++accepted;
-      continue;
-    }
-    EXPECT_TRUE(parsed.error().message.starts_with("fuzz:")) << parsed.error().message;
+    const auto parsed = parse(MutatedText(seed_text, pieces, random), "fuzz");
+    if (parsed.ok()) ++accepted;
+    if (!parsed.ok()) EXPECT_TRUE(parsed.error().message.starts_with("fuzz:")) << parsed.error().message;
   }
   EXPECT_GT(accepted, 0);
 }

@@ -1,4 +1,4 @@
-// What a job document's members become, and which are refused.
+// What a job document's members become, which are refused, and which YAML is read as JSON.
 #include "runtime/config/job_document.h"
 
 #include <gmock/gmock.h>
@@ -7,10 +7,13 @@
 #include <random>
 
 #include "runtime/base/strings.h"
+#include "tests/support/mutated_text.h"
+#include "tests/support/table_test.h"
 
 namespace tony {
 namespace {
 
+using std::string_literals::operator""s;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -26,7 +29,7 @@ constexpr char kWhole[] = R"({
 })";
 
 // The key's last value among those that the document's members set.
-std::string Set(const SubmitFlags& flags, const std::string& key) {
+std::string SetBy(const SubmitFlags& flags, const std::string& key) {
   std::string found = "not set";
   for (const auto& setting : flags.conf) {
     if (setting.key == key) found = StrCat(setting.property.value, " from ", setting.property.origin);
@@ -48,22 +51,24 @@ TEST(JobDocumentTest, EveryMemberBecomesAKeyOrAFlagThatSaysWhereItIsFrom) {
   const auto document = ReadJobDocument(kWhole, "doc");
   ASSERT_TRUE(document.ok()) << document.error().message;
   const SubmitFlags& flags = document->members;
-  EXPECT_EQ(Set(flags, "tony.application.name"), "n from name");
-  EXPECT_EQ(Set(flags, "tony.application.framework"), "jax from framework");
-  EXPECT_EQ(Set(flags, "tony.yarn.queue"), "q from queue");
-  EXPECT_EQ(Set(flags, "tony.application.tags"), "a,b from tags");
-  EXPECT_EQ(Set(flags, "tony.containers.resources"), "x::y,z#archive from resources");
-  EXPECT_EQ(Set(flags, "tony.worker.instances"), "2 from tasks.worker.instances");
-  EXPECT_EQ(Set(flags, "tony.worker.memory"), "4096 from tasks.worker.memory");
-  EXPECT_EQ(Set(flags, "tony.worker.vcores"), "2 from tasks.worker.vcores");
-  EXPECT_EQ(Set(flags, "tony.worker.gpus"), "0 from tasks.worker.gpus");
-  EXPECT_EQ(Set(flags, "tony.worker.max-instances"), "4 from tasks.worker.max_instances");
-  EXPECT_EQ(Set(flags, "tony.worker.command"), "c from tasks.worker.command");
-  EXPECT_EQ(Set(flags, "tony.worker.resources"), "f from tasks.worker.resources");
-  EXPECT_EQ(Set(flags, "tony.worker.restart.budget"), "5 from tasks.worker.max_restarts");
-  EXPECT_EQ(Set(flags, "tony.worker.min-failed"), "2 from tasks.worker.min_failed");
-  EXPECT_EQ(Set(flags, "tony.worker.restart.scope"), "task from tasks.worker.restart_scope");
-  EXPECT_EQ(Set(flags, "tony.am.memory"), "1g from conf");
+  for (const auto& [key, expected] :
+       std::map<std::string, std::string>{{"tony.application.name", "n from name"},
+                                          {"tony.application.framework", "jax from framework"},
+                                          {"tony.yarn.queue", "q from queue"},
+                                          {"tony.application.tags", "a,b from tags"},
+                                          {"tony.containers.resources", "x::y,z#archive from resources"},
+                                          {"tony.worker.instances", "2 from tasks.worker.instances"},
+                                          {"tony.worker.memory", "4096 from tasks.worker.memory"},
+                                          {"tony.worker.vcores", "2 from tasks.worker.vcores"},
+                                          {"tony.worker.gpus", "0 from tasks.worker.gpus"},
+                                          {"tony.worker.max-instances", "4 from tasks.worker.max_instances"},
+                                          {"tony.worker.command", "c from tasks.worker.command"},
+                                          {"tony.worker.resources", "f from tasks.worker.resources"},
+                                          {"tony.worker.restart.budget", "5 from tasks.worker.max_restarts"},
+                                          {"tony.worker.min-failed", "2 from tasks.worker.min_failed"},
+                                          {"tony.worker.restart.scope", "task from tasks.worker.restart_scope"},
+                                          {"tony.am.memory", "1g from conf"}})
+    EXPECT_EQ(SetBy(flags, key), expected) << key;
   EXPECT_EQ(Text(flags.executes), "train.py from executes");
   EXPECT_EQ(Text(flags.task_params), "--lr 1 from task_params");
   EXPECT_EQ(Text(flags.src_dir), "src from src_dir");
@@ -91,21 +96,6 @@ TEST(JobDocumentTest, PropertiesAreAJobFilesTextAHadoopXmlOrAnObject) {
   EXPECT_EQ(Text(*object->properties.Find("executes")), "x from properties");
   EXPECT_EQ(Text(*object->properties.Find("n")), "7 from properties");
   EXPECT_EQ(object->properties.Find("none"), nullptr);
-  EXPECT_EQ(ErrorOf(R"({"properties": ["a=1"]})"),
-            "doc: properties: expected a text or an object KEY: value, not a list");
-  EXPECT_EQ(ErrorOf(R"({"properties": "a=1\nb=\\uD800"})"),
-            "doc: properties:2: half of a surrogate pair in \\u escapes");
-  EXPECT_EQ(ErrorOf(R"({"properties": "a=1\n\u0000"})"), "doc: properties:2: a NUL character");
-  EXPECT_THAT(ErrorOf(R"({"properties": "<a>"})"), StartsWith("doc: properties:1: malformed XML"));
-}
-
-TEST(JobDocumentTest, NullIsNotGiven) {
-  EXPECT_EQ(ErrorOf(R"({"properties": null, "spec": null, "name": null, "executes": null, "tags": null, "env": null,
-      "conf": null, "tasks": null})"),
-            "accepted");
-  EXPECT_EQ(ErrorOf(R"({"tasks": {"worker": {"instances": null, "completion": null, "resources": null}}})"),
-            "accepted");
-  EXPECT_EQ(ErrorOf(R"({"tags": [null]})"), "doc: tags[0]: expected a text, a number, true or false, not null");
 }
 
 TEST(JobDocumentTest, ANumberIsTheTextThatItIsWrittenAs) {
@@ -117,78 +107,86 @@ TEST(JobDocumentTest, ANumberIsTheTextThatItIsWrittenAs) {
   }
 }
 
-TEST(JobDocumentTest, WhatIsNoJsonIsRefusedWithItsPlace) {
-  EXPECT_EQ(ErrorOf("{\n \"name\": nope}"), "doc:2: not JSON: syntax error, at byte 10 of the line");
-  EXPECT_EQ(ErrorOf("{\"name\": \"a\""), "doc:1: not JSON: incomplete JSON, at byte 13 of the line");
-  EXPECT_THAT(ErrorOf("{} {}"), StartsWith("doc:1: not JSON: "));
-  EXPECT_THAT(ErrorOf("{\"name\": NaN}"), StartsWith("doc:1: not JSON: "));
-  EXPECT_THAT(ErrorOf("{\"name\": 'a'}"), StartsWith("doc:1: not JSON: "));
-  EXPECT_THAT(ErrorOf("{\"name\": \"a\",}"), StartsWith("doc:1: not JSON: "));
-  EXPECT_THAT(ErrorOf("{/**/}"), StartsWith("doc:1: not JSON: "));
-  EXPECT_THAT(ErrorOf("{\"name\": \"\\ud800\"}"), StartsWith("doc:1: not JSON: "));
-  EXPECT_EQ(ErrorOf("{\n\"name\": \"\xFF\"}"), "doc:2: not valid UTF-8");
-  EXPECT_EQ(ErrorOf(std::string("{}\0", 3)), "doc:1: a NUL character");
-  EXPECT_EQ(ErrorOf("\xEF\xBB\xBF{}"), "accepted") << "an editor's byte order mark";
-  EXPECT_EQ(ErrorOf("[]"), "doc: expected an object, not a list");
-  EXPECT_EQ(ErrorOf("null"), "doc: expected an object, not null");
+std::string Repeated(int times, const std::string& text) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
 }
 
-TEST(JobDocumentTest, AMemberThatIsThereTwiceIsRefused) {
-  EXPECT_EQ(ErrorOf("{\"name\": 1,\n \"name\": 2}"), "doc:2: member \"name\" twice, at byte 7 of the line");
-  EXPECT_THAT(ErrorOf(R"({"env": {"A": 1, "\u0041": 2}})"), HasSubstr("member \"A\" twice"));
-  EXPECT_EQ(ErrorOf(R"({"spec": {"name": 1}, "name": 2})"), "accepted") << "another object";
-}
+const std::string kText = "expected a text, a number, true or false, not ";
+const std::string kMembersOfSpec =
+    "conf, env, executes, framework, name, python_binary_path, python_venv, queue, resources, src_dir, tags, "
+    "task_params, tasks";
 
-TEST(JobDocumentTest, DepthAndNumberOfValuesAreBounded) {
-  std::string deep;
-  for (int i = 0; i < 100'000; ++i) deep += "{\"tags\":[";
-  EXPECT_THAT(ErrorOf(deep), StartsWith("doc:1: nested more than 8 deep"));
-  std::string wide = "{\"tags\":[1";
-  for (int i = 0; i < 20'000; ++i) wide += ",1";
-  EXPECT_THAT(ErrorOf(wide + "]}"), StartsWith("doc:1: more than 20000 values"));
-}
-
-TEST(JobDocumentTest, AnUnknownMemberIsNamedWithThoseThatAreKnown) {
-  EXPECT_EQ(ErrorOf(R"({"nmae": 1})"),
-            "doc: unknown member \"nmae\"; known: conf, env, executes, framework, name, properties, "
-            "python_binary_path, python_venv, queue, resources, secrets, spec, src_dir, tags, task_params, tasks");
-  EXPECT_EQ(ErrorOf(R"({"spec": {"spec": {}}})"),
-            "doc: unknown member \"spec\" of spec; known: conf, env, executes, framework, name, python_binary_path, "
-            "python_venv, queue, resources, src_dir, tags, task_params, tasks");
-  EXPECT_THAT(ErrorOf(R"({"spec": {"properties": ""}})"), HasSubstr("unknown member \"properties\" of spec"));
-  EXPECT_EQ(ErrorOf(R"({"spec": {"tasks": {"worker": {"memroy": null}}}})"),
-            "doc: unknown member \"memroy\" of spec.tasks.worker; known: command, completion, gpus, instances, "
-            "max_instances, max_restarts, memory, min_failed, min_succeeded, resources, restart_scope, vcores");
-}
-
-TEST(JobDocumentTest, AValueOfAnotherKindIsNamedByItsMember) {
-  EXPECT_EQ(ErrorOf(R"({"name": {}})"), "doc: name: expected a text, a number, true or false, not an object");
-  EXPECT_EQ(ErrorOf(R"({"tags": "a"})"), "doc: tags: expected a list of texts, not a text");
-  EXPECT_EQ(ErrorOf(R"({"tags": ["a", {}]})"), "doc: tags[1]: expected a text, a number, true or false, not an object");
-  EXPECT_EQ(ErrorOf(R"({"resources": ["a,b"]})"), "doc: resources[0]: \"a,b\": expected a text without a comma");
-  EXPECT_EQ(ErrorOf(R"({"env": [1]})"), "doc: env: expected an object NAME: value, not a list");
-  EXPECT_EQ(ErrorOf(R"({"spec": 7})"), "doc: spec: expected an object, not a number");
-  EXPECT_EQ(ErrorOf(R"({"tasks": true})"), "doc: tasks: expected an object ROLE: {...}, not true or false");
-  EXPECT_EQ(ErrorOf(R"({"tasks": {"worker": 2}})"), "doc: tasks.worker: expected an object, not a number");
-  EXPECT_EQ(ErrorOf(R"({"tasks": {"worker": {"memory": []}}})"),
-            "doc: tasks.worker.memory: expected a text, a number, true or false, not a list");
-  EXPECT_EQ(ErrorOf(R"({"tasks": {"worker": {"completion": "maybe\n"}}})"),
-            "doc: tasks.worker.completion: \"maybe?\": expected tracked, untracked or sidecar");
-  EXPECT_EQ(ErrorOf(R"({"name": "\u0000"})"), "doc: name: expected a text without a NUL character");
-}
-
-TEST(JobDocumentTest, RolesAndNamesOfAnotherFormAreRefused) {
-  EXPECT_EQ(ErrorOf(R"({"tasks": {"Worker": {}}})"),
-            "doc: tasks: \"Worker\": a role's name has lower-case letters only");
-  for (const char* name : {"worker-1", "worker.x", "w\\u00f6rker", "a b"})
-    EXPECT_THAT(ErrorOf(StrCat(R"({"tasks": {")", name, R"(": {}}})")), HasSubstr("lower-case letters only"));
-  EXPECT_EQ(ErrorOf(R"({"tasks": {"am": {}}})"),
-            "doc: tasks: \"am\" cannot be a role: tony.am.* keys mean something else");
-  EXPECT_EQ(ErrorOf(R"({"tasks": {"": {}}})"), "doc: tasks.\"\": expected a name, without control characters");
-  EXPECT_EQ(ErrorOf(R"({"conf": {"": 1}})"), "doc: conf.\"\": expected a name, without control characters");
-  EXPECT_EQ(ErrorOf(R"({"env": {"A\nB": 1}})"), "doc: env.\"A?B\": expected a name, without control characters");
-  EXPECT_EQ(ErrorOf(R"({"\u0000": 1})"), "doc: \"?\": expected a name, without control characters");
-}
+const TestRow kDocumentErrors[] = {
+    {"PropertiesThatCannotBeReadAreRefused",
+     {{R"({"properties": ["a=1"]})", "doc: properties: expected a text or an object KEY: value, not a list"},
+      {R"({"properties": "a=1\nb=\\uD800"})", "doc: properties:2: half of a surrogate pair in \\u escapes"},
+      {R"({"properties": "a=1\n\u0000"})", "doc: properties:2: a NUL character"},
+      {R"({"properties": "<a>"})", "^doc: properties:1: malformed XML"}}},
+    {"NullIsNotGiven",
+     {{R"({"properties": null, "spec": null, "name": null, "executes": null, "tags": null, "env": null, "conf": null,
+           "tasks": null})",
+       "accepted"},
+      {R"({"tasks": {"worker": {"instances": null, "completion": null, "resources": null}}})", "accepted"},
+      {R"({"tags": [null]})", "doc: tags[0]: " + kText + "null"}}},
+    {"WhatIsNoJsonIsRefusedWithItsPlace",
+     {{"{\n \"name\": nope}", "doc:2: not JSON: syntax error, at byte 10 of the line"},
+      {"{\"name\": \"a\"", "doc:1: not JSON: incomplete JSON, at byte 13 of the line"},
+      {"{} {}", "^doc:1: not JSON: "},
+      {"{\"name\": NaN}", "^doc:1: not JSON: "},
+      {"{\"name\": 'a'}", "^doc:1: not JSON: "},
+      {"{\"name\": \"a\",}", "^doc:1: not JSON: "},
+      {"{/**/}", "^doc:1: not JSON: "},
+      {"{\"name\": \"\\ud800\"}", "^doc:1: not JSON: "},
+      {"{\n\"name\": \"\xFF\"}", "doc:2: not valid UTF-8"},
+      {"{}\0"s, "doc:1: a NUL character"},
+      {"\xEF\xBB\xBF{}", "accepted"},  // an editor's byte order mark
+      {"[]", "doc: expected an object, not a list"},
+      {"null", "doc: expected an object, not null"}}},
+    {"AMemberThatIsThereTwiceIsRefused",
+     {{"{\"name\": 1,\n \"name\": 2}", "doc:2: member \"name\" twice, at byte 7 of the line"},
+      {R"({"env": {"A": 1, "\u0041": 2}})", "~member \"A\" twice"},
+      {R"({"spec": {"name": 1}, "name": 2})", "accepted"}}},  // another object
+    {"DepthAndNumberOfValuesAreBounded",
+     {{Repeated(100'000, "{\"tags\":["), "^doc:1: nested more than 8 deep"},
+      {"{\"tags\":[1" + Repeated(20'000, ",1") + "]}", "^doc:1: more than 20000 values"}}},
+    {"AnUnknownMemberIsNamedWithThoseThatAreKnown",
+     {{R"({"nmae": 1})",
+       "doc: unknown member \"nmae\"; known: conf, env, executes, framework, name, properties, python_binary_path, "
+       "python_venv, queue, resources, secrets, spec, src_dir, tags, task_params, tasks"},
+      {R"({"spec": {"spec": {}}})", "doc: unknown member \"spec\" of spec; known: " + kMembersOfSpec},
+      {R"({"spec": {"properties": ""}})", "~unknown member \"properties\" of spec"},
+      {R"({"spec": {"tasks": {"worker": {"memroy": null}}}})",
+       "doc: unknown member \"memroy\" of spec.tasks.worker; known: command, completion, gpus, instances, "
+       "max_instances, "
+       "max_restarts, memory, min_failed, min_succeeded, resources, restart_scope, vcores"}}},
+    {"AValueOfAnotherKindIsNamedByItsMember",
+     {{R"({"name": {}})", "doc: name: " + kText + "an object"},
+      {R"({"tags": "a"})", "doc: tags: expected a list of texts, not a text"},
+      {R"({"tags": ["a", {}]})", "doc: tags[1]: " + kText + "an object"},
+      {R"({"resources": ["a,b"]})", "doc: resources[0]: \"a,b\": expected a text without a comma"},
+      {R"({"env": [1]})", "doc: env: expected an object NAME: value, not a list"},
+      {R"({"spec": 7})", "doc: spec: expected an object, not a number"},
+      {R"({"tasks": true})", "doc: tasks: expected an object ROLE: {...}, not true or false"},
+      {R"({"tasks": {"worker": 2}})", "doc: tasks.worker: expected an object, not a number"},
+      {R"({"tasks": {"worker": {"memory": []}}})", "doc: tasks.worker.memory: " + kText + "a list"},
+      {R"({"tasks": {"worker": {"completion": "maybe\n"}}})",
+       "doc: tasks.worker.completion: \"maybe?\": expected tracked, untracked or sidecar"},
+      {R"({"name": "\u0000"})", "doc: name: expected a text without a NUL character"}}},
+    {"RolesAndNamesOfAnotherFormAreRefused",
+     {{R"({"tasks": {"Worker": {}}})", "doc: tasks: \"Worker\": a role's name has lower-case letters only"},
+      {R"({"tasks": {"worker-1": {}}})", "~lower-case letters only"},
+      {R"({"tasks": {"worker.x": {}}})", "~lower-case letters only"},
+      {R"({"tasks": {"w\u00f6rker": {}}})", "~lower-case letters only"},
+      {R"({"tasks": {"a b": {}}})", "~lower-case letters only"},
+      {R"({"tasks": {"am": {}}})", "doc: tasks: \"am\" cannot be a role: tony.am.* keys mean something else"},
+      {R"({"tasks": {"": {}}})", "doc: tasks.\"\": expected a name, without control characters"},
+      {R"({"conf": {"": 1}})", "doc: conf.\"\": expected a name, without control characters"},
+      {R"({"env": {"A\nB": 1}})", "doc: env.\"A?B\": expected a name, without control characters"},
+      {R"({"\u0000": 1})", "doc: \"?\": expected a name, without control characters"}}},
+};
+TABLE_TEST(JobDocumentTest, kDocumentErrors, Gives(ErrorOf));
 
 TEST(JobDocumentTest, NoMessageHoldsAVariablesValueOrAKeys) {
   for (const char* text :
@@ -203,44 +201,103 @@ TEST(JobDocumentTest, NoMessageHoldsAVariablesValueOrAKeys) {
 
 TEST(JobDocumentTest, AMutatedDocumentIsReadOrRefusedInOneLine) {
   std::mt19937 random(20261121);
-  const auto below = [&random](size_t n) { return n == 0 ? 0 : random() % n; };
   const std::vector<std::string> pieces = {"{",    "}",     "[",     "]",       ":",    ",",         "\"",   "null",
                                            "true", "1e999", "\\u00", "\\ud83d", "\xFF", "\"spec\":", "-1.5", "\n"};
   int accepted = 0;
   for (int round = 0; round < 3000; ++round) {
-    std::string text = kWhole;
-    for (size_t edits = 1 + below(4); edits > 0; --edits) {
-      const size_t at = below(text.size());
-      switch (below(6)) {
-        case 0:
-          if (!text.empty()) text[at] = static_cast<char>(random());
-          break;
-        case 1:
-          text.erase(at, below(20));
-          break;
-        case 2:
-          text.insert(at, text.substr(below(text.size()), below(40)));
-          break;
-        case 3:
-          text.insert(at, pieces[below(pieces.size())]);
-          break;
-        case 4:
-          if (!text.empty()) text[at] = static_cast<char>('a' + below(26));
-          break;
-        default:
-          if (below(4) == 0) text.resize(at);
-      }
-    }
-    const std::string error = ErrorOf(text);
+    const std::string error = ErrorOf(MutatedText(kWhole, pieces, random));
     EXPECT_TRUE(IsUtf8(error));
-    if (error == "accepted") {
-      ++accepted;
-    } else {
-      EXPECT_THAT(error, StartsWith("doc:"));
-    }
+    if (error == "accepted") ++accepted;
+    if (error != "accepted") EXPECT_THAT(error, StartsWith("doc:"));
   }
   EXPECT_GT(accepted, 50);
   EXPECT_LT(accepted, 2500);
+}
+
+// ---- YAML: what is read, and what is refused because others would read it otherwise
+
+std::string Json(const DocumentNode& node) {
+  if (node.kind == DocumentNode::Kind::kNull) return "null";
+  if (node.kind == DocumentNode::Kind::kText) return StrCat('"', node.text, '"');
+  if (node.kind == DocumentNode::Kind::kBool || node.kind == DocumentNode::Kind::kNumber) return node.text;
+  const bool is_object = node.kind == DocumentNode::Kind::kObject;
+  std::string inside;
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    inside += StrCat(i == 0 ? "" : ", ", is_object ? StrCat('"', node.names[i], "\": ") : "", Json(node.items[i]));
+  }
+  return is_object ? StrCat('{', inside, '}') : StrCat('[', inside, ']');
+}
+
+// As JSON; or "error: " and what is wrong.
+std::string Read(const std::string& yaml) {
+  const auto node = ParseDocumentYaml(yaml, "job.yaml");
+  if (node.ok()) return Json(*node);
+  EXPECT_EQ(node.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(node.error().message.find('\n'), std::string::npos);
+  EXPECT_TRUE(node.error().message.starts_with("job.yaml:"));
+  return "error: " + node.error().message.substr(9);
+}
+
+std::string Laughs() {
+  std::string laughs = "- &a0 [" + Repeated(9, "lol, ") + "lol]\n";
+  for (int i = 1; i < 5; ++i) laughs += StrCat("- &a", i, " [", Repeated(10, StrCat("*a", i - 1, ", ")), "]\n");
+  return laughs;
+}
+
+const TestRow kYaml[] = {
+    {"IsWhatTheSameWouldBeInJson",
+     {{"# a job\nname: my job\nframework: \"tensorflow\"\ntags: [a, 'b']\ntasks:\n  worker:\n    instances: 2\n"
+       "    command: >-\n      python train.py\n      --lr 0.1\nenv:\n  NO: \"no\"\n  URL: http://h:1/\n",
+       R"({"name": "my job", "framework": "tensorflow", "tags": ["a", "b"], "tasks": {"worker": {"instances": 2, )"
+       R"("command": "python train.py --lr 0.1"}}, "env": {"NO": "no", "URL": "http://h:1/"}})"},
+      {"\xEF\xBB\xBF{\"a\": [1, null, true, \"\\u00e4\"]}", "{\"a\": [1, null, true, \"\xC3\xA4\"]}"},
+      {"--- {}\n...\n", "{}"}}},
+    {"NullTrueAndFalseAreWhatAllReadersTakeThemFor",
+     {{"{~|null|Null|NULL|--- \n}", "null"},
+      {"{true|True|TRUE}", "true"},
+      {"{yes|No|ON|off}", "~write true or false"}}},
+    {"AnAliasIsWhatItNames",
+     {{"a: &x {m: 1g, l: [&y t]}\nb: *x\nc: *y",
+       R"({"a": {"m": "1g", "l": ["t"]}, "b": {"m": "1g", "l": ["t"]}, "c": "t"})"},
+      {"a: *x", "error: 1: *x: nothing before it is named &x"},
+      {"a: &x [*x]", "error: 1: *x: nothing before it is named &x"},
+      {"a: &x {}\nb:\n  <<: *x",
+       "error: 3: <<, a merge key, is not of YAML 1.2; write the members out, or name one value by & and *"}}},
+    {"IsNoLargerThanAnyJob",
+     {{Laughs(), "error: 5: more than 20000 values"},
+      {"a: &a [[[[[[1]]]]]]\nb: [*a]", "{\"a\": [[[[[[1]]]]]], \"b\": [[[[[[[1]]]]]]]}"},
+      {"a: &a [[[[[[1]]]]]]\nb: [[*a]]", "error: 2: nested more than 8 deep"},
+      {std::string(100'000, '['), "error: 1: nested more than 8 deep"},
+      {"[[[[[[[[[1]]]]]]]]]", "error: 1: nested more than 8 deep"}}},
+    {"WhatIsWrongIsToldWithItsLine",
+     {{"a: 1\nb: 2\na: 3", "error: 3: member \"a\" twice"},
+      {"a: 1\n[b]: 2", "error: 2: a member's name has to be a text"},
+      {"a: !!int 1", "error: 1: the tag \"tag:yaml.org,2002:int\": only !!str is known, of a text"},
+      {"a: !x {}", "error: 1: the tag \"!x\": only !!str is known, of a text"},
+      {"a: 1\n---\nb: 1", "error: 2: a second document; one is a job"},
+      {"# nothing\n", "error: 2: nothing in it"},
+      {"a: 1\n\tb: 2", "^error: 2: not YAML: "},
+      {"a: [1\nb: 2", "^error: 2: not YAML: "},
+      {"a: \"x", "^error: 1: not YAML: "},
+      {"a: 1\nb: \x01", "^error: 2: not YAML: "},
+      {"a: \xFF", "^error: 1"},
+      {"a: \0"s, "^error: 1: a NUL character"}}},
+};
+TABLE_TEST(DocumentYamlTest, kYaml, Gives(Read));
+
+TEST(DocumentYamlTest, AWordWithoutQuotesIsWhatAllReadersTakeItFor) {
+  for (const char* text :
+       {"2g", "10.0.0.1", "a:b", "1-2", "-x", "y", "e5", "trueish", "yEs", "tRue", "0xg", ".", "..", "1_a"})
+    EXPECT_EQ(Read(text), StrCat('"', text, '"'));
+  for (const char* number : {"0", "-0", "1.50", "1e3", "0.1e-7", "12345678901234567890123"})
+    EXPECT_EQ(Read(number), number);
+  for (const char* text : {"+1", "010", "0o17", "0x1F", "0b1", "1_000", ".5", "1.", "-.5", "1:30", "190:20:30.15",
+                           ".inf", "-.INF", ".NaN", "2026-01-31", "2026-1-31T00:00:00Z", "+1e3", "1_0e3"}) {
+    EXPECT_THAT(Read(text), StartsWith(StrCat("error: 1: \"", text, "\" without quotes: "))) << text;
+    EXPECT_EQ(Read(StrCat('\'', text, '\'')), StrCat('"', text, '"'));
+    EXPECT_EQ(Read(StrCat("!!str ", text)), StrCat('"', text, '"'));
+    EXPECT_EQ(Read(StrCat(text, ": {}")), StrCat("{\"", text, "\": {}}"));
+  }
 }
 
 }  // namespace

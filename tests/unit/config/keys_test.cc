@@ -1,3 +1,4 @@
+// The table of keys.
 #include "runtime/config/keys.h"
 
 #include <gtest/gtest.h>
@@ -5,53 +6,85 @@
 #include <set>
 #include <string>
 
+#include "runtime/base/strings.h"
+#include "tests/support/table_test.h"
+
 namespace tony {
 namespace {
 
-std::string_view RowOf(std::string_view name) {
+std::string RowOf(const std::string& name) {
   const Key* key = FindKey(name);
-  return key ? key->name : "none";
+  return key ? std::string(key->name) : "none";
 }
 
-TEST(KeysTest, AKeyIsFoundByItsNameOrByAPattern) {
-  EXPECT_EQ(RowOf("tony.application.name"), "tony.application.name");
-  EXPECT_EQ(RowOf("tony.worker.memory"), "tony.<role>.memory");
-  EXPECT_EQ(RowOf("tony.am.memory"), "tony.am.memory");
-  EXPECT_EQ(RowOf("tony.task.max-total-gpus"), "tony.task.max-total-gpus");
-  EXPECT_EQ(RowOf("tony.task.max-total-fpga"), "tony.task.max-total-<resource>");
-  EXPECT_EQ(RowOf("tony.execution.env.a.b=c"), "tony.execution.env.<NAME>");
-  EXPECT_EQ(RowOf("tony.application.group.A"), "tony.application.group.<group>");
-  EXPECT_EQ(RowOf("tony.restart.scope"), "tony.restart.scope");
-  EXPECT_EQ(RowOf("tony.output.memory"), "tony.output.<NAME>");
-  EXPECT_EQ(RowOf("tony.output.a.b/c"), "tony.output.<NAME>");
-  EXPECT_EQ(RowOf("tony.output.restart.scope"), "tony.output.<NAME>");
-  EXPECT_EQ(RowOf("tony.worker.restart.scope"), "tony.<role>.restart.scope");
-  EXPECT_EQ(RowOf("tony.application.dependency.worker.timeout.after.A"),
-            "tony.application.dependency.<role>.timeout.after.<group>");
-  EXPECT_EQ(RowOf("tony.application.dependency.worker.timeout.after.A.ignored"),
-            "tony.application.dependency.<role>.timeout.after.<group>.ignored");
+const TestRow kNames[] = {
+    {"AKeyIsFoundByItsNameOrByAPattern",
+     {{"tony.application.name", "tony.application.name"},
+      {"tony.worker.memory", "tony.<role>.memory"},
+      {"tony.am.memory", "tony.am.memory"},
+      {"tony.task.max-total-gpus", "tony.task.max-total-gpus"},
+      {"tony.task.max-total-fpga", "tony.task.max-total-<resource>"},
+      {"tony.execution.env.a.b=c", "tony.execution.env.<NAME>"},
+      {"tony.application.group.A", "tony.application.group.<group>"},
+      {"tony.restart.scope", "tony.restart.scope"},
+      {"tony.output.{memory|a.b/c|restart.scope}", "tony.output.<NAME>"},
+      {"tony.worker.restart.scope", "tony.<role>.restart.scope"},
+      {"tony.application.dependency.worker.timeout.after.A",
+       "tony.application.dependency.<role>.timeout.after.<group>"},
+      {"tony.application.dependency.worker.timeout.after.A.ignored",
+       "tony.application.dependency.<role>.timeout.after.<group>.ignored"}}},
+    {"WhatNoRowSaysIsUnknown",
+     {{"tony.{worker2.memory|.memory|Worker.memory|worker.memory.x||execution.env.|container.command|<role>.memory}",
+       "none"},
+      {"{worker.memory|}", "none"}}},
+};
+TABLE_TEST(KeysTest, kNames, Gives(RowOf));
+
+const TestRow kNearest[] = {
+    {"TheNearestKeyCorrectsASlip",
+     {{"tony.worker.memroy", "tony.worker.memory"},
+      {"tony.worker.instance", "tony.worker.instances"},
+      {"tony.aplication.name", "tony.application.name"},
+      {"tony.container.command", "tony.containers.command"},
+      {"tony.application.frame-work", "tony.application.framework"}}},
+    {"NothingIsNearToSomethingElse",
+     {{"tony.something.entirely.different.from.all", ""}, {std::string(100'000, 'x'), ""}}},
+};
+TABLE_TEST(KeysTest, kNearest, Gives([](const std::string& name) { return std::string(NearestKey(name)); }));
+
+// "SCHEDULER KEY".
+std::string WhyNone(const std::string& given) {
+  const size_t blank = given.find(' ');
+  return std::string(WhyNoEffect(*FindKey(given.substr(blank + 1)), given.substr(0, blank)));
 }
 
-TEST(KeysTest, WhatNoRowSaysIsUnknown) {
-  for (const auto* name :
-       {"tony.worker2.memory", "tony..memory", "tony.Worker.memory", "tony.worker.memory.x", "tony.",
-        "tony.execution.env.", "tony.container.command", "tony.<role>.memory", "worker.memory", ""}) {
-    EXPECT_EQ(RowOf(name), "none") << name;
-  }
+const TestRow kEffects[] = {
+    {"AKeyMayHaveAnEffectOnOneSchedulerAlone",
+     {{"yarn tony.application.name", ""},
+      {"yarn tony.yarn.queue", ""},
+      {"local tony.yarn.queue", "no effect without tony.scheduler=yarn"},
+      {"local tony.local.priority", ""},
+      {"yarn tony.local.priority", "no effect without tony.scheduler=local"},
+      {"local tony.worker.allocation-tags", "no effect yet"},
+      {"local tony.task.executor.jvm.opts", "no effect: there is no Java in ours"}}},
+};
+TABLE_TEST(KeysTest, kEffects, Gives(WhyNone));
+
+std::string IsTheDefault(const std::string& given) {
+  const size_t equals = given.find('=');
+  return IsDefault(*FindKey(given.substr(0, equals)), given.substr(equals + 1)) ? "yes" : "no";
 }
 
-TEST(KeysTest, TheNearestKeyCorrectsASlip) {
-  EXPECT_EQ(NearestKey("tony.worker.memroy"), "tony.worker.memory");
-  EXPECT_EQ(NearestKey("tony.worker.instance"), "tony.worker.instances");
-  EXPECT_EQ(NearestKey("tony.aplication.name"), "tony.application.name");
-  EXPECT_EQ(NearestKey("tony.container.command"), "tony.containers.command");
-  EXPECT_EQ(NearestKey("tony.application.frame-work"), "tony.application.framework");
-}
-
-TEST(KeysTest, NothingIsNearToSomethingElse) {
-  EXPECT_EQ(NearestKey("tony.something.entirely.different.from.all"), "");
-  EXPECT_EQ(NearestKey(std::string(100'000, 'x')), "");
-}
+const TestRow kDefaults[] = {
+    {"ADefaultIsKnownHoweverItIsWritten",
+     {{"{tony.task.gpu-metrics.enabled= TRUE "
+       "|tony.application.timeout=00|tony.task.suspect-after-ms=|tony.worker.memory=2G}",
+       "yes"},
+      {"{tony.task.gpu-metrics.enabled=false|tony.application.timeout=soon|tony.task.suspect-after-ms=0|tony.yarn."
+       "queue=DEFAULT}",
+       "no"}}},
+};
+TABLE_TEST(KeysTest, kDefaults, Gives(IsTheDefault));
 
 TEST(KeysTest, TheTableHasEachKeyOnceWithAText) {
   std::set<std::string_view> names;
@@ -83,33 +116,6 @@ TEST(KeysTest, WhatHasNoEffectOrIsRefusedSaysWhy) {
     const bool needs_reason = key.effect == KeyEffect::kNotNeeded || key.effect == KeyEffect::kRefused;
     EXPECT_FALSE(needs_reason && key.reason.empty()) << key.name;
   }
-}
-
-TEST(KeysTest, AKeyMayHaveAnEffectOnOneSchedulerAlone) {
-  const auto why = [](std::string_view name, std::string_view scheduler) {
-    return WhyNoEffect(*FindKey(name), scheduler);
-  };
-  EXPECT_EQ(why("tony.application.name", "yarn"), "");
-  EXPECT_EQ(why("tony.yarn.queue", "yarn"), "");
-  EXPECT_EQ(why("tony.yarn.queue", "local"), "no effect without tony.scheduler=yarn");
-  EXPECT_EQ(why("tony.local.priority", "local"), "");
-  EXPECT_EQ(why("tony.local.priority", "yarn"), "no effect without tony.scheduler=local");
-  EXPECT_EQ(why("tony.worker.allocation-tags", "local"), "no effect yet");
-  EXPECT_EQ(why("tony.task.executor.jvm.opts", "local"), "no effect: there is no Java in ours");
-}
-
-TEST(KeysTest, ADefaultIsKnownHoweverItIsWritten) {
-  const auto is_default = [](std::string_view name, std::string_view value) {
-    return IsDefault(*FindKey(name), value);
-  };
-  EXPECT_TRUE(is_default("tony.task.gpu-metrics.enabled", " TRUE "));
-  EXPECT_FALSE(is_default("tony.task.gpu-metrics.enabled", "false"));
-  EXPECT_TRUE(is_default("tony.application.timeout", "00"));
-  EXPECT_FALSE(is_default("tony.application.timeout", "soon"));
-  EXPECT_TRUE(is_default("tony.task.suspect-after-ms", ""));
-  EXPECT_FALSE(is_default("tony.task.suspect-after-ms", "0"));
-  EXPECT_TRUE(is_default("tony.worker.memory", "2G"));
-  EXPECT_FALSE(is_default("tony.yarn.queue", "DEFAULT"));
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+// What a job's files and flags set, and which of them goes before which: tony.xml, job files of Azkaban, job documents,
+// main.args, the site's file, and the command line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -7,326 +9,294 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/properties.h"
+#include "runtime/config/submit_flags.h"
+#include "tests/support/table_test.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
 namespace {
 
-std::string Xml(const std::string& properties) { return "<configuration>" + properties + "</configuration>\n"; }
-std::string XmlProperty(const std::string& name, const std::string& value, const std::string& more = "") {
-  return "<property><name>" + name + "</name><value>" + value + "</value>" + more + "</property>";
+// "a=1, b=2!": Hadoop's XML of these, on one line; "!": final.
+std::string Xml(const std::string& settings) {
+  std::string text;
+  for (const std::string& setting : Split(settings, ';')) {
+    if (setting.empty()) continue;
+    const size_t equals = setting.find('=');
+    const bool is_final = setting.ends_with('!');
+    text += StrCat("<property><name>", setting.substr(0, equals), "</name><value>",
+                   setting.substr(equals + 1, setting.size() - equals - 1 - is_final), "</value>",
+                   is_final ? "<final>true</final>" : "", "</property>");
+  }
+  return StrCat("<configuration>", text, "</configuration>\n");
 }
 
-class LoadPropertiesTest : public ::testing::Test {
- protected:
-  LoadPropertiesTest() { unsetenv("TONY_CONF_DIR"); }
-  ~LoadPropertiesTest() override { unsetenv("TONY_CONF_DIR"); }
+// A folder with files, and the flags of a command line.
+class LoadBed {
+ public:
+  LoadBed() { unsetenv("TONY_CONF_DIR"); }
+  ~LoadBed() { unsetenv("TONY_CONF_DIR"); }
 
-  void Write(const std::string& name, const std::string& text) {
-    std::filesystem::create_directories((folder_ / name).parent_path());
-    std::ofstream(folder_ / name) << text;
+  // Between " | ": "NAME: TEXT", a file, of Hadoop's XML "a=1;b=2!" too; "NAME/", a folder; "step NAME: TEXT", what
+  // Azkaban hands to a step; or flags, as in main.args. The first file is the job's, unless it is tony.xml or in a folder.
+  void Take(const std::string& given) {
+    bool is_first = true;
+    for (std::string part : PartsOf(given)) {
+      if (part.starts_with('-')) {
+        const auto flags = ParseMainArgs({Replaced(part, "@", Folder()), "the row"});
+        ASSERT_TRUE(flags.ok()) << flags.error().message;
+        const std::string spec_file = options_.spec_file, spec_name = options_.spec_name;
+        options_ = *flags;
+        options_.spec_file = spec_file;
+        options_.spec_name = spec_name;
+      } else if (part.ends_with('/')) {
+        std::filesystem::create_directories(folder_.path() / part);
+      } else {
+        if (part.starts_with("step ")) {
+          options_.spec_name = "the step's properties";
+          part.erase(0, 5);
+        }
+        const std::string name = part.substr(0, part.find(": ")), text = part.substr(name.size() + 2);
+        Write(name, name.ends_with(".xml") && text.find_first_of("<#") == std::string::npos ? Xml(text) : text);
+        if (name == "site/tony-site.xml") setenv("TONY_CONF_DIR", (folder_.path() / "site").c_str(), 1);
+        const bool is_the_jobs = name != "tony.xml" && name.find('/') == std::string::npos;
+        if (std::exchange(is_first, false) && is_the_jobs) options_.spec_file = name;
+      }
+    }
   }
-  void WriteSite(const std::string& text) {
-    Write("site/tony-site.xml", text);
-    setenv("TONY_CONF_DIR", (folder_ / "site").c_str(), 1);
+  void Write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((folder_.path() / name).parent_path());
+    std::ofstream(folder_.path() / name) << text;
   }
-  std::string ValueOf(const std::string& key) {
-    const auto loaded = LoadProperties(options_, folder_);
-    if (!loaded.ok()) return "error: " + loaded.error().message;
-    const Property* property = loaded->Find(key);
-    return property ? property->value + " from " + property->origin : "not set";
+  Result<Properties> Load(const ReadRemoteFile& remote = NoRemoteFile) const {
+    return LoadProperties(options_, folder_.path(), remote);
   }
-  Error ErrorOf() {
-    const auto loaded = LoadProperties(options_, folder_);
-    return loaded.ok() ? Error{ErrorCode::kInternal, "accepted"} : loaded.error();
-  }
+  std::string Folder() const { return folder_.path().string(); }
 
-  const TempFolder temp_;
-  const std::filesystem::path folder_ = temp_.path();
   SubmitOptions options_;
+
+ private:
+  const TempFolder folder_;
 };
 
-TEST_F(LoadPropertiesTest, WithoutFilesAndFlagsThereIsNothing) {
-  EXPECT_TRUE(LoadProperties(options_, folder_)->all().empty());
-}
-
-TEST_F(LoadPropertiesTest, TonyXmlOfTheFolderIsReadIfNoFileIsNamed) {
-  Write("tony.xml", Xml(XmlProperty("tony.worker.instances", "2")));
-  EXPECT_EQ(ValueOf("tony.worker.instances"), "2 from tony.xml:1");
-  Write("other.xml", Xml(""));
-  options_.conf_file = "other.xml";
-  EXPECT_EQ(ValueOf("tony.worker.instances"), "not set");
-}
-
-TEST_F(LoadPropertiesTest, ATildeIsTheHomeFolderAsForAShell) {
-  Write("home/conf/my.xml", Xml(XmlProperty("tony.worker.instances", "2")));
-  Write("home/site/tony-site.xml", Xml(XmlProperty("tony.yarn.queue", "q")));
-  const char* before = getenv("HOME");
-  const std::string home = before ? before : "/";
-  setenv("HOME", (folder_ / "home").c_str(), 1);
-  setenv("TONY_CONF_DIR", "~/site", 1);
-  options_.conf_file = "~/conf/my.xml";
-  options_.executes = "train.py";
-  options_.python_binary_path = "~/conda/bin/python";
-  options_.python_venv = "env.zip";
-  options_.sidecar_tensorboard_log_dir = "~/tb";
-  EXPECT_EQ(ValueOf("tony.worker.instances"), "2 from ~/conf/my.xml:1");
-  EXPECT_EQ(ValueOf("tony.yarn.queue"), "q from " + (folder_ / "home/site/tony-site.xml:1").string());
-  EXPECT_THAT(ValueOf("tony.containers.command"),
-              testing::StartsWith((folder_ / "home/conda/bin/python train.py").string()));
-  EXPECT_THAT(ValueOf("tony.execution.env.TB_LOG_DIR"), testing::StartsWith((folder_ / "home/tb").string()));
-  setenv("HOME", home.c_str(), 1);
-}
-
-TEST_F(LoadPropertiesTest, TheSiteFileBeatsTheUsersAndFlagsBeatBoth) {
-  Write("tony.xml", Xml(XmlProperty("tony.worker.instances", "1") + XmlProperty("tony.yarn.queue", "u")));
-  WriteSite(Xml(XmlProperty("tony.worker.instances", "2") + XmlProperty("tony.worker.memory", "3g")));
-  EXPECT_EQ(ValueOf("tony.worker.instances"), "2 from " + (folder_ / "site/tony-site.xml:1").string());
-  EXPECT_EQ(ValueOf("tony.yarn.queue"), "u from tony.xml:1");
-  options_.conf = {"tony.worker.instances=3", "tony.worker.memory=4g", "tony.worker.memory=5g"};
-  EXPECT_EQ(ValueOf("tony.worker.instances"), "3 from -conf");
-  EXPECT_EQ(ValueOf("tony.worker.memory"), "5g from -conf");
-}
-
-TEST_F(LoadPropertiesTest, AFinalValueOfTheUserBlocksTheSiteFileButNotFlags) {
-  Write("tony.xml", Xml(XmlProperty("tony.worker.instances", "1", "<final>true</final>")));
-  WriteSite(Xml(XmlProperty("tony.worker.instances", "2")));
-  EXPECT_EQ(ValueOf("tony.worker.instances"), "1 from tony.xml:1");
-  options_.conf = {"tony.worker.instances=3"};
-  EXPECT_EQ(ValueOf("tony.worker.instances"), "3 from -conf");
-}
-
-TEST_F(LoadPropertiesTest, AJobOfAFileThatTonYReadIsOfTonys) {
-  const auto is_of_tonys = [this] { return LoadProperties(options_, folder_)->is_of_tonys(); };
-  WriteSite(Xml(""));
-  EXPECT_FALSE(is_of_tonys()) << "flags alone";
-  Write("job.yaml", "name: x\nproperties: {a: b}\n");
-  options_.spec_file = "job.yaml";
-  EXPECT_FALSE(is_of_tonys());
-  Write("job.properties", "type=TonYJob\n");
-  options_.spec_file = "job.properties";
-  EXPECT_TRUE(is_of_tonys());
-  options_.spec_file = "";
-  Write("tony.xml", Xml(""));
-  EXPECT_TRUE(is_of_tonys());
-}
-
-TEST_F(LoadPropertiesTest, AMissingSiteFileIsNoError) {
-  setenv("TONY_CONF_DIR", (folder_ / "nowhere").c_str(), 1);
-  EXPECT_EQ(ErrorOf().message, "accepted");
-}
-
-TEST_F(LoadPropertiesTest, TheContentDecidesWhatAFileIs) {
-  Write("a.conf", "\n  " + Xml(XmlProperty("k", "x")));
-  Write("b.conf", "k=p");
-  Write("c.job", "k: j");
-  options_.spec_file = "a.conf";
-  EXPECT_EQ(ValueOf("k"), "x from a.conf:2");
-  options_.spec_file = "b.conf";
-  EXPECT_EQ(ValueOf("k"), "p from b.conf:1");
-  options_.spec_file = "c.job";
-  EXPECT_EQ(ValueOf("k"), "j from c.job:1");
-}
-
-TEST_F(LoadPropertiesTest, FilesThatCannotBeReadAreNamed) {
-  options_.conf_file = "tony2.xml";
-  EXPECT_EQ(ErrorOf().message, "conf file " + (folder_ / "tony2.xml").string() + ": no such file");
-  EXPECT_EQ(ErrorOf().code, ErrorCode::kInvalid);
-  options_ = {};
-  options_.spec_file = "/nowhere/job.properties";
-  EXPECT_EQ(ErrorOf().message, "job file /nowhere/job.properties: no such file");
-  options_.spec_file = folder_.string();
-  EXPECT_EQ(ErrorOf().message, "job file " + folder_.string() + ": a folder, not a file");
-  options_.spec_file = "hdfs://nn/job.xml";
-  EXPECT_EQ(ErrorOf().message, "job file hdfs://nn/job.xml: only files of this machine are read");
-}
-
-TEST_F(LoadPropertiesTest, AYamlFileIsAJobDocument) {
-  for (const char* file : {"job.yaml", "job.yml"}) {
-    Write(file, "tasks:\n  worker: {instances: 2}\nconf:\n  tony.worker.memory: 1g\n");
-    options_ = {};
-    options_.spec_file = file;
-    EXPECT_EQ(ValueOf("tony.worker.instances"), "2 from tasks.worker.instances");
-    EXPECT_EQ(ValueOf("tony.worker.memory"), "1g from conf");
-    options_ = {};
-    options_.conf_file = file;
-    EXPECT_EQ(ValueOf("tony.worker.instances"), "2 from tasks.worker.instances");
+// Expected, between " | ": "KEY=VALUE from ORIGIN", "KEY=not set"; "error TEXT" (kInvalid), "usage TEXT" (kUsage); "warns TEXT",
+// of all warnings; "quiet", there is none. "@" is the folder; ExpectText compares.
+void CheckLoad(const RowCase& row) {
+  LoadBed bed;
+  bed.Take(row.given);
+  const auto loaded = bed.Load();
+  size_t warnings = 0;
+  for (const std::string& part : PartsOf(Replaced(row.expected, "@", bed.Folder()))) {
+    const std::string word = part.substr(0, part.find(' ')), rest = part.substr(std::min(part.size(), word.size() + 1));
+    if (word == "error" || word == "usage") {
+      ASSERT_FALSE(loaded.ok()) << "accepted";
+      EXPECT_EQ(loaded.error().code, word == "usage" ? ErrorCode::kUsage : ErrorCode::kInvalid);
+      ExpectText(rest, loaded.error().message);
+      continue;
+    }
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    if (word == "quiet") {
+      EXPECT_THAT(loaded->warnings(), testing::IsEmpty());
+    } else if (word == "warns") {
+      ASSERT_LT(warnings, loaded->warnings().size());
+      ExpectText(rest, loaded->warnings()[warnings++]);
+    } else {
+      const size_t equals = part.find('=');
+      const Property* property = loaded->Find(part.substr(0, equals));
+      SCOPED_TRACE(part);
+      ExpectText(part.substr(equals + 1), property ? StrCat(property->value, " from ", property->origin) : "not set");
+    }
   }
-  Write("job.yaml", "tasks:\n  worker: {instances: yes}\n");
-  options_ = {};
-  options_.spec_file = "job.yaml";
-  EXPECT_EQ(ErrorOf().message.substr(0, 29), "job.yaml:2: \"yes\" without quo");
-  Write("job.properties", "main.args=-conf_file job.yaml");
-  options_ = {};
-  options_.spec_file = "job.properties";
-  EXPECT_EQ(ErrorOf().message, "main.args (from job.properties:1), -conf_file: conf file " +
-                                   (folder_ / "job.yaml").string() + ": a job document, which main.args cannot name");
+  if (warnings > 0) EXPECT_EQ(loaded->warnings().size(), warnings);
 }
 
-TEST_F(LoadPropertiesTest, AFileUrlIsALocalFile) {
-  Write("a.xml", Xml(XmlProperty("k", "x")));
-  options_.conf_file = "file://" + (folder_ / "a.xml").string();
-  EXPECT_EQ(ValueOf("k"), "x from " + (folder_ / "a.xml").string() + ":1");
+const TestRow kLoads[] = {
+    {"TonyXmlOfTheFolderIsReadIfNoFileIsNamed",
+     {{"tony.xml: tony.worker.instances=2", "tony.worker.instances=2 from tony.xml:1"},
+      {"tony.xml: tony.worker.instances=2 | other.xml:  | -conf_file other.xml", "tony.worker.instances=not set"}}},
+    {"TheSiteFileBeatsTheUsersAndFlagsBeatBoth",
+     {{"tony.xml: tony.worker.instances=1;tony.yarn.queue=u | site/tony-site.xml: "
+       "tony.worker.instances=2;tony.worker.memory=3g",
+       "tony.worker.instances=2 from @/site/tony-site.xml:1 | tony.yarn.queue=u from tony.xml:1"},
+      {"tony.xml: tony.worker.instances=1 | site/tony-site.xml: tony.worker.instances=2;tony.worker.memory=3g | "
+       "-conf tony.worker.instances=3 -conf tony.worker.memory=4g -conf tony.worker.memory=5g",
+       "tony.worker.instances=3 from -conf | tony.worker.memory=5g from -conf"}}},
+    {"AFinalValueOfTheUserBlocksTheSiteFileButNotFlags",
+     {{"tony.xml: a=1! | site/tony-site.xml: a=2", "a=1 from tony.xml:1"},
+      {"tony.xml: a=1! | site/tony-site.xml: a=2 | -conf a=3", "a=3 from -conf"}}},
+    {"TheContentDecidesWhatAFileIs",
+     {{"a.conf: \n  <configuration><property><name>k</name><value>x</value></property></configuration>",
+       "k=x from a.conf:2"},
+      {"b.conf: k=p", "k=p from b.conf:1"},
+      {"c.job: k: j", "k=j from c.job:1"}}},
+    {"FilesThatCannotBeReadAreNamed",
+     {{"-conf_file tony2.xml", "error conf file @/tony2.xml: no such file"},
+      {"-conf_file /nowhere/a.properties", "error conf file /nowhere/a.properties: no such file"},
+      {"-conf_file @", "error conf file @: a folder, not a file"},
+      {"-conf_file hdfs://nn/job.xml", "error conf file hdfs://nn/job.xml: only files of this machine are read"}}},
+    {"AYamlFileIsAJobDocument",
+     {{"job.yaml: tasks:\n  worker: {instances: 2}\nconf:\n  tony.worker.memory: 1g\n",
+       "tony.worker.instances=2 from tasks.worker.instances | tony.worker.memory=1g from conf"},
+      {"job.yml: tasks:\n  worker: {instances: 2}\n", "tony.worker.instances=2 from tasks.worker.instances"},
+      {"a/job.yaml: tasks:\n  worker: {instances: 2}\n | -conf_file a/job.yaml",
+       "tony.worker.instances=2 from tasks.worker.instances"},
+      {"a/job.yml: tasks:\n  worker: {instances: 2}\n | -conf_file a/job.yml",
+       "tony.worker.instances=2 from tasks.worker.instances"},
+      {"job.yaml: tasks:\n  worker: {instances: yes}\n", "error ^job.yaml:2: \"yes\" without quo"},
+      {"job.properties: main.args=-conf_file job.yaml | job.yaml: a: b",
+       "error main.args (from job.properties:1), -conf_file: conf file @/job.yaml: a job document, which main.args "
+       "cannot name"}}},
+    {"AFileUrlIsALocalFile", {{"a/a.xml: k=x | -conf_file file://@/a/a.xml", "k=x from @/a/a.xml:1"}}},
+    {"AnOversizedFileIsRefused",
+     {{"big.properties: a=" + std::string((16u << 20) + 1, 'x'),
+       "error job file @/big.properties: larger than 16 MiB"}}},
+    {"ErrorsInFilesNameFileAndLine",
+     {{"tony.xml: <configuration>\n<property>\n</configuration>",
+       "error tony.xml:3: malformed XML: start-end tags mismatch"}}},
+    {"TwoFilesAreAUsageError",
+     {{"a.xml:  | -conf_file b.xml",
+       "usage both a.xml and -conf_file b.xml: one of them, as the job can have only one file"}}},
+    {"AConfValueMayHoldEqualsSigns",
+     {{"-conf 'tony.worker.command=A=1 ./run --x=y'", "tony.worker.command=A=1 ./run --x=y from -conf"}}},
+    {"ListValuesOfFlagsAreAddedToTheFiles",
+     {{"tony.xml: tony.execution.envs=A=1;tony.containers.resources= | -conf tony.execution.envs=B=2 -conf "
+       "tony.execution.envs=C=3 -conf tony.containers.resources=x",
+       "tony.execution.envs=A=1,B=2,C=3 from tony.xml:1 and -conf | tony.containers.resources=x from -conf"}}},
+    {"AnEnvironmentFlagThatIsNotPairsAloneIsOneVariable",
+     {{"-shell_env A=1,2,B=3 -shell_env E= -shell_env A=x=y,z -container_env 'P=/a:/b,\n c'",
+       "tony.execution.env.A=x=y,z from -shell_env | tony.execution.env.E= from -shell_env | "
+       "tony.containers.env.P=/a:/b,\n c from -container_env"}}},
+    {"TheCommandIsBuiltAsTonyBuiltIt",
+     {{"-executes train.py", "tony.containers.command=train.py from -executes"},
+      {"-executes train.py -task_params '--steps 5' -python_binary_path venv/bin/python -conf "
+       "tony.containers.command=other -src_dir src",
+       "tony.containers.command=venv/bin/python train.py --steps 5 from -executes | tony.src-dir=src from -src_dir"}}},
+    {"ARelativeInterpreterIsThatOfThePythonEnvironment",
+     {{"-executes train.py -python_binary_path bin/python",
+       "tony.containers.command=bin/python train.py from -executes"},
+      {"-executes train.py -python_binary_path bin/python -conf tony.python-venv=env.zip",
+       "tony.containers.command=venv/bin/python train.py from -executes"},
+      {"-executes train.py -python_binary_path bin/python -conf 'tony.python-venv= '",
+       "tony.containers.command=bin/python train.py from -executes"},
+      {"-executes train.py -python_binary_path bin/python -conf 'tony.python-venv= ' -python_venv env.zip",
+       "tony.containers.command=venv/bin/python train.py from -executes | tony.python-venv=env.zip from -python_venv"},
+      {"-executes train.py -python_binary_path /usr/bin/python3 -python_venv env.zip",
+       "tony.containers.command=/usr/bin/python3 train.py from -executes"}}},
+    {"TonysOtherFlagsAreItsKeys",
+     {{"-hdfs_classpath /lib/a.jar,/lib/b.jar -sidecar_tensorboard_log_dir /logs",
+       "tony.hdfs-classpath=/lib/a.jar,/lib/b.jar from -hdfs_classpath | "
+       "tony.application.tensorboard-log-dir=/logs from -sidecar_tensorboard_log_dir"}}},
+    {"AJobFileMayCarryTheFlagsOfTheAzkabanType",
+     {{"train.job: type=tony\ndependencies=prep\nexecutes=train.py\nsrc_dir=code\ntask_params=--a 1\n"
+       "python_binary_path=/usr/bin/python3\nworker_env.A=1,2\nazkaban.input.dataset=x,y\nhdfs_classpath=/lib\n"
+       "python_venv=venv.zip\ntony.worker.instances=2\n",
+       "tony.containers.command=/usr/bin/python3 train.py --a 1 from train.job:3 | tony.src-dir=code from train.job:4 "
+       "| "
+       "tony.execution.env.A=1,2 from train.job:7 | tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:8 | "
+       "tony.hdfs-classpath=/lib from train.job:9 | tony.python-venv=venv.zip from train.job:10 | "
+       "tony.worker.instances=2 from train.job:11"}}},
+    {"FlagsOfTheCommandLineBeatThoseOfAJobFileWhichBeatTheSiteFile",
+     {{"train.job: executes=train.py\ntask_params=--a 1\n | site/tony-site.xml: tony.containers.command=site",
+       "tony.containers.command=train.py --a 1 from train.job:1"},
+      {"train.job: executes=train.py\ntask_params=--a 1\nworker_env.A=1\nworker_env.B=2\n | "
+       "site/tony-site.xml: tony.containers.command=site | -task_params '--a 2' -shell_env A=9",
+       "tony.containers.command=train.py --a 2 from train.job:1 | tony.execution.env.A=9 from -shell_env | "
+       "tony.execution.env.B=2 from train.job:4"}}},
+    {"AnXmlFileDoesNotCarryFlags", {{"tony.xml: executes=train.py", "tony.containers.command=not set"}}},
+    {"AnAzkabanStepWithoutASourceFolderHasSrcIfItIsThere",
+     {{"train.job: type=tony\nexecutes=x\n", "tony.src-dir=not set"},
+      {"train.job: type=tony\nexecutes=x\n | src/", "tony.src-dir=src from train.job:1"},
+      {"train.job: executes=x\n | src/", "tony.src-dir=not set"}}},
+    {"ParametersOfNoCommandAreAnError",
+     {{"train.job: task_params=--x\n",
+       "error task_params (from train.job:1) without executes: there is no command to add them to"}}},
+    {"VariablesAreExpandedAfterAllFilesAndFlagsAreIn",
+     {{"tony.xml: data=/one;tony.worker.command=run ${data} ${HOME} | -conf data=/two",
+       "tony.worker.command=run /two ${HOME} from tony.xml:1"}}},
+};
+TABLE_TEST(LoadPropertiesTest, kLoads, CheckLoad);
+
+TEST(LoadPropertiesTest, WithoutFilesAndFlagsThereIsNothing) {
+  const LoadBed bed;
+  EXPECT_TRUE(bed.Load()->all().empty());
 }
 
-TEST_F(LoadPropertiesTest, AnOversizedFileIsRefused) {
-  Write("big.properties", "a=" + std::string((16u << 20) + 1, 'x'));
-  options_.spec_file = "big.properties";
-  EXPECT_EQ(ErrorOf().message, "job file " + (folder_ / "big.properties").string() + ": larger than 16 MiB");
+TEST(LoadPropertiesTest, AMissingSiteFileIsNoError) {
+  const LoadBed bed;
+  setenv("TONY_CONF_DIR", (bed.Folder() + "/nowhere").c_str(), 1);
+  EXPECT_TRUE(bed.Load().ok());
 }
 
-TEST_F(LoadPropertiesTest, ErrorsInFilesNameFileAndLine) {
-  Write("tony.xml", "<configuration>\n<property>\n</configuration>");
-  EXPECT_EQ(ErrorOf().message, "tony.xml:3: malformed XML: start-end tags mismatch");
+TEST(LoadPropertiesTest, ATildeIsTheHomeFolderAsForAShell) {
+  LoadBed bed;
+  bed.Take(
+      "home/conf/my.xml: tony.worker.instances=2 | home/site/tony-site.xml: tony.yarn.queue=q | "
+      "-conf_file ~/conf/my.xml -executes train.py -python_binary_path ~/conda/bin/python -python_venv env.zip "
+      "-sidecar_tensorboard_log_dir ~/tb");
+  const char* before = getenv("HOME");
+  const std::string home = before ? before : "/", here = bed.Folder() + "/home";
+  setenv("HOME", here.c_str(), 1);
+  setenv("TONY_CONF_DIR", "~/site", 1);
+  const auto loaded = bed.Load();
+  setenv("HOME", home.c_str(), 1);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(loaded->Find("tony.worker.instances")->origin, "~/conf/my.xml:1");
+  EXPECT_EQ(loaded->Find("tony.yarn.queue")->origin, here + "/site/tony-site.xml:1");
+  EXPECT_EQ(loaded->Find("tony.containers.command")->value, here + "/conda/bin/python train.py");
+  EXPECT_EQ(loaded->Find("tony.execution.env.TB_LOG_DIR")->value, here + "/tb");
 }
 
-TEST_F(LoadPropertiesTest, TwoFilesAreAUsageError) {
-  options_.spec_file = "a.xml";
-  options_.conf_file = "b.xml";
-  EXPECT_EQ(ErrorOf().code, ErrorCode::kUsage);
-  EXPECT_EQ(ErrorOf().message, "both a.xml and -conf_file b.xml: one of them, as the job can have only one file");
+TEST(LoadPropertiesTest, AJobOfAFileThatTonYReadIsOfTonys) {
+  for (const auto& [given, is_of_tonys] :
+       std::vector<std::pair<std::string, bool>>{{"site/tony-site.xml: a=1", false},  // flags alone
+                                                 {"job.yaml: name: x\nproperties: {a: b}\n", false},
+                                                 {"job.properties: type=TonYJob\n", true},
+                                                 {"tony.xml: a=1", true}}) {
+    LoadBed bed;
+    bed.Take(given);
+    EXPECT_EQ(bed.Load()->is_of_tonys(), is_of_tonys) << given;
+  }
 }
 
-TEST_F(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
-  const auto usage = [this] {
-    EXPECT_EQ(ErrorOf().code, ErrorCode::kUsage);
-    const std::string message = ErrorOf().message;
-    options_ = {};
-    return message;
-  };
-  options_.conf = {"tony.worker.instances"};
-  EXPECT_EQ(usage(), "-conf (number 1 of these): expected KEY=VALUE, and there is no =");
-  options_.conf = {"a=1", "=2"};
-  EXPECT_EQ(usage(), "-conf (number 2 of these): expected KEY=VALUE, and there is no name before =");
-  options_.shell_env = {"HOME"};
-  EXPECT_EQ(usage(), "-shell_env (number 1 of these): expected NAME=VALUE, and there is no =");
-  options_.container_env = {"=x"};
-  EXPECT_EQ(usage(), "-container_env (number 1 of these): expected NAME=VALUE, and there is no name before =");
-  options_.shell_env = {"A=\xFF"};
-  EXPECT_EQ(usage(), "-shell_env A: not valid UTF-8");
-  options_.executes = "\xFF";
-  EXPECT_EQ(usage(), "-executes: not valid UTF-8");
-  options_.task_params = "--x 1";
-  EXPECT_EQ(usage(), "task_params (from -task_params) without executes: there is no command to add them to");
+TEST(LoadPropertiesTest, AJobFileThatCannotBeReadIsNamed) {
+  LoadBed bed;
+  for (const auto& [file, message] : std::vector<std::pair<std::string, std::string>>{
+           {"/nowhere/job.properties", "/nowhere/job.properties: no such file"},
+           {bed.Folder(), bed.Folder() + ": a folder, not a file"},
+           {"hdfs://nn/job.xml", "hdfs://nn/job.xml: only files of this machine are read"}}) {
+    bed.options_.spec_file = file;
+    EXPECT_EQ(bed.Load().error().message, "job file " + message);
+  }
 }
 
-TEST_F(LoadPropertiesTest, AConfValueMayHoldEqualsSigns) {
-  options_.conf = {"tony.worker.command=A=1 ./run --x=y"};
-  EXPECT_EQ(ValueOf("tony.worker.command"), "A=1 ./run --x=y from -conf");
+TEST(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
+  const std::string no_equals = " (number 1 of these): expected NAME=VALUE, and there is no =";
+  for (const auto& [options, message] : std::vector<std::pair<SubmitOptions, std::string>>{
+           {{.conf = {"tony.worker.instances"}}, "-conf (number 1 of these): expected KEY=VALUE, and there is no ="},
+           {{.conf = {"a=1", "=2"}}, "-conf (number 2 of these): expected KEY=VALUE, and there is no name before ="},
+           {{.shell_env = {"HOME"}}, "-shell_env" + no_equals},
+           {{.container_env = {"=x"}},
+            "-container_env (number 1 of these): expected NAME=VALUE, and there is no name before ="},
+           {{.shell_env = {"A=\xFF"}}, "-shell_env A: not valid UTF-8"},
+           {{.executes = "\xFF"}, "-executes: not valid UTF-8"},
+           {{.task_params = "--x 1"},
+            "task_params (from -task_params) without executes: there is no command to add them to"}}) {
+    LoadBed bed;
+    bed.options_ = options;
+    EXPECT_EQ(bed.Load().error().code, ErrorCode::kUsage);
+    EXPECT_EQ(bed.Load().error().message, message);
+  }
 }
 
-TEST_F(LoadPropertiesTest, ListValuesOfFlagsAreAddedToTheFiles) {
-  Write("tony.xml", Xml(XmlProperty("tony.execution.envs", "A=1") + XmlProperty("tony.containers.resources", "")));
-  options_.conf = {"tony.execution.envs=B=2", "tony.execution.envs=C=3", "tony.containers.resources=x"};
-  EXPECT_EQ(ValueOf("tony.execution.envs"), "A=1,B=2,C=3 from tony.xml:1 and -conf");
-  EXPECT_EQ(ValueOf("tony.containers.resources"), "x from -conf");
-}
-
-TEST_F(LoadPropertiesTest, AnEnvironmentFlagThatIsNotPairsAloneIsOneVariable) {
-  options_.shell_env = {"A=1,2,B=3", "E=", "A=x=y,z"};
-  options_.container_env = {"P=/a:/b,\n c"};
-  EXPECT_EQ(ValueOf("tony.execution.env.A"), "x=y,z from -shell_env");
-  EXPECT_EQ(ValueOf("tony.execution.env.E"), " from -shell_env");
-  EXPECT_EQ(ValueOf("tony.containers.env.P"), "/a:/b,\n c from -container_env");
-}
-
-TEST_F(LoadPropertiesTest, TheCommandIsBuiltAsTonyBuiltIt) {
-  options_.executes = "train.py";
-  EXPECT_EQ(ValueOf("tony.containers.command"), "train.py from -executes");
-  options_.task_params = "--steps 5";
-  options_.python_binary_path = "venv/bin/python";
-  options_.conf = {"tony.containers.command=other"};
-  EXPECT_EQ(ValueOf("tony.containers.command"), "venv/bin/python train.py --steps 5 from -executes");
-  options_.src_dir = "src";
-  EXPECT_EQ(ValueOf("tony.src-dir"), "src from -src_dir");
-}
-
-TEST_F(LoadPropertiesTest, ARelativeInterpreterIsThatOfThePythonEnvironment) {
-  options_.executes = "train.py";
-  options_.python_binary_path = "bin/python";
-  EXPECT_EQ(ValueOf("tony.containers.command"), "bin/python train.py from -executes");
-  options_.conf = {"tony.python-venv=env.zip"};
-  EXPECT_EQ(ValueOf("tony.containers.command"), "venv/bin/python train.py from -executes");
-  options_.conf = {"tony.python-venv= "};
-  EXPECT_EQ(ValueOf("tony.containers.command"), "bin/python train.py from -executes");
-  options_.python_venv = "env.zip";
-  EXPECT_EQ(ValueOf("tony.containers.command"), "venv/bin/python train.py from -executes");
-  EXPECT_EQ(ValueOf("tony.python-venv"), "env.zip from -python_venv");
-  options_.python_binary_path = "/usr/bin/python3";
-  EXPECT_EQ(ValueOf("tony.containers.command"), "/usr/bin/python3 train.py from -executes");
-}
-
-TEST_F(LoadPropertiesTest, TonysOtherFlagsAreItsKeys) {
-  options_.hdfs_classpath = "/lib/a.jar,/lib/b.jar";
-  options_.sidecar_tensorboard_log_dir = "/logs";
-  EXPECT_EQ(ValueOf("tony.hdfs-classpath"), "/lib/a.jar,/lib/b.jar from -hdfs_classpath");
-  EXPECT_EQ(ValueOf("tony.application.tensorboard-log-dir"), "/logs from -sidecar_tensorboard_log_dir");
-}
-
-TEST_F(LoadPropertiesTest, AJobFileMayCarryTheFlagsOfTheAzkabanType) {
-  Write("train.job",
-        "type=tony\ndependencies=prep\nexecutes=train.py\nsrc_dir=code\ntask_params=--a 1\n"
-        "python_binary_path=/usr/bin/python3\nworker_env.A=1,2\nazkaban.input.dataset=x,y\nhdfs_classpath=/lib\n"
-        "python_venv=venv.zip\ntony.worker.instances=2\n");
-  options_.spec_file = "train.job";
-  EXPECT_EQ(ValueOf("tony.containers.command"), "/usr/bin/python3 train.py --a 1 from train.job:3");
-  EXPECT_EQ(ValueOf("tony.src-dir"), "code from train.job:4");
-  EXPECT_EQ(ValueOf("tony.execution.env.A"), "1,2 from train.job:7");
-  EXPECT_EQ(ValueOf("tony.execution.env.AZKABAN_INPUT_DATASET"), "x;y from train.job:8");
-  EXPECT_EQ(ValueOf("tony.hdfs-classpath"), "/lib from train.job:9");
-  EXPECT_EQ(ValueOf("tony.python-venv"), "venv.zip from train.job:10");
-  EXPECT_EQ(ValueOf("tony.worker.instances"), "2 from train.job:11");
-}
-
-TEST_F(LoadPropertiesTest, FlagsOfTheCommandLineBeatThoseOfAJobFileWhichBeatTheSiteFile) {
-  Write("train.job", "executes=train.py\ntask_params=--a 1\nworker_env.A=1\nworker_env.B=2\n");
-  WriteSite(Xml(XmlProperty("tony.containers.command", "site")));
-  options_.spec_file = "train.job";
-  EXPECT_EQ(ValueOf("tony.containers.command"), "train.py --a 1 from train.job:1");
-  options_.task_params = "--a 2";
-  options_.shell_env = {"A=9"};
-  EXPECT_EQ(ValueOf("tony.containers.command"), "train.py --a 2 from train.job:1");
-  EXPECT_EQ(ValueOf("tony.execution.env.A"), "9 from -shell_env");
-  EXPECT_EQ(ValueOf("tony.execution.env.B"), "2 from train.job:4");
-}
-
-TEST_F(LoadPropertiesTest, AnXmlFileDoesNotCarryFlags) {
-  Write("tony.xml", Xml(XmlProperty("executes", "train.py")));
-  EXPECT_EQ(ValueOf("tony.containers.command"), "not set");
-}
-
-TEST_F(LoadPropertiesTest, AnAzkabanStepWithoutASourceFolderHasSrcIfItIsThere) {
-  Write("train.job", "type=tony\nexecutes=x\n");
-  options_.spec_file = "train.job";
-  EXPECT_EQ(ValueOf("tony.src-dir"), "not set");
-  std::filesystem::create_directory(folder_ / "src");
-  EXPECT_EQ(ValueOf("tony.src-dir"), "src from train.job:1");
-  Write("train.job", "executes=x\n");
-  EXPECT_EQ(ValueOf("tony.src-dir"), "not set");
-}
-
-TEST_F(LoadPropertiesTest, ParametersOfNoCommandAreAnError) {
-  options_.spec_file = "train.job";
-  Write("train.job", "task_params=--x\n");
-  EXPECT_EQ(ErrorOf().message, "task_params (from train.job:1) without executes: there is no command to add them to");
-  EXPECT_EQ(ErrorOf().code, ErrorCode::kInvalid);
-}
-
-TEST_F(LoadPropertiesTest, VariablesAreExpandedAfterAllFilesAndFlagsAreIn) {
-  Write("tony.xml", Xml(XmlProperty("data", "/one") + XmlProperty("tony.worker.command", "run ${data} ${HOME}")));
-  options_.conf = {"data=/two"};
-  EXPECT_EQ(ValueOf("tony.worker.command"), "run /two ${HOME} from tony.xml:1");
-}
-
-TEST_F(LoadPropertiesTest, AFileOfAClusterIsReadByItsUriAndItsEndingSaysWhatItIs) {
+TEST(LoadPropertiesTest, AFileOfAClusterIsReadByItsUriAndItsEndingSaysWhatItIs) {
   const auto read = [](const std::string& source) -> Result<std::string> {
-    if (source == "hdfs:///conf/tony.xml") return Xml(XmlProperty("tony.worker.instances", "3"));
+    if (source == "hdfs:///conf/tony.xml") return Xml("tony.worker.instances=3");
     if (source == "hdfs:/conf/job.properties") return std::string("tony.worker.instances=4\n");
     return Error{ErrorCode::kNotPermitted, "not yours"};
   };
+  LoadBed bed;
   const auto load = [&](const std::string& file) {
-    options_.conf_file = file;
-    return LoadProperties(options_, folder_, read);
+    bed.options_.conf_file = file;
+    return bed.Load(read);
   };
   EXPECT_EQ(load("hdfs:///conf/tony.xml")->Find("tony.worker.instances")->origin, "hdfs:///conf/tony.xml:1");
   EXPECT_EQ(load("hdfs:/conf/job.properties")->Find("tony.worker.instances")->value, "4");
@@ -334,14 +304,276 @@ TEST_F(LoadPropertiesTest, AFileOfAClusterIsReadByItsUriAndItsEndingSaysWhatItIs
   EXPECT_EQ(load("hdfs:///other.xml").error().code, ErrorCode::kNotPermitted);
 }
 
-TEST_F(LoadPropertiesTest, AStepsMainArgumentsMayNameAFileOfACluster) {
-  Write("job.properties", "main.args=-conf_file hdfs:///conf/tony.xml\ntony.worker.instances=9\n");
-  options_.spec_file = "job.properties";
-  const auto loaded = LoadProperties(options_, folder_, [](const std::string&) -> Result<std::string> {
-    return Xml(XmlProperty("tony.worker.instances", "3"));
-  });
+TEST(LoadPropertiesTest, AStepsMainArgumentsMayNameAFileOfACluster) {
+  LoadBed bed;
+  bed.Take("job.properties: main.args=-conf_file hdfs:///conf/tony.xml\ntony.worker.instances=9\n");
+  const auto loaded =
+      bed.Load([](const std::string&) -> Result<std::string> { return Xml("tony.worker.instances=3"); });
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_EQ(loaded->Find("tony.worker.instances")->value, "3");
+}
+
+// ---- what a job file sets beside tony.*: TonY's arguments in main.args, the tags, and what an Azkaban step is handed
+
+const std::string kStep =
+    "#Sat Nov 21\nexecutes=<x>\ntony.ps.memory=1g\nazkaban.flow.execid=17\ntony.application.tags=mine\n";
+const std::string kOfStep =
+    "tony.ps.memory=1g from the step's properties | tony.containers.command=<x> from executes of the step's properties "
+    "| "
+    "tony.application.tags=mine,azkaban.flow.execid:17 from the step's properties";
+
+const TestRow kJobFiles[] = {
+    {"MainArgsAreTonysArguments",
+     {{"train.job: type=tony\nmain.args=-executes 'python x.py' -conf tony.worker.instances=2 -shell_env A=1,2 "
+       "-container_env B=3 -sidecar_tensorboard_log_dir /logs\n",
+       "tony.containers.command=python x.py from main.args (from train.job:2), -executes | "
+       "tony.worker.instances=2 from main.args (from train.job:2), -conf | "
+       "tony.execution.env.A=1,2 from main.args (from train.job:2), -shell_env | "
+       "tony.containers.env.B=3 from main.args (from train.job:2), -container_env | "
+       "tony.application.tensorboard-log-dir=/logs from main.args (from train.job:2), -sidecar_tensorboard_log_dir | "
+       "warns main.args (from train.job:2), -shell_env A: one value, with its commas; TonY cut it there"}}},
+    {"SingleValuesInMainArgsGoBeforeTheStepsOwn",
+     {{"train.job: type=tony\nexecutes=step\nsrc_dir=step\ntask_params=step\nhdfs_classpath=step\n"
+       "main.args=-executes args -src_dir args -hdfs_classpath args\n",
+       "tony.containers.command=args step from main.args (from train.job:6), -executes | "
+       "tony.src-dir=args from main.args (from train.job:6), -src_dir | "
+       "tony.hdfs-classpath=args from main.args (from train.job:6), -hdfs_classpath"}}},
+    {"MainArgsGoBeforeTheDefaultSourceFolder",
+     {{"train.job: type=tony\nmain.args=-src_dir code\n | src/",
+       "tony.src-dir=code from main.args (from train.job:2), -src_dir"},
+      {"train.job: type=tony\nmain.args=-executes x\n | src/", "tony.src-dir=src from train.job:1"}}},
+    {"VariablesOfTheStepWinOverThoseInMainArgs",
+     {{"train.job: main.args=-shell_env A=args -shell_env B=1 -shell_env B=2 -shell_env AZKABAN_INPUT_DATASET=args\n"
+       "worker_env.A=step\nazkaban.input.dataset=x,y\n",
+       "tony.execution.env.A=step from train.job:2 | "
+       "tony.execution.env.B=2 from main.args (from train.job:1), -shell_env | "
+       "tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:3"}}},
+    {"ConfInMainArgsWinsOverFilesAndTheCommandLineOverAll",
+     {{"train.job: tony.ps.memory=1g\nmain.args=-conf tony.ps.memory=2g -conf tony.ps.memory=3g -executes args\n | "
+       "site/tony-site.xml: tony.ps.memory=9g",
+       "tony.ps.memory=3g from main.args (from train.job:2), -conf"},
+      {"train.job: tony.ps.memory=1g\nmain.args=-conf tony.ps.memory=2g -conf tony.ps.memory=3g -executes args\n | "
+       "site/tony-site.xml: tony.ps.memory=9g | -conf tony.ps.memory=4g -executes mine",
+       "tony.ps.memory=4g from -conf | tony.containers.command=mine from -executes"}}},
+    {"WithAConfFileInMainArgsTheStepsTonyPropertiesAreNotRead",
+     {{"train.job: tony.ps.memory=1g\ntony.ps.vcores=2\nexecutes=x\nmain.args=-conf_file other.xml -conf "
+       "tony.ps.gpus=1\n"
+       "tony.azkaban.watch-timeout=60\ntony.output.a=1\ntony.job.id=local-1\n | other.xml: tony.ps.memory=9g",
+       "tony.ps.memory=9g from other.xml:1 | tony.ps.vcores=not set | "
+       "tony.ps.gpus=1 from main.args (from train.job:4), -conf | tony.containers.command=x from train.job:3 | "
+       "tony.azkaban.watch-timeout=60 from train.job:5 | "
+       "warns main.args (from train.job:4), -conf_file: that file is read instead of the step's own tony.* properties, "
+       "as in TonY; ignored: tony.ps.memory, tony.ps.vcores"},
+      // Nothing of the step's is lost.
+      {"train.job: main.args=-conf_file other.xml\ntony.output.a=1\n | other.xml: tony.ps.memory=9g", "quiet"},
+      {"train.job: main.args=-conf_file nowhere.xml\n",
+       "error main.args (from train.job:1), -conf_file: conf file @/nowhere.xml: no such file"}}},
+    {"MainArgsThatCannotBeReadAreAnErrorOfTheFile",
+     {{"train.job: type=tony\nmain.args=-executes python train.py\n",
+       "error ~main.args (from train.job:2), word 3: expected an option"},
+      {"train.job: main.args=-task_params x\n", "error ~"}}},
+    {"MainArgsAreNoWordsOfAnXmlFile", {{"a.xml: main.args=x y", "main.args=x y from a.xml:1"}}},
+    {"AzkabansTagsAreBehindTheUsersOwn",
+     {{"train.job: azkaban.flow.execid=17\nazkaban.url=http://az:80\ntony.application.tags=mine\n",
+       "tony.application.tags=mine,azkaban.flow.execid:17,azkaban.webserverhost:az from train.job:3 and train.job:1"},
+      {"train.job: azkaban.flow.execid=17\nazkaban.url=http://az:80\ntony.application.tags=mine\n | -conf "
+       "tony.application.tags=other",
+       "tony.application.tags=other,azkaban.flow.execid:17,azkaban.webserverhost:az from -conf and train.job:1"},
+      {"train.job: azkaban.flow.execid=17\n", "tony.application.tags=azkaban.flow.execid:17 from train.job:1"},
+      {"train.job: azkaban.job.attempt=0\n", "tony.application.tags=not set"}}},
+    {"WhatAStepIsHandedGoesByItsNameWhateverItsFileIsCalled",
+     {{"step train_props_123_tmp: " + kStep, kOfStep},
+      {"step props.xml: " + kStep, kOfStep},
+      {"step props.json: " + kStep, kOfStep},
+      {"step bad_tmp: a=1\ntony.ps.memory=\\uD800\n",
+       "error the step's properties: key tony.ps.memory: half of a surrogate pair in \\u escapes"}}},
+    {"ShellEnvOfAStepIsNotReadAndThatIsSaid",
+     {{"train.job: type=tony\nshell_env=A=1\n",
+       "warns shell_env (from train.job:2): not read, as in TonY; a variable is worker_env.NAME | "
+       "tony.execution.env.A=not set"}}},
+};
+TABLE_TEST(JobFileTest, kJobFiles, CheckLoad);
+
+TEST(JobFileTest, AStepsFileThatIsNotThereIsNamed) {
+  LoadBed bed;
+  bed.options_.spec_name = "the step's properties";
+  bed.options_.spec_file = "nowhere_tmp";
+  EXPECT_EQ(bed.Load().error().message, "the step's properties " + bed.Folder() + "/nowhere_tmp: no such file");
+}
+
+// ---- -shell_env and -container_env, which TonY cut at commas
+
+const TestRow kShellEnv[] = {
+    {"PairsAloneAreCutAtTheirCommas",
+     {{"-shell_env A=1,B=x=y,_c2=",
+       "tony.execution.env.A=^1 from | tony.execution.env.B=^x=y from | tony.execution.env._c2=^ from | quiet"}}},
+    {"AValueThatHoldsACommaIsOneValueAndAWarningWithoutIt",
+     {{"-shell_env A=x,y",
+       "tony.execution.env.A=^x,y from | warns -shell_env A: one value, with its commas; TonY cut it there"},
+      {"-shell_env A=-Da=1,-Db=2",
+       "tony.execution.env.A=^-Da=1,-Db=2 from | warns -shell_env A: one value, with its commas; TonY cut it there"},
+      {"-shell_env A=1,B=2,",
+       "tony.execution.env.A=^1,B=2, from | warns -shell_env A: one value, with its commas; TonY cut it there"},
+      {"-shell_env A=1,2b=3",
+       "tony.execution.env.A=^1,2b=3 from | warns -shell_env A: one value, with its commas; TonY cut it there"},
+      {"-shell_env 'A=1, B=2'",
+       "tony.execution.env.A=^1, B=2 from | warns -shell_env A: one value, with its commas; TonY cut it there"}}},
+    {"WhatLooksLikeASecondVariableBehindABlankIsAWarning",
+     {{"-shell_env 'A=/a:/b B2=1 C=2'",
+       "tony.execution.env.A=^/a:/b B2=1 C=2 from | warns -shell_env A: one value, with its blanks; B2 is a variable "
+       "of "
+       "its own only behind a comma or in a -shell_env of its own"},
+      {"-shell_env 'A=-Da=1 -Db=2'", "quiet"},
+      {"-shell_env 'A=1 2=3'", "quiet"},
+      {"-shell_env 'A=a b == c'", "quiet"},
+      {"-shell_env 'A=x=y z'", "quiet"},
+      {"-shell_env 'A= =b'", "quiet"}}},
+    {"TheLastOfANameCounts",
+     {{"-shell_env A=1,B=2 -shell_env B=3", "tony.execution.env.B=^3 from"},
+      {"-shell_env B=3 -shell_env A=1,B=2", "tony.execution.env.B=^2 from"}}},
+};
+TABLE_TEST(ShellEnvTest, kShellEnv, CheckLoad);
+
+// ---- who goes before whom: a job document's parts, the site's file and the command line
+
+std::string Document(const std::string& members) { return StrCat("job.json: {", members, "}"); }
+
+const std::string kSpecMemory = R"("spec": {"tasks": {"worker": {"memory": "1g"}}})";
+const std::string kStepMemory = R"("spec": {"name": 1}, "properties": {"main.args": "-conf tony.worker.memory=5g"})";
+const std::string kAllMemory =
+    kStepMemory + R"(, "conf": {"tony.worker.memory": "7g"}, "tasks": {"worker": {"memory": 6}})";
+const std::string kSpecA = R"("spec": {"env": {"A": 1}})", kStepA = kSpecA + R"(, "properties": "worker_env.A=5")";
+const std::string kSiteA = " | site/tony-site.xml: tony.execution.env.A=4";
+const std::string kAllA = kStepA + R"(, "env": {"A": 6}, "conf": {"tony.execution.env.A": 7})";
+const std::string kSpecCommand = R"("spec": {"executes": "spec", "task_params": "sp"})";
+const std::string kStepCommand = kSpecCommand + R"(, "properties": "executes=step\ntask_params=st")";
+const std::string kAllCommand = kStepCommand + R"(, "executes": "mine", "conf": {"tony.containers.command": "conf"})";
+const std::string kTypeTony = R"("properties": "type=tony")";
+const std::string kLists = R"("properties": {"tony.application.tags": "a", "tony.containers.resources": "x"})";
+const std::string kUntracked = "tony.application.untracked.jobtypes=";
+const std::string kListed = R"(, "properties": {"tony.application.untracked.jobtypes": "eval, worker"})";
+const std::string kSpecUntracked = R"("spec": {"tasks": {"worker": {"completion": "untracked"}}})";
+
+std::string Completed(const std::string& completion, const std::string& more = "") {
+  return Document(StrCat(R"("tasks": {"ps": {"instances": 1}, "worker": {"completion": ")", completion, "\"}}", more));
+}
+
+const TestRow kLayers[] = {
+    {"TheLayersOfAKeyFromTheLowestToTheHighest",
+     {{Document(kSpecMemory), "tony.worker.memory=1g from spec.tasks.worker.memory"},
+      {Document(R"("spec": {"conf": {"tony.worker.memory": 2}, "tasks": {"worker": {"memory": 1}}})"),
+       "tony.worker.memory=2 from spec.conf"},
+      {Document(kSpecMemory + R"(, "properties": "\ntony.worker.memory=3g")"),
+       "tony.worker.memory=3g from properties:2"},
+      {Document(kSpecMemory + R"(, "properties": "\ntony.worker.memory=3g")") +
+           " | site/tony-site.xml: tony.worker.memory=4g",
+       "tony.worker.memory=^4g from /"},
+      {Document(kStepMemory) + " | site/tony-site.xml: tony.worker.memory=4g",
+       "tony.worker.memory=5g from main.args (from properties), -conf"},
+      {Document(kStepMemory + R"(, "tasks": {"worker": {"memory": "6g"}})"),
+       "tony.worker.memory=6g from tasks.worker.memory"},
+      {Document(kAllMemory), "tony.worker.memory=7g from conf"},
+      {Document(kAllMemory) + " | -conf tony.worker.memory=8g", "tony.worker.memory=8g from -conf"}}},
+    {"TheLayersOfAVariable",
+     {{Document(kSpecA), "tony.execution.env.A=1 from spec.env.A"},
+      {Document(R"("spec": {"env": {"A": 1}, "conf": {"tony.execution.env.A": 2}})"),
+       "tony.execution.env.A=2 from spec.conf"},
+      {Document(kSpecA + R"(, "properties": {"tony.execution.env.A": 3})"), "tony.execution.env.A=3 from properties"},
+      {Document(kSpecA) + kSiteA, "tony.execution.env.A=^4 from /"},
+      {Document(kStepA) + kSiteA, "tony.execution.env.A=5 from properties:1"},
+      {Document(kStepA + R"(, "env": {"A": 6})") + kSiteA, "tony.execution.env.A=6 from env.A"},
+      {Document(kAllA) + kSiteA, "tony.execution.env.A=7 from conf"},
+      {Document(kAllA) + kSiteA + " | -conf tony.execution.env.A=8", "tony.execution.env.A=8 from -conf"},
+      {Document(kStepA + R"(, "env": {"A": 6})") + kSiteA + " | -conf tony.execution.env.A=8",
+       "tony.execution.env.A=8 from -conf"},
+      {Document(kAllA) + kSiteA + " | -conf tony.execution.env.A=8 -shell_env A=9",
+       "tony.execution.env.A=9 from -shell_env"}}},
+    {"TheLayersOfTheCommand",
+     {{Document(kSpecCommand), "tony.containers.command=spec sp from spec.executes"},
+      {Document(kSpecCommand + R"(, "properties": {"tony.containers.command": "file"})"),
+       "tony.containers.command=file from properties"},
+      {Document(R"("spec": {"executes": "spec", "conf": {"tony.containers.command": "conf"}})"),
+       "tony.containers.command=conf from spec.conf"},
+      {Document(kSpecCommand + R"(, "properties": "main.args=-conf tony.containers.command=args")"),
+       "tony.containers.command=args from main.args (from properties:1), -conf"},
+      {Document(kStepCommand), "tony.containers.command=step st from properties:1"},
+      {Document(kStepCommand + R"(, "executes": "mine")"), "tony.containers.command=mine st from executes"},
+      {Document(kAllCommand), "tony.containers.command=conf from conf"},
+      {Document(kStepCommand + R"(, "executes": "mine")") + " | -conf tony.containers.command=line",
+       "tony.containers.command=line from -conf"},
+      {Document(kAllCommand) + " | -conf tony.containers.command=line", "tony.containers.command=line from -conf"},
+      {Document(kAllCommand) + " | -conf tony.containers.command=line -executes flag",
+       "tony.containers.command=flag from -executes"}}},
+    {"AnOptionOfTheSpecIsJoinedWithThoseAboveIt",
+     {{Document(R"("spec": {"executes": "train.py", "python_binary_path": "bin/python", "python_venv": "v.zip"},
+                   "properties": "task_params=--file", "task_params": "--day 7")"),
+       "tony.containers.command=venv/bin/python train.py --day 7 from spec.executes"},
+      {Document(R"("task_params": "x")"),
+       "error task_params (from task_params) without executes: there is no command to add them to"},
+      {Document(R"("spec": {"python_venv": "a"}, "properties": {"tony.python-venv": "b"})"),
+       "tony.python-venv=b from properties"}}},
+    {"TheDefaultSourceOfAStepIsBehindAllThatNameOne",
+     {{Document(kTypeTony) + " | src/", "tony.src-dir=src from properties:1"},
+      {Document(kTypeTony + R"(, "spec": {"src_dir": "code"})") + " | src/", "tony.src-dir=code from spec.src_dir"},
+      {Document(kTypeTony + R"(, "src_dir": "code")") + " | src/", "tony.src-dir=code from src_dir"},
+      {Document(kTypeTony + R"(, "conf": {"tony.src-dir": "code"})") + " | src/", "tony.src-dir=code from conf"},
+      {Document(R"("src_dir": "a", "conf": {"tony.src-dir": "b"})") + " | src/", "tony.src-dir=b from conf"}}},
+    {"ListsAreReplacedAndResourcesAdded",
+     {{Document(kLists + R"(, "tags": ["b"])"), "tony.application.tags=b from tags"},
+      {Document(kLists + R"(, "tags": [])"), "tony.application.tags= from tags"},
+      {Document(kLists + R"(, "resources": ["y", "z"])"),
+       "tony.containers.resources=x,y,z from properties and resources"},
+      {Document(kLists + R"(, "resources": [])"), "tony.containers.resources=x from properties"},
+      {Document(R"("spec": {"resources": ["x"]}, "resources": ["y"])"),
+       "tony.containers.resources=x,y from spec.resources and resources"}}},
+    {"ACompletionChangesTheListsAndLeavesOtherRolesAlone",
+     // The default stays; of the default only roles that the job has; nothing to change.
+     {{Completed("untracked"), kUntracked + "ps,worker from tasks.worker.completion"},
+      {Completed("sidecar"), "tony.application.sidecar.jobtypes=worker from tasks.worker.completion"},
+      {Completed("tracked"), kUntracked + "not set"},
+      {Completed("tracked", kListed), kUntracked + "eval from properties and tasks.worker.completion"},
+      {Completed("untracked", kListed), kUntracked + "eval, worker from properties"},
+      {Completed("sidecar", kListed), kUntracked + "eval from properties and tasks.worker.completion"},
+      // Also out of the default; and conf is the highest member.
+      {Document(R"("tasks": {"ps": {"instances": 1, "completion": "tracked"}})"),
+       kUntracked + " from tasks.ps.completion"},
+      {Completed("untracked", R"(, "conf": {"tony.application.untracked.jobtypes": "eval"})"),
+       kUntracked + "eval from conf"},
+      {Completed("untracked") + " | -conf tony.application.untracked.jobtypes=mine", kUntracked + "mine from -conf"}}},
+    {"ACompletionOfTheSpecYieldsToProperties",
+     {{Document(kSpecUntracked), kUntracked + "worker from spec.tasks.worker.completion"},
+      {Document(kSpecUntracked + R"(, "properties": {"tony.application.untracked.jobtypes": "eval"})"),
+       kUntracked + "eval from properties"},
+      {Document(kSpecUntracked + R"(, "tasks": {"worker": {"completion": "tracked"}})"),
+       kUntracked + " from spec.tasks.worker.completion and tasks.worker.completion"}}},
+    {"WhatAStepsPropertiesSayBesideTonysKeysHolds",
+     {{Document(
+           R"("properties": "tony.ps.memory=1g\nshell_env=A=1\nmain.args=-conf_file other.xml\nazkaban.flow.execid=17")") +
+           " | other.xml: tony.ps.memory=9g",
+       "tony.ps.memory=9g from other.xml:1 | tony.application.tags=azkaban.flow.execid:17 from properties:4 | "
+       "warns main.args (from properties:3), -conf_file: that file is read instead of the step's own tony.* "
+       "properties, "
+       "as in TonY; ignored: tony.ps.memory | "
+       "warns shell_env (from properties:2): not read, as in TonY; a variable is worker_env.NAME"}}},
+    {"OneFileOnlyAndNoTonyXmlBesideIt",
+     {{"job.json: {} | tony.xml: a=1", "a=not set"},
+      {"job.json: {} | tony.xml: a=1 | -conf_file job.json", "usage ~both job.json and -conf_file job.json"}}},
+    {"AConfFileMayBeADocumentButNotOfMainArgs",
+     {{R"(a/a.json: {"name": "n"} | -conf_file a/a.json)", "tony.application.name=n from name"},
+      {Document(R"("properties": "main.args=-conf_file a.json")") + R"( | a.json: {"name": "n"})",
+       "error main.args (from properties:1), -conf_file: conf file @/a.json: a job document, which main.args cannot "
+       "name"}}},
+    {"AFileThatIsEmptyOrNotThereIsNamed",
+     {{"job.json:  \n", "error job file @/job.json: empty; expected an object"},
+      {"job.json: {", "error job.json:1: not JSON: incomplete JSON, at byte 2 of the line"},
+      {"-conf_file nowhere.json", "error conf file @/nowhere.json: no such file"}}},
+};
+TABLE_TEST(JobDocumentLayersTest, kLayers, CheckLoad);
+
+TEST(JobDocumentLayersTest, ADocumentThatIsNotThereIsNamed) {
+  LoadBed bed;
+  bed.options_.spec_file = "nowhere.json";
+  EXPECT_EQ(bed.Load().error().message, "job file " + bed.Folder() + "/nowhere.json: no such file");
 }
 
 }  // namespace
