@@ -9,7 +9,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CC_TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
 # A row of a table, and the macro behind the rows that names their suite (tests/support/table_test.h).
-CC_ROW = re.compile(r'^    \{"(\w+)",|^TABLE_TEST\((\w+),', re.MULTILINE)
+CC_ROW = re.compile(r'^    \{"([A-Z]\w+)",|^TABLE_TEST\((\w+),', re.MULTILINE)
 PYTHON_TEST = re.compile(r"^class (\w+)\(|^    (?:async )?def (test\w*)\(", re.MULTILINE)
 
 

@@ -1,5 +1,4 @@
-#include "azkaban-plugin/doctor_parts.h"
-
+// What `tony-azkaban doctor` finds: in the files, the command and its folders, of the users, and in the executor server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,13 +6,17 @@
 
 #include <fstream>
 
+#include "azkaban-plugin/doctor_parts.h"
+#include "azkaban-plugin/executor_server.h"
 #include "azkaban-plugin/plugin_folder.h"
+#include "tests/support/table_test.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::azkaban {
 namespace {
 
 namespace fs = std::filesystem;
+using std::string_literals::operator""s;
 using ::testing::HasSubstr;
 
 constexpr int64_t kMuchMemory = 100'000;
@@ -44,60 +47,61 @@ std::string OfServer(const std::string& text, int64_t memory = kMuchMemory) {
 std::string OfPlugin(const std::string& text) { return Worst(CheckPluginProperties(Files("", text))); }
 std::string OfDefaults(const std::string& text) { return Worst(CheckSiteDefaults(Files("", text))); }
 
+// The worst check of one of the files: given "server: TEXT" (2000 MB are free), "plugin: TEXT" or "defaults: TEXT".
+void CheckFile(const RowCase& row) {
+  const std::string which = row.given.substr(0, row.given.find(": ")), text = row.given.substr(which.size() + 2);
+  ExpectText(row.expected, which == "server"   ? OfServer(text, 2000)
+                           : which == "plugin" ? OfPlugin(text)
+                                               : OfDefaults(text));
+}
+
+const std::string kProcessJob = "server: jobtype.class=azkaban.jobExecutor.ProcessJob\n",
+                  kNoCheck = kProcessJob + "memCheck.enabled=false\n";
+
+const TestRow kDoctorProperties[] = {
+    {"TheClassThatRunsTheStepIsNamed",
+     {{"server: ", "~fail jobtype.class: not set"},
+      {"server: jobtype.class=com.example.Own\nmemCheck.enabled=false", "~warn jobtype.class: com.example.Own"}}},
+    {"AMemoryCheckThatHoldsStepsBackIsNamed",
+     {{kProcessJob, "~warn memCheck.enabled: not off, and 2000 MB are free"}, {kNoCheck, "ok"}}},
+    {"SecretsAreNamedWithoutTheirValue",
+     {{kNoCheck + "db.password=hunter2", "~warn private.properties: db.password: looks like a secret"},
+      {"plugin: env.API_TOKEN=x", "~warn plugin.properties: env.API_TOKEN: looks like a secret"}}},
+    {"KeysWithoutEffectAreNamed",
+     {{"plugin: retries=3\nuser.to.proxy=x\njob.notification.success.1.url=y\ntony.a=b",
+       "~warn plugin.properties: job.notification.success.1.url, retries, user.to.proxy: has no effect"},
+      {"plugin: execute.as.user=false", "~-> it belongs into private.properties"},
+      {kNoCheck + "tony.x=1\ncommand=y", "~command, tony.x: has no effect here -> it belongs into plugin.properties"}}},
+    {"WhatAzkabanWouldEvaluateIsNamed",
+     {{"plugin: tony.worker.command=echo $(date)", "~tony.worker.command: Azkaban evaluates $(...)"},
+      {"plugin: tony.a=${b.c}/x", "~tony.a (${b.c}): a job that does not define it"},
+      {"plugin: tony.a=${b}${plugin.dir}${azkaban.link.job.url}${not-a-key}\nb=1", "ok"},
+      {"plugin: command.1=rm", "~command.1: Azkaban runs it after the step"}}},
+    {"SiteDefaultsAreReadAsAStepReadsThem",
+     {{"defaults: tony.worker.memory=4g\ntony.ps.memory=1g\ntony.application.framework=pytorch", "ok"},
+      {"defaults: tony.worker.memory=4q", "~fail site defaults: tony.worker.memory: \"4q\""},
+      {"defaults: tony.worker.memroy=4g", "~warn site defaults: tony.worker.memroy"},
+      {"defaults: tony.worker.memory=${memory}", "ok"},
+      {"defaults: tony.azkaban.replace-older=maybe", "~fail site defaults: tony.azkaban.replace-old"}}},
+};
+TABLE_TEST(DoctorPropertiesTest, kDoctorProperties, CheckFile);
+
 TEST(DoctorPropertiesTest, WhatWeInstallIsWell) {
   EXPECT_EQ(OfServer(FirstPrivateText(), 0), "ok");
   EXPECT_EQ(OfPlugin(FirstPluginText("/opt/tony-azkaban")), "ok");
   EXPECT_EQ(OfDefaults(FirstPluginText("/opt/tony-azkaban")), "ok");
 }
 
-TEST(DoctorPropertiesTest, TheClassThatRunsTheStepIsNamed) {
-  EXPECT_THAT(OfServer(""), HasSubstr("fail jobtype.class: not set"));
-  EXPECT_THAT(OfServer("jobtype.class=com.example.Own"), HasSubstr("warn jobtype.class: com.example.Own"));
-}
-
-TEST(DoctorPropertiesTest, AMemoryCheckThatHoldsStepsBackIsNamed) {
+TEST(DoctorPropertiesTest, ASecretsValueIsNotSaidAndMuchMemoryNeedsNoWord) {
   const std::string type = "jobtype.class=azkaban.jobExecutor.ProcessJob\n";
-  EXPECT_THAT(OfServer(type, 2000), HasSubstr("warn memCheck.enabled: not off, and 2000 MB are free"));
+  EXPECT_THAT(OfServer(type + "db.password=hunter2"), testing::Not(HasSubstr("hunter2")));
   EXPECT_EQ(OfServer(type, kMuchMemory), "ok");
-  EXPECT_EQ(OfServer(type + "memCheck.enabled=false", 2000), "ok");
 }
 
 TEST(DoctorPropertiesTest, FreeMemoryIsWhatAzkabanCounts) {
   EXPECT_EQ(FreeMemoryMb("MemTotal: 9999999 kB\nMemFree:  1024 kB\nBuffers: 1024 kB\nCached: 2048 kB\n"
                          "SwapCached: 999999 kB\nSwapFree: 4096 kB\n"),
             8);
-}
-
-TEST(DoctorPropertiesTest, SecretsAreNamedWithoutTheirValue) {
-  const std::string answer = OfServer("jobtype.class=azkaban.jobExecutor.ProcessJob\ndb.password=hunter2");
-  EXPECT_THAT(answer, HasSubstr("warn private.properties: db.password: looks like a secret"));
-  EXPECT_THAT(answer, testing::Not(HasSubstr("hunter2")));
-  EXPECT_THAT(OfPlugin("env.API_TOKEN=x"), HasSubstr("warn plugin.properties: env.API_TOKEN: looks like a secret"));
-}
-
-TEST(DoctorPropertiesTest, KeysWithoutEffectAreNamed) {
-  EXPECT_THAT(
-      OfPlugin("retries=3\nuser.to.proxy=x\njob.notification.success.1.url=y\ntony.a=b"),
-      HasSubstr("warn plugin.properties: job.notification.success.1.url, retries, user.to.proxy: has no effect"));
-  EXPECT_THAT(OfPlugin("execute.as.user=false"), HasSubstr("-> it belongs into private.properties"));
-  EXPECT_THAT(OfServer("jobtype.class=azkaban.jobExecutor.ProcessJob\ntony.x=1\ncommand=y"),
-              HasSubstr("command, tony.x: has no effect here -> it belongs into plugin.properties"));
-}
-
-TEST(DoctorPropertiesTest, WhatAzkabanWouldEvaluateIsNamed) {
-  EXPECT_THAT(OfPlugin("tony.worker.command=echo $(date)"), HasSubstr("tony.worker.command: Azkaban evaluates $(...)"));
-  EXPECT_THAT(OfPlugin("tony.a=${b.c}/x"), HasSubstr("tony.a (${b.c}): a job that does not define it"));
-  EXPECT_EQ(OfPlugin("tony.a=${b}${plugin.dir}${azkaban.link.job.url}${not-a-key}\nb=1"), "ok");
-  EXPECT_THAT(OfPlugin("command.1=rm"), HasSubstr("command.1: Azkaban runs it after the step"));
-}
-
-TEST(DoctorPropertiesTest, SiteDefaultsAreReadAsAStepReadsThem) {
-  EXPECT_EQ(OfDefaults("tony.worker.memory=4g\ntony.ps.memory=1g\ntony.application.framework=pytorch"), "ok");
-  EXPECT_THAT(OfDefaults("tony.worker.memory=4q"), HasSubstr("fail site defaults: tony.worker.memory: \"4q\""));
-  EXPECT_THAT(OfDefaults("tony.worker.memroy=4g"), HasSubstr("warn site defaults: tony.worker.memroy"));
-  EXPECT_EQ(OfDefaults("tony.worker.memory=${memory}"), "ok");
-  EXPECT_THAT(OfDefaults("tony.azkaban.replace-older=maybe"),
-              HasSubstr("fail site defaults: tony.azkaban.replace-old"));
 }
 
 // What another user than root sees; as root it would see all.
@@ -368,6 +372,107 @@ TEST_F(DoctorHomeTest, AUserWhoCannotHaveAHomeIsNamedWithWhatMendsIt) {
 }
 
 TEST_F(DoctorHomeTest, AUserWhoMayHaveAFolderInTheHomeOfAllIsWell) { EXPECT_EQ(OfUser("nobody", home_), "ok"); }
+
+// ---- the executor server
+
+constexpr pid_t kPid = 4711;
+constexpr uid_t kStranger = 54321;  // owns nothing here
+
+class ExecutorServerTest : public testing::Test {
+ protected:
+  void Write(const std::string& name, const std::string& text) const {
+    fs::create_directories((folder_.path() / name).parent_path());
+    std::ofstream(folder_.path() / name) << text;
+  }
+  // A /proc with one process in it.
+  ExecutorServer Server(const std::string& command_line) const {
+    Write("proc/4711/status", "Name:\tjava\nUid:\t1000\t54321\t0\t0\nGid:\t1\t7\t1\t1\nGroups:\t8 9 \n");
+    Write("proc/4711/cmdline", command_line);
+    Write("proc/4711/environ", "PATH=/x:/y\0HOME=/home/azkaban\0ODD\0"s);
+    Write("proc/4711/cgroup", "0::/system.slice/azkaban-executor.service\n");
+    fs::create_directory(folder_.path() / "az");
+    fs::create_symlink(folder_.path() / "az", folder_.path() / "proc/4711/cwd");
+    const auto server = ReadExecutorServer(kPid, folder_.path() / "proc");
+    EXPECT_TRUE(server.ok());
+    return server.ok() ? *server : ExecutorServer();
+  }
+  std::optional<std::string> StrangersObstacle(const std::string& name, int wanted) const {
+    // The folder above them all is private to the test's user.
+    chmod(folder_.path().c_str(), 0755);
+    const User stranger{kStranger, {kStranger}, false, "stranger"};
+    return Obstacle(folder_.path() / name, stranger, wanted);
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(ExecutorServerTest, IsReadFromProc) {
+  const ExecutorServer server = Server("/usr/bin/java\0-cp\0x\0azkaban.execapp.AzkabanExecutorServer\0"s);
+  EXPECT_EQ(server.pid, kPid);
+  EXPECT_EQ(server.user.uid, kStranger);
+  EXPECT_THAT(server.user.groups, testing::ElementsAre(7u, 8u, 9u));
+  EXPECT_EQ(server.user.name, "uid 54321");
+  EXPECT_EQ(server.folder, folder_.path() / "az");
+  EXPECT_EQ(server.Variable("HOME"), "/home/azkaban");
+  EXPECT_EQ(server.Variable("ODD"), "");
+  EXPECT_TRUE(server.environment_known);
+  EXPECT_TRUE(server.IsJava());
+  EXPECT_EQ(server.command_line.size(), 4u);
+  EXPECT_EQ(server.cgroups, "0::/system.slice/azkaban-executor.service\n");
+}
+
+TEST_F(ExecutorServerTest, AShellIsNotJavaAndNobodyIsNobody) {
+  EXPECT_FALSE(Server("/bin/bash\0/opt/java/run.sh\0"s).IsJava());
+  const auto dead = ReadExecutorServer(12, folder_.path() / "proc");
+  ASSERT_FALSE(dead.ok());
+  EXPECT_EQ(dead.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(dead.error().message, testing::StartsWith("--executor 12: no such process"));
+}
+
+TEST_F(ExecutorServerTest, LooksForJobTypesWhereItsConfigurationSays) {
+  const ExecutorServer usual = Server("java\0"s);
+  EXPECT_EQ(JobtypesOf(usual), folder_.path() / "az/plugins/jobtypes");
+  Write("az/conf/azkaban.properties", "azkaban.jobtype.plugin.dir=/opt/types\n");
+  EXPECT_EQ(JobtypesOf(usual), "/opt/types");
+  Write("az/conf/azkaban.properties", "azkaban.jobtype.plugin.dir=types\n");
+  EXPECT_EQ(JobtypesOf(usual), folder_.path() / "az/types");
+  Write("az/conf/azkaban.properties", "azkaban.jobtype.plugin.dir=${home}/types\n");
+  EXPECT_EQ(JobtypesOf(usual), folder_.path() / "az/plugins/jobtypes");
+}
+
+TEST_F(ExecutorServerTest, LooksIntoTheConfigurationThatItsCommandLineNames) {
+  Write("elsewhere/azkaban.properties", "azkaban.jobtype.plugin.dir=/opt/types\n");
+  const std::string conf = (folder_.path() / "elsewhere").string();
+  EXPECT_EQ(JobtypesOf(Server("java\0Main\0-conf\0"s + conf + "\0"s)), "/opt/types");
+}
+
+TEST_F(ExecutorServerTest, WhatKeepsAUserFromAFileIsNamed) {
+  Write("a/b/file", "");
+  const fs::path a = folder_.path() / "a", file = a / "b/file";
+  chmod(a.c_str(), 0755);
+  chmod((a / "b").c_str(), 0711);
+  chmod(file.c_str(), 0644);
+  EXPECT_EQ(StrangersObstacle("a/b/file", R_OK), std::nullopt);
+  EXPECT_EQ(Obstacle(file, Anybody(), R_OK), std::nullopt);
+  EXPECT_THAT(*StrangersObstacle("a/b/file", X_OK), testing::HasSubstr("a/b/file has mode 0644"));
+  chmod(a.c_str(), 0750);
+  EXPECT_THAT(*StrangersObstacle("a/b/file", R_OK), testing::StartsWith(a.string() + " has mode 0750"));
+  EXPECT_THAT(*StrangersObstacle("a/none", R_OK), testing::HasSubstr("a/none: no such file"));
+}
+
+TEST_F(ExecutorServerTest, TheOwnerTheGroupAndRootAreJudgedByTheirOwnBits) {
+  Write("file", "");
+  const fs::path file = folder_.path() / "file";
+  chmod(folder_.path().c_str(), 0755);
+  chmod(file.c_str(), 0640);
+  struct stat status = {};
+  ASSERT_EQ(stat(file.c_str(), &status), 0);
+  EXPECT_EQ(Obstacle(file, {kStranger, {status.st_gid}, false, ""}, R_OK), std::nullopt);
+  EXPECT_NE(Obstacle(file, {kStranger, {status.st_gid}, false, ""}, W_OK), std::nullopt);
+  EXPECT_EQ(Obstacle(file, {0, {}, false, "root"}, W_OK), std::nullopt);
+  EXPECT_NE(Obstacle(file, {0, {}, false, "root"}, X_OK), std::nullopt);
+  EXPECT_NE(Obstacle(file, Anybody(), R_OK), std::nullopt);
+}
 
 }  // namespace
 }  // namespace tony::azkaban
