@@ -99,8 +99,8 @@ TEST(DoctorPropertiesTest, ASecretsValueIsNotSaidAndMuchMemoryNeedsNoWord) {
 }
 
 TEST(DoctorPropertiesTest, FreeMemoryIsWhatAzkabanCounts) {
-  EXPECT_EQ(FreeMemoryMb("MemTotal: 9999999 kB\nMemFree:  1024 kB\nBuffers: 1024 kB\nCached: 2048 kB\n"
-                         "SwapCached: 999999 kB\nSwapFree: 4096 kB\n"),
+  EXPECT_EQ(FreeMemoryMb("MemTotal: 9999999 kB\nMemFree:  1024 kB\nBuffers: 1024 kB\nCached: 2048 kB\nSwapCached: "
+                         "999999 kB\nSwapFree: 4096 kB\n"),
             8);
 }
 

@@ -96,8 +96,7 @@ const TestRow kRequests[] = {
     {"SaysInOneLineWhatAVersionDoesNotTell",
      {{"2.5",
        "note this Azkaban does not tell a step azkaban.url and azkaban.flow.projectname: its executions are told apart "
-       "by "
-       "azkaban.flow.uuid alone"},
+       "by azkaban.flow.uuid alone"},
       {"3.58", "note ~does not tell a step azkaban.url: "},
       {"{3.90|4}", "no notes"}}},
     {"AllAttemptsOfAnExecutionHaveOneId",
@@ -193,8 +192,7 @@ TEST_F(StepPropertiesTest, APipeIsNotWaitedFor) {
 
 TEST_F(StepPropertiesTest, AWrongValueIsNamedWithTheStepAsItsOrigin) {
   const auto step = Read(
-      "executes=true\ntony.worker.instances=two\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\n"
-      "azkaban.job.id=j\n");
+      "executes=true\ntony.worker.instances=two\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\n");
   EXPECT_EQ(step.error().code, ErrorCode::kInvalid);
   EXPECT_THAT(step.error().message, HasSubstr("tony.worker.instances: \"two\" (from the step's properties): expected"));
 }

@@ -1,3 +1,4 @@
+// What is shown of a configuration: values, their origins and defaults, and no secret; and Hadoop's XML of it.
 #include "runtime/config/configuration.h"
 
 #include <gmock/gmock.h>
@@ -5,7 +6,9 @@
 
 #include <algorithm>
 
+#include "runtime/base/strings.h"
 #include "runtime/config/keys.h"
+#include "tests/support/table_test.h"
 
 namespace tony {
 namespace {
@@ -13,81 +16,69 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-Configuration Of(const std::vector<std::pair<std::string, std::string>>& values) {
+Configuration ShownOf(const std::string& given) {
   Properties properties;
-  for (const auto& [key, value] : values) properties.Set(key, value, "job.properties:3");
+  for (const std::string& part : PartsOf(given))
+    properties.Set(part.substr(0, part.find('=')), part.substr(part.find('=') + 1), "job:3");
   return EffectiveConfiguration(properties);
 }
 
-const ConfiguredValue* Find(const Configuration& configuration, const std::string& key) {
-  const auto found = std::ranges::find(configuration, key, &ConfiguredValue::key);
-  return found == configuration.end() ? nullptr : &*found;
-}
-
-std::string ValueOf(const Configuration& configuration, const std::string& key) {
-  const ConfiguredValue* value = Find(configuration, key);
-  return value ? value->value : "none";
-}
-
-TEST(ConfigurationTest, EachPropertyHasItsOriginAndStandsByItsKey) {
-  const Configuration configuration = Of({{"user.to.proxy", "ann"}, {"tony.worker.instances", "2"}});
-  EXPECT_EQ(*Find(configuration, "tony.worker.instances"),
-            (ConfiguredValue{"tony.worker.instances", "2", "job.properties:3"}));
-  EXPECT_EQ(ValueOf(configuration, "user.to.proxy"), "ann");
+// Given: properties "key=value | key=value" of job:3. Expected, between " | ": "key=value from SOURCE", or "key=none".
+void CheckShown(const RowCase& row) {
+  const Configuration configuration = ShownOf(row.given);
   EXPECT_TRUE(std::ranges::is_sorted(configuration, {}, &ConfiguredValue::key));
+  for (const std::string& part : PartsOf(row.expected)) {
+    const std::string key = part.substr(0, part.find('='));
+    const auto found = std::ranges::find(configuration, key, &ConfiguredValue::key);
+    EXPECT_EQ(StrCat(key, "=", found == configuration.end() ? "none" : StrCat(found->value, " from ", found->source)),
+              part);
+    EXPECT_LE(std::ranges::count(configuration, key, &ConfiguredValue::key), 1);
+  }
 }
 
-TEST(ConfigurationTest, WhatHoldsThoughNobodySetItIsMarkedAsDefault) {
-  const Configuration configuration = Of({{"tony.worker.instances", "2"}, {"tony.ps.instances", "0"}});
-  EXPECT_EQ(*Find(configuration, "tony.worker.memory"), (ConfiguredValue{"tony.worker.memory", "2g", "default"}));
-  EXPECT_EQ(*Find(configuration, "tony.application.framework"),
-            (ConfiguredValue{"tony.application.framework", "tensorflow", "default"}));
-  EXPECT_EQ(Find(configuration, "tony.ps.memory"), nullptr) << "a role that is switched off has none";
-}
-
-TEST(ConfigurationTest, ADefaultNeverReplacesAValue) {
-  const Configuration configuration = Of({{"tony.worker.instances", "2"}, {"tony.worker.memory", ""}});
-  EXPECT_EQ(std::ranges::count(configuration, "tony.worker.memory", &ConfiguredValue::key), 1);
-  EXPECT_EQ(ValueOf(configuration, "tony.worker.memory"), "");
-}
+const TestRow kShown[] = {
+    {"EachPropertyHasItsOriginAndStandsByItsKey",
+     {{"user.to.proxy=ann | tony.worker.instances=2",
+       "tony.worker.instances=2 from job:3 | user.to.proxy=ann from job:3"}}},
+    // A role that is switched off has none.
+    {"WhatHoldsThoughNobodySetItIsMarkedAsDefault",
+     {{"tony.worker.instances=2 | tony.ps.instances=0",
+       "tony.worker.memory=2g from default | tony.application.framework=tensorflow from default | "
+       "tony.ps.memory=none"}}},
+    {"ADefaultNeverReplacesAValue",
+     {{"tony.worker.instances=2 | tony.worker.memory=", "tony.worker.memory= from job:3"}}},
+    {"SecretsAreMasked",
+     {{"tony.execution.env.API_KEY=s1 | tony.https.keystore.password=s2 | azkaban.Password=s3 | "
+       "tony.execution.envs=A=1,HF_TOKEN=s4,B=2 | tony.containers.envs=DB_SECRET=s5",
+       "tony.execution.env.API_KEY=******** from job:3 | tony.https.keystore.password=******** from job:3 | "
+       "azkaban.Password=******** from job:3 | tony.execution.envs=A=1,HF_TOKEN=********,B=2 from job:3 | "
+       "tony.containers.envs=DB_SECRET=******** from job:3"}}},
+    // A path, whatever it is called.
+    {"WhatIsSecretTheTableSays",
+     {{"tony.secret.key=s1 | tony.keytab.location=/etc/tony.keytab",
+       "tony.secret.key=******** from job:3 | tony.keytab.location=/etc/tony.keytab from job:3"}}},
+    {"ADefaultHoldsOnItsSchedulerAlone",
+     {{"tony.worker.instances=1", "tony.local.memory-limits=auto from default | tony.yarn.queue=none"},
+      {"tony.scheduler=YARN | tony.worker.instances=1",
+       "tony.local.memory-limits=none | tony.yarn.queue=default from default"}}},
+    {"ARoleMayBeCalledAsIfItWereASecret",
+     {{"tony.monkey.instances=2 | tony.monkey.memory=4g",
+       "tony.monkey.memory=4g from job:3 | tony.monkey.gpus=0 from default"}}},
+    {"MainArgsAreMaskedAsTheyMayHoldVariables",
+     {{"main.args=-shell_env API_TOKEN=s1", "main.args=******** from job:3"}, {"main.args=", "main.args= from job:3"}}},
+};
+TABLE_TEST(ConfigurationTest, kShown, CheckShown);
 
 TEST(ConfigurationTest, ADefaultWithoutEffectIsNotSaid) {
-  for (const ConfiguredValue& value : Of({{"tony.worker.instances", "1"}})) {
+  for (const ConfiguredValue& value : ShownOf("tony.worker.instances=1")) {
     ASSERT_NE(FindKey(value.key), nullptr) << value.key;
     EXPECT_EQ(WhyNoEffect(*FindKey(value.key), "local"), "") << value.key;
   }
 }
 
-TEST(ConfigurationTest, SecretsAreMasked) {
-  const Configuration configuration = Of({{"tony.execution.env.API_KEY", "s1"},
-                                          {"tony.https.keystore.password", "s2"},
-                                          {"azkaban.Password", "s3"},
-                                          {"tony.execution.envs", "A=1,HF_TOKEN=s4,B=2"},
-                                          {"tony.containers.envs", "DB_SECRET=s5"}});
-  for (const ConfiguredValue& value : configuration) EXPECT_THAT(value.value, Not(testing::ContainsRegex("s[1-5]")));
-  EXPECT_EQ(ValueOf(configuration, "tony.execution.env.API_KEY"), kMask);
-  EXPECT_EQ(ValueOf(configuration, "tony.execution.envs"), "A=1,HF_TOKEN=********,B=2");
-}
-
-TEST(ConfigurationTest, WhatIsSecretTheTableSays) {
-  const Configuration configuration = Of({{"tony.secret.key", "s1"}, {"tony.keytab.location", "/etc/tony.keytab"}});
-  EXPECT_EQ(ValueOf(configuration, "tony.secret.key"), kMask);
-  EXPECT_EQ(ValueOf(configuration, "tony.keytab.location"), "/etc/tony.keytab") << "a path, whatever it is called";
-}
-
-TEST(ConfigurationTest, ADefaultHoldsOnItsSchedulerAlone) {
-  const Configuration here = Of({{"tony.worker.instances", "1"}});
-  EXPECT_EQ(ValueOf(here, "tony.local.memory-limits"), "auto");
-  EXPECT_EQ(Find(here, "tony.yarn.queue"), nullptr);
-  const Configuration there = Of({{"tony.scheduler", "YARN"}, {"tony.worker.instances", "1"}});
-  EXPECT_EQ(Find(there, "tony.local.memory-limits"), nullptr);
-  EXPECT_EQ(ValueOf(there, "tony.yarn.queue"), "default");
-}
-
-TEST(ConfigurationTest, ARoleMayBeCalledAsIfItWereASecret) {
-  const Configuration configuration = Of({{"tony.monkey.instances", "2"}, {"tony.monkey.memory", "4g"}});
-  EXPECT_EQ(ValueOf(configuration, "tony.monkey.memory"), "4g");
-  EXPECT_EQ(ValueOf(configuration, "tony.monkey.gpus"), "0");
+TEST(ConfigurationTest, TheRestOfASecretWithACommaIsMaskedToo) {
+  EXPECT_EQ(MaskedValue("tony.execution.envs", "A=1,x,DB_PASSWORD=s1,s2,B=3,y"),
+            "A=1,x,DB_PASSWORD=********,********,B=3,y");
 }
 
 TEST(HadoopXmlWriterTest, WhatIsWrittenIsReadBack) {
@@ -111,16 +102,6 @@ TEST(HadoopXmlWriterTest, WhatXmlCannotHoldIsReplaced) {
   EXPECT_THAT(xml, Not(HasSubstr("&#")));
   EXPECT_THAT(xml, HasSubstr("<value>a?b?c\xEF\xBF\xBD"
                              "d?</value>"));
-}
-
-TEST(ConfigurationTest, TheRestOfASecretWithACommaIsMaskedToo) {
-  EXPECT_EQ(MaskedValue("tony.execution.envs", "A=1,x,DB_PASSWORD=s1,s2,B=3,y"),
-            "A=1,x,DB_PASSWORD=********,********,B=3,y");
-}
-
-TEST(ConfigurationTest, MainArgsAreMaskedAsTheyMayHoldVariables) {
-  EXPECT_EQ(ValueOf(Of({{"main.args", "-shell_env API_TOKEN=s1"}}), "main.args"), kMask);
-  EXPECT_EQ(ValueOf(Of({{"main.args", ""}}), "main.args"), "");
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ TEST(HostileTextTest, MutatedXmlIsParsedOrRefused) {
   Mutate(
       ParseHadoopXml,
       "<?xml version=\"1.0\"?>\n<configuration>\n<property><name>a.b</name><value>${c} &lt;x&#65;</value></property>\n"
-      "<property><name>c</name><value><![CDATA[<>]]></value><final>true</final></property>\n"
-      "<property name=\"d\" value='1'/><!-- n -->\n</configuration>\n",
+      "<property><name>c</name><value><![CDATA[<>]]></value><final>true</final></property>\n<property name=\"d\" "
+      "value='1'/><!-- n -->\n</configuration>\n",
       {"<", ">", "&#x", "&#0;", "]]>", "<!DOCTYPE a [", "<!--", "-->", "<property>", "</property>", "${", "}", "\"",
        "<?", "&amp", "<![CDATA["});
 }

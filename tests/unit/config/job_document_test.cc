@@ -159,8 +159,7 @@ const TestRow kDocumentErrors[] = {
       {R"({"spec": {"properties": ""}})", "~unknown member \"properties\" of spec"},
       {R"({"spec": {"tasks": {"worker": {"memroy": null}}}})",
        "doc: unknown member \"memroy\" of spec.tasks.worker; known: command, completion, gpus, instances, "
-       "max_instances, "
-       "max_restarts, memory, min_failed, min_succeeded, resources, restart_scope, vcores"}}},
+       "max_instances, max_restarts, memory, min_failed, min_succeeded, resources, restart_scope, vcores"}}},
     {"AValueOfAnotherKindIsNamedByItsMember",
      {{R"({"name": {}})", "doc: name: " + kText + "an object"},
       {R"({"tags": "a"})", "doc: tags: expected a list of texts, not a text"},
@@ -246,8 +245,8 @@ std::string Laughs() {
 
 const TestRow kYaml[] = {
     {"IsWhatTheSameWouldBeInJson",
-     {{"# a job\nname: my job\nframework: \"tensorflow\"\ntags: [a, 'b']\ntasks:\n  worker:\n    instances: 2\n"
-       "    command: >-\n      python train.py\n      --lr 0.1\nenv:\n  NO: \"no\"\n  URL: http://h:1/\n",
+     {{"# a job\nname: my job\nframework: \"tensorflow\"\ntags: [a, 'b']\ntasks:\n  worker:\n    instances: 2\n    "
+       "command: >-\n      python train.py\n      --lr 0.1\nenv:\n  NO: \"no\"\n  URL: http://h:1/\n",
        R"({"name": "my job", "framework": "tensorflow", "tags": ["a", "b"], "tasks": {"worker": {"instances": 2, )"
        R"("command": "python train.py --lr 0.1"}}, "env": {"NO": "no", "URL": "http://h:1/"}})"},
       {"\xEF\xBB\xBF{\"a\": [1, null, true, \"\\u00e4\"]}", "{\"a\": [1, null, true, \"\xC3\xA4\"]}"},

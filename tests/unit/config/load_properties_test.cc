@@ -117,8 +117,8 @@ const TestRow kLoads[] = {
      {{"tony.xml: tony.worker.instances=1;tony.yarn.queue=u | site/tony-site.xml: "
        "tony.worker.instances=2;tony.worker.memory=3g",
        "tony.worker.instances=2 from @/site/tony-site.xml:1 | tony.yarn.queue=u from tony.xml:1"},
-      {"tony.xml: tony.worker.instances=1 | site/tony-site.xml: tony.worker.instances=2;tony.worker.memory=3g | "
-       "-conf tony.worker.instances=3 -conf tony.worker.memory=4g -conf tony.worker.memory=5g",
+      {"tony.xml: tony.worker.instances=1 | site/tony-site.xml: tony.worker.instances=2;tony.worker.memory=3g | -conf "
+       "tony.worker.instances=3 -conf tony.worker.memory=4g -conf tony.worker.memory=5g",
        "tony.worker.instances=3 from -conf | tony.worker.memory=5g from -conf"}}},
     {"AFinalValueOfTheUserBlocksTheSiteFileButNotFlags",
      {{"tony.xml: a=1! | site/tony-site.xml: a=2", "a=1 from tony.xml:1"},
@@ -183,22 +183,21 @@ const TestRow kLoads[] = {
        "tony.containers.command=/usr/bin/python3 train.py from -executes"}}},
     {"TonysOtherFlagsAreItsKeys",
      {{"-hdfs_classpath /lib/a.jar,/lib/b.jar -sidecar_tensorboard_log_dir /logs",
-       "tony.hdfs-classpath=/lib/a.jar,/lib/b.jar from -hdfs_classpath | "
-       "tony.application.tensorboard-log-dir=/logs from -sidecar_tensorboard_log_dir"}}},
+       "tony.hdfs-classpath=/lib/a.jar,/lib/b.jar from -hdfs_classpath | tony.application.tensorboard-log-dir=/logs "
+       "from -sidecar_tensorboard_log_dir"}}},
     {"AJobFileMayCarryTheFlagsOfTheAzkabanType",
      {{"train.job: type=tony\ndependencies=prep\nexecutes=train.py\nsrc_dir=code\ntask_params=--a 1\n"
        "python_binary_path=/usr/bin/python3\nworker_env.A=1,2\nazkaban.input.dataset=x,y\nhdfs_classpath=/lib\n"
        "python_venv=venv.zip\ntony.worker.instances=2\n",
        "tony.containers.command=/usr/bin/python3 train.py --a 1 from train.job:3 | tony.src-dir=code from train.job:4 "
-       "| "
-       "tony.execution.env.A=1,2 from train.job:7 | tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:8 | "
+       "| tony.execution.env.A=1,2 from train.job:7 | tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:8 | "
        "tony.hdfs-classpath=/lib from train.job:9 | tony.python-venv=venv.zip from train.job:10 | "
        "tony.worker.instances=2 from train.job:11"}}},
     {"FlagsOfTheCommandLineBeatThoseOfAJobFileWhichBeatTheSiteFile",
      {{"train.job: executes=train.py\ntask_params=--a 1\n | site/tony-site.xml: tony.containers.command=site",
        "tony.containers.command=train.py --a 1 from train.job:1"},
-      {"train.job: executes=train.py\ntask_params=--a 1\nworker_env.A=1\nworker_env.B=2\n | "
-       "site/tony-site.xml: tony.containers.command=site | -task_params '--a 2' -shell_env A=9",
+      {"train.job: executes=train.py\ntask_params=--a 1\nworker_env.A=1\nworker_env.B=2\n | site/tony-site.xml: "
+       "tony.containers.command=site | -task_params '--a 2' -shell_env A=9",
        "tony.containers.command=train.py --a 2 from train.job:1 | tony.execution.env.A=9 from -shell_env | "
        "tony.execution.env.B=2 from train.job:4"}}},
     {"AnXmlFileDoesNotCarryFlags", {{"tony.xml: executes=train.py", "tony.containers.command=not set"}}},
@@ -229,8 +228,8 @@ TEST(LoadPropertiesTest, AMissingSiteFileIsNoError) {
 TEST(LoadPropertiesTest, ATildeIsTheHomeFolderAsForAShell) {
   LoadBed bed;
   bed.Take(
-      "home/conf/my.xml: tony.worker.instances=2 | home/site/tony-site.xml: tony.yarn.queue=q | "
-      "-conf_file ~/conf/my.xml -executes train.py -python_binary_path ~/conda/bin/python -python_venv env.zip "
+      "home/conf/my.xml: tony.worker.instances=2 | home/site/tony-site.xml: tony.yarn.queue=q | -conf_file "
+      "~/conf/my.xml -executes train.py -python_binary_path ~/conda/bin/python -python_venv env.zip "
       "-sidecar_tensorboard_log_dir ~/tb");
   const char* before = getenv("HOME");
   const std::string home = before ? before : "/", here = bed.Folder() + "/home";
@@ -319,25 +318,23 @@ const std::string kStep =
     "#Sat Nov 21\nexecutes=<x>\ntony.ps.memory=1g\nazkaban.flow.execid=17\ntony.application.tags=mine\n";
 const std::string kOfStep =
     "tony.ps.memory=1g from the step's properties | tony.containers.command=<x> from executes of the step's properties "
-    "| "
-    "tony.application.tags=mine,azkaban.flow.execid:17 from the step's properties";
+    "| tony.application.tags=mine,azkaban.flow.execid:17 from the step's properties";
 
 const TestRow kJobFiles[] = {
     {"MainArgsAreTonysArguments",
      {{"train.job: type=tony\nmain.args=-executes 'python x.py' -conf tony.worker.instances=2 -shell_env A=1,2 "
        "-container_env B=3 -sidecar_tensorboard_log_dir /logs\n",
-       "tony.containers.command=python x.py from main.args (from train.job:2), -executes | "
-       "tony.worker.instances=2 from main.args (from train.job:2), -conf | "
-       "tony.execution.env.A=1,2 from main.args (from train.job:2), -shell_env | "
-       "tony.containers.env.B=3 from main.args (from train.job:2), -container_env | "
+       "tony.containers.command=python x.py from main.args (from train.job:2), -executes | tony.worker.instances=2 "
+       "from main.args (from train.job:2), -conf | tony.execution.env.A=1,2 from main.args (from train.job:2), "
+       "-shell_env | tony.containers.env.B=3 from main.args (from train.job:2), -container_env | "
        "tony.application.tensorboard-log-dir=/logs from main.args (from train.job:2), -sidecar_tensorboard_log_dir | "
        "warns main.args (from train.job:2), -shell_env A: one value, with its commas; TonY cut it there"}}},
     {"SingleValuesInMainArgsGoBeforeTheStepsOwn",
-     {{"train.job: type=tony\nexecutes=step\nsrc_dir=step\ntask_params=step\nhdfs_classpath=step\n"
-       "main.args=-executes args -src_dir args -hdfs_classpath args\n",
-       "tony.containers.command=args step from main.args (from train.job:6), -executes | "
-       "tony.src-dir=args from main.args (from train.job:6), -src_dir | "
-       "tony.hdfs-classpath=args from main.args (from train.job:6), -hdfs_classpath"}}},
+     {{"train.job: type=tony\nexecutes=step\nsrc_dir=step\ntask_params=step\nhdfs_classpath=step\nmain.args=-executes "
+       "args -src_dir args -hdfs_classpath args\n",
+       "tony.containers.command=args step from main.args (from train.job:6), -executes | tony.src-dir=args from "
+       "main.args (from train.job:6), -src_dir | tony.hdfs-classpath=args from main.args (from train.job:6), "
+       "-hdfs_classpath"}}},
     {"MainArgsGoBeforeTheDefaultSourceFolder",
      {{"train.job: type=tony\nmain.args=-src_dir code\n | src/",
        "tony.src-dir=code from main.args (from train.job:2), -src_dir"},
@@ -345,9 +342,8 @@ const TestRow kJobFiles[] = {
     {"VariablesOfTheStepWinOverThoseInMainArgs",
      {{"train.job: main.args=-shell_env A=args -shell_env B=1 -shell_env B=2 -shell_env AZKABAN_INPUT_DATASET=args\n"
        "worker_env.A=step\nazkaban.input.dataset=x,y\n",
-       "tony.execution.env.A=step from train.job:2 | "
-       "tony.execution.env.B=2 from main.args (from train.job:1), -shell_env | "
-       "tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:3"}}},
+       "tony.execution.env.A=step from train.job:2 | tony.execution.env.B=2 from main.args (from train.job:1), "
+       "-shell_env | tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:3"}}},
     {"ConfInMainArgsWinsOverFilesAndTheCommandLineOverAll",
      {{"train.job: tony.ps.memory=1g\nmain.args=-conf tony.ps.memory=2g -conf tony.ps.memory=3g -executes args\n | "
        "site/tony-site.xml: tony.ps.memory=9g",
@@ -357,13 +353,12 @@ const TestRow kJobFiles[] = {
        "tony.ps.memory=4g from -conf | tony.containers.command=mine from -executes"}}},
     {"WithAConfFileInMainArgsTheStepsTonyPropertiesAreNotRead",
      {{"train.job: tony.ps.memory=1g\ntony.ps.vcores=2\nexecutes=x\nmain.args=-conf_file other.xml -conf "
-       "tony.ps.gpus=1\n"
-       "tony.azkaban.watch-timeout=60\ntony.output.a=1\ntony.job.id=local-1\n | other.xml: tony.ps.memory=9g",
-       "tony.ps.memory=9g from other.xml:1 | tony.ps.vcores=not set | "
-       "tony.ps.gpus=1 from main.args (from train.job:4), -conf | tony.containers.command=x from train.job:3 | "
-       "tony.azkaban.watch-timeout=60 from train.job:5 | "
-       "warns main.args (from train.job:4), -conf_file: that file is read instead of the step's own tony.* properties, "
-       "as in TonY; ignored: tony.ps.memory, tony.ps.vcores"},
+       "tony.ps.gpus=1\ntony.azkaban.watch-timeout=60\ntony.output.a=1\ntony.job.id=local-1\n | other.xml: "
+       "tony.ps.memory=9g",
+       "tony.ps.memory=9g from other.xml:1 | tony.ps.vcores=not set | tony.ps.gpus=1 from main.args (from "
+       "train.job:4), -conf | tony.containers.command=x from train.job:3 | tony.azkaban.watch-timeout=60 from "
+       "train.job:5 | warns main.args (from train.job:4), -conf_file: that file is read instead of the step's own "
+       "tony.* properties, as in TonY; ignored: tony.ps.memory, tony.ps.vcores"},
       // Nothing of the step's is lost.
       {"train.job: main.args=-conf_file other.xml\ntony.output.a=1\n | other.xml: tony.ps.memory=9g", "quiet"},
       {"train.job: main.args=-conf_file nowhere.xml\n",
@@ -421,8 +416,7 @@ const TestRow kShellEnv[] = {
     {"WhatLooksLikeASecondVariableBehindABlankIsAWarning",
      {{"-shell_env 'A=/a:/b B2=1 C=2'",
        "tony.execution.env.A=^/a:/b B2=1 C=2 from | warns -shell_env A: one value, with its blanks; B2 is a variable "
-       "of "
-       "its own only behind a comma or in a -shell_env of its own"},
+       "of its own only behind a comma or in a -shell_env of its own"},
       {"-shell_env 'A=-Da=1 -Db=2'", "quiet"},
       {"-shell_env 'A=1 2=3'", "quiet"},
       {"-shell_env 'A=a b == c'", "quiet"},
@@ -436,7 +430,13 @@ TABLE_TEST(ShellEnvTest, kShellEnv, CheckLoad);
 
 // ---- who goes before whom: a job document's parts, the site's file and the command line
 
-std::string Document(const std::string& members) { return StrCat("job.json: {", members, "}"); }
+// A document of these members.
+std::string Doc(const std::string& members, const std::string& more = "") {
+  return StrCat("job.json: {", members, more.empty() ? "" : ", ", more, "}");
+}
+std::string Memory(const std::string& expected) { return "tony.worker.memory=" + expected; }
+std::string VarA(const std::string& expected) { return "tony.execution.env.A=" + expected; }
+std::string Command(const std::string& expected) { return "tony.containers.command=" + expected; }
 
 const std::string kSpecMemory = R"("spec": {"tasks": {"worker": {"memory": "1g"}}})";
 const std::string kStepMemory = R"("spec": {"name": 1}, "properties": {"main.args": "-conf tony.worker.memory=5g"})";
@@ -455,76 +455,67 @@ const std::string kListed = R"(, "properties": {"tony.application.untracked.jobt
 const std::string kSpecUntracked = R"("spec": {"tasks": {"worker": {"completion": "untracked"}}})";
 
 std::string Completed(const std::string& completion, const std::string& more = "") {
-  return Document(StrCat(R"("tasks": {"ps": {"instances": 1}, "worker": {"completion": ")", completion, "\"}}", more));
+  return Doc(StrCat(R"("tasks": {"ps": {"instances": 1}, "worker": {"completion": ")", completion, "\"}}", more));
 }
 
 const TestRow kLayers[] = {
     {"TheLayersOfAKeyFromTheLowestToTheHighest",
-     {{Document(kSpecMemory), "tony.worker.memory=1g from spec.tasks.worker.memory"},
-      {Document(R"("spec": {"conf": {"tony.worker.memory": 2}, "tasks": {"worker": {"memory": 1}}})"),
-       "tony.worker.memory=2 from spec.conf"},
-      {Document(kSpecMemory + R"(, "properties": "\ntony.worker.memory=3g")"),
-       "tony.worker.memory=3g from properties:2"},
-      {Document(kSpecMemory + R"(, "properties": "\ntony.worker.memory=3g")") +
-           " | site/tony-site.xml: tony.worker.memory=4g",
-       "tony.worker.memory=^4g from /"},
-      {Document(kStepMemory) + " | site/tony-site.xml: tony.worker.memory=4g",
-       "tony.worker.memory=5g from main.args (from properties), -conf"},
-      {Document(kStepMemory + R"(, "tasks": {"worker": {"memory": "6g"}})"),
-       "tony.worker.memory=6g from tasks.worker.memory"},
-      {Document(kAllMemory), "tony.worker.memory=7g from conf"},
-      {Document(kAllMemory) + " | -conf tony.worker.memory=8g", "tony.worker.memory=8g from -conf"}}},
+     {{Doc(kSpecMemory), Memory("1g from spec.tasks.worker.memory")},
+      {Doc(R"("spec": {"conf": {"tony.worker.memory": 2}, "tasks": {"worker": {"memory": 1}}})"),
+       Memory("2 from spec.conf")},
+      {Doc(kSpecMemory, R"("properties": "\ntony.worker.memory=3g")"), Memory("3g from properties:2")},
+      {Doc(kSpecMemory, R"("properties": "\ntony.worker.memory=3g")") + " | site/tony-site.xml: tony.worker.memory=4g",
+       Memory("^4g from /")},
+      {Doc(kStepMemory) + " | site/tony-site.xml: tony.worker.memory=4g",
+       Memory("5g from main.args (from properties), -conf")},
+      {Doc(kStepMemory, R"("tasks": {"worker": {"memory": "6g"}})"), Memory("6g from tasks.worker.memory")},
+      {Doc(kAllMemory), Memory("7g from conf")},
+      {Doc(kAllMemory) + " | -conf tony.worker.memory=8g", Memory("8g from -conf")}}},
     {"TheLayersOfAVariable",
-     {{Document(kSpecA), "tony.execution.env.A=1 from spec.env.A"},
-      {Document(R"("spec": {"env": {"A": 1}, "conf": {"tony.execution.env.A": 2}})"),
-       "tony.execution.env.A=2 from spec.conf"},
-      {Document(kSpecA + R"(, "properties": {"tony.execution.env.A": 3})"), "tony.execution.env.A=3 from properties"},
-      {Document(kSpecA) + kSiteA, "tony.execution.env.A=^4 from /"},
-      {Document(kStepA) + kSiteA, "tony.execution.env.A=5 from properties:1"},
-      {Document(kStepA + R"(, "env": {"A": 6})") + kSiteA, "tony.execution.env.A=6 from env.A"},
-      {Document(kAllA) + kSiteA, "tony.execution.env.A=7 from conf"},
-      {Document(kAllA) + kSiteA + " | -conf tony.execution.env.A=8", "tony.execution.env.A=8 from -conf"},
-      {Document(kStepA + R"(, "env": {"A": 6})") + kSiteA + " | -conf tony.execution.env.A=8",
-       "tony.execution.env.A=8 from -conf"},
-      {Document(kAllA) + kSiteA + " | -conf tony.execution.env.A=8 -shell_env A=9",
-       "tony.execution.env.A=9 from -shell_env"}}},
+     {{Doc(kSpecA), VarA("1 from spec.env.A")},
+      {Doc(R"("spec": {"env": {"A": 1}, "conf": {"tony.execution.env.A": 2}})"), VarA("2 from spec.conf")},
+      {Doc(kSpecA, R"("properties": {"tony.execution.env.A": 3})"), VarA("3 from properties")},
+      {Doc(kSpecA) + kSiteA, VarA("^4 from /")},
+      {Doc(kStepA) + kSiteA, VarA("5 from properties:1")},
+      {Doc(kStepA, R"("env": {"A": 6})") + kSiteA, VarA("6 from env.A")},
+      {Doc(kAllA) + kSiteA, VarA("7 from conf")},
+      {Doc(kAllA) + kSiteA + " | -conf tony.execution.env.A=8", VarA("8 from -conf")},
+      {Doc(kStepA, R"("env": {"A": 6})") + kSiteA + " | -conf tony.execution.env.A=8", VarA("8 from -conf")},
+      {Doc(kAllA) + kSiteA + " | -conf tony.execution.env.A=8 -shell_env A=9", VarA("9 from -shell_env")}}},
     {"TheLayersOfTheCommand",
-     {{Document(kSpecCommand), "tony.containers.command=spec sp from spec.executes"},
-      {Document(kSpecCommand + R"(, "properties": {"tony.containers.command": "file"})"),
-       "tony.containers.command=file from properties"},
-      {Document(R"("spec": {"executes": "spec", "conf": {"tony.containers.command": "conf"}})"),
-       "tony.containers.command=conf from spec.conf"},
-      {Document(kSpecCommand + R"(, "properties": "main.args=-conf tony.containers.command=args")"),
-       "tony.containers.command=args from main.args (from properties:1), -conf"},
-      {Document(kStepCommand), "tony.containers.command=step st from properties:1"},
-      {Document(kStepCommand + R"(, "executes": "mine")"), "tony.containers.command=mine st from executes"},
-      {Document(kAllCommand), "tony.containers.command=conf from conf"},
-      {Document(kStepCommand + R"(, "executes": "mine")") + " | -conf tony.containers.command=line",
-       "tony.containers.command=line from -conf"},
-      {Document(kAllCommand) + " | -conf tony.containers.command=line", "tony.containers.command=line from -conf"},
-      {Document(kAllCommand) + " | -conf tony.containers.command=line -executes flag",
-       "tony.containers.command=flag from -executes"}}},
+     {{Doc(kSpecCommand), Command("spec sp from spec.executes")},
+      {Doc(kSpecCommand, R"("properties": {"tony.containers.command": "file"})"), Command("file from properties")},
+      {Doc(R"("spec": {"executes": "spec", "conf": {"tony.containers.command": "conf"}})"),
+       Command("conf from spec.conf")},
+      {Doc(kSpecCommand, R"("properties": "main.args=-conf tony.containers.command=args")"),
+       Command("args from main.args (from properties:1), -conf")},
+      {Doc(kStepCommand), Command("step st from properties:1")},
+      {Doc(kStepCommand, R"("executes": "mine")"), Command("mine st from executes")},
+      {Doc(kAllCommand), Command("conf from conf")},
+      {Doc(kStepCommand, R"("executes": "mine")") + " | -conf tony.containers.command=line",
+       Command("line from -conf")},
+      {Doc(kAllCommand) + " | -conf tony.containers.command=line", Command("line from -conf")},
+      {Doc(kAllCommand) + " | -conf tony.containers.command=line -executes flag", Command("flag from -executes")}}},
     {"AnOptionOfTheSpecIsJoinedWithThoseAboveIt",
-     {{Document(R"("spec": {"executes": "train.py", "python_binary_path": "bin/python", "python_venv": "v.zip"},
+     {{Doc(R"("spec": {"executes": "train.py", "python_binary_path": "bin/python", "python_venv": "v.zip"},
                    "properties": "task_params=--file", "task_params": "--day 7")"),
-       "tony.containers.command=venv/bin/python train.py --day 7 from spec.executes"},
-      {Document(R"("task_params": "x")"),
+       Command("venv/bin/python train.py --day 7 from spec.executes")},
+      {Doc(R"("task_params": "x")"),
        "error task_params (from task_params) without executes: there is no command to add them to"},
-      {Document(R"("spec": {"python_venv": "a"}, "properties": {"tony.python-venv": "b"})"),
+      {Doc(R"("spec": {"python_venv": "a"}, "properties": {"tony.python-venv": "b"})"),
        "tony.python-venv=b from properties"}}},
     {"TheDefaultSourceOfAStepIsBehindAllThatNameOne",
-     {{Document(kTypeTony) + " | src/", "tony.src-dir=src from properties:1"},
-      {Document(kTypeTony + R"(, "spec": {"src_dir": "code"})") + " | src/", "tony.src-dir=code from spec.src_dir"},
-      {Document(kTypeTony + R"(, "src_dir": "code")") + " | src/", "tony.src-dir=code from src_dir"},
-      {Document(kTypeTony + R"(, "conf": {"tony.src-dir": "code"})") + " | src/", "tony.src-dir=code from conf"},
-      {Document(R"("src_dir": "a", "conf": {"tony.src-dir": "b"})") + " | src/", "tony.src-dir=b from conf"}}},
+     {{Doc(kTypeTony) + " | src/", "tony.src-dir=src from properties:1"},
+      {Doc(kTypeTony, R"("spec": {"src_dir": "code"})") + " | src/", "tony.src-dir=code from spec.src_dir"},
+      {Doc(kTypeTony, R"("src_dir": "code")") + " | src/", "tony.src-dir=code from src_dir"},
+      {Doc(kTypeTony, R"("conf": {"tony.src-dir": "code"})") + " | src/", "tony.src-dir=code from conf"},
+      {Doc(R"("src_dir": "a", "conf": {"tony.src-dir": "b"})") + " | src/", "tony.src-dir=b from conf"}}},
     {"ListsAreReplacedAndResourcesAdded",
-     {{Document(kLists + R"(, "tags": ["b"])"), "tony.application.tags=b from tags"},
-      {Document(kLists + R"(, "tags": [])"), "tony.application.tags= from tags"},
-      {Document(kLists + R"(, "resources": ["y", "z"])"),
-       "tony.containers.resources=x,y,z from properties and resources"},
-      {Document(kLists + R"(, "resources": [])"), "tony.containers.resources=x from properties"},
-      {Document(R"("spec": {"resources": ["x"]}, "resources": ["y"])"),
+     {{Doc(kLists, R"("tags": ["b"])"), "tony.application.tags=b from tags"},
+      {Doc(kLists, R"("tags": [])"), "tony.application.tags= from tags"},
+      {Doc(kLists, R"("resources": ["y", "z"])"), "tony.containers.resources=x,y,z from properties and resources"},
+      {Doc(kLists, R"("resources": [])"), "tony.containers.resources=x from properties"},
+      {Doc(R"("spec": {"resources": ["x"]}, "resources": ["y"])"),
        "tony.containers.resources=x,y from spec.resources and resources"}}},
     {"ACompletionChangesTheListsAndLeavesOtherRolesAlone",
      // The default stays; of the default only roles that the job has; nothing to change.
@@ -535,32 +526,29 @@ const TestRow kLayers[] = {
       {Completed("untracked", kListed), kUntracked + "eval, worker from properties"},
       {Completed("sidecar", kListed), kUntracked + "eval from properties and tasks.worker.completion"},
       // Also out of the default; and conf is the highest member.
-      {Document(R"("tasks": {"ps": {"instances": 1, "completion": "tracked"}})"),
-       kUntracked + " from tasks.ps.completion"},
+      {Doc(R"("tasks": {"ps": {"instances": 1, "completion": "tracked"}})"), kUntracked + " from tasks.ps.completion"},
       {Completed("untracked", R"(, "conf": {"tony.application.untracked.jobtypes": "eval"})"),
        kUntracked + "eval from conf"},
       {Completed("untracked") + " | -conf tony.application.untracked.jobtypes=mine", kUntracked + "mine from -conf"}}},
     {"ACompletionOfTheSpecYieldsToProperties",
-     {{Document(kSpecUntracked), kUntracked + "worker from spec.tasks.worker.completion"},
-      {Document(kSpecUntracked + R"(, "properties": {"tony.application.untracked.jobtypes": "eval"})"),
+     {{Doc(kSpecUntracked), kUntracked + "worker from spec.tasks.worker.completion"},
+      {Doc(kSpecUntracked, R"("properties": {"tony.application.untracked.jobtypes": "eval"})"),
        kUntracked + "eval from properties"},
-      {Document(kSpecUntracked + R"(, "tasks": {"worker": {"completion": "tracked"}})"),
+      {Doc(kSpecUntracked, R"("tasks": {"worker": {"completion": "tracked"}})"),
        kUntracked + " from spec.tasks.worker.completion and tasks.worker.completion"}}},
     {"WhatAStepsPropertiesSayBesideTonysKeysHolds",
-     {{Document(
-           R"("properties": "tony.ps.memory=1g\nshell_env=A=1\nmain.args=-conf_file other.xml\nazkaban.flow.execid=17")") +
+     {{Doc(R"("properties": "tony.ps.memory=1g\nshell_env=A=1\nmain.args=-conf_file other.xml\nazkaban.flow.execid=17")") +
            " | other.xml: tony.ps.memory=9g",
-       "tony.ps.memory=9g from other.xml:1 | tony.application.tags=azkaban.flow.execid:17 from properties:4 | "
-       "warns main.args (from properties:3), -conf_file: that file is read instead of the step's own tony.* "
-       "properties, "
-       "as in TonY; ignored: tony.ps.memory | "
-       "warns shell_env (from properties:2): not read, as in TonY; a variable is worker_env.NAME"}}},
+       "tony.ps.memory=9g from other.xml:1 | tony.application.tags=azkaban.flow.execid:17 from properties:4 | warns "
+       "main.args (from properties:3), -conf_file: that file is read instead of the step's own tony.* properties, as "
+       "in TonY; ignored: tony.ps.memory | warns shell_env (from properties:2): not read, as in TonY; a variable is "
+       "worker_env.NAME"}}},
     {"OneFileOnlyAndNoTonyXmlBesideIt",
      {{"job.json: {} | tony.xml: a=1", "a=not set"},
       {"job.json: {} | tony.xml: a=1 | -conf_file job.json", "usage ~both job.json and -conf_file job.json"}}},
     {"AConfFileMayBeADocumentButNotOfMainArgs",
      {{R"(a/a.json: {"name": "n"} | -conf_file a/a.json)", "tony.application.name=n from name"},
-      {Document(R"("properties": "main.args=-conf_file a.json")") + R"( | a.json: {"name": "n"})",
+      {Doc(R"("properties": "main.args=-conf_file a.json")") + R"( | a.json: {"name": "n"})",
        "error main.args (from properties:1), -conf_file: conf file @/a.json: a job document, which main.args cannot "
        "name"}}},
     {"AFileThatIsEmptyOrNotThereIsNamed",

@@ -66,8 +66,8 @@ TEST(MainArgsTest, OptionsMayBeWrittenInFourWays) {
 
 TEST(MainArgsTest, EveryOptionOfTonyIsKnown) {
   const auto options = ParseMainArgs(
-      {"-conf a=1 -conf_file f.xml -container_env C=1 -executes e -hdfs_classpath h -python_binary_path b "
-       "-python_venv v -shell_env S=1 -sidecar_tensorboard_log_dir t -debug -src_dir s -task_params p",
+      {"-conf a=1 -conf_file f.xml -container_env C=1 -executes e -hdfs_classpath h -python_binary_path b -python_venv "
+       "v -shell_env S=1 -sidecar_tensorboard_log_dir t -debug -src_dir s -task_params p",
        "x"});
   ASSERT_TRUE(options.ok()) << options.error().message;
   EXPECT_EQ(options->conf_file + options->executes + options->hdfs_classpath + options->python_binary_path, "f.xmlehb");

@@ -196,10 +196,10 @@ inline void Happen(TaskRunDriver& task, const ScriptWords& words) {
 
 // ---- what is expected of a step
 
-// "state Running", "link Linked", "phase waiting", "outcome killed", "no outcome": what the attempt is. "never": nothing is
-// due. "signals TERM 0": these signals, in this order; "only KILL": at least three, and no other. "no report",
-// "2 signal", "nothing": how many actions. Anything else is an action behind those that were named before it, which begins
-// with the text, and holds what follows each " & ". All of this step alone.
+// "state Running", "link Linked", "phase waiting", "outcome killed", "no outcome": what the attempt is. "never": there is
+// no deadline. "signals TERM 0": these signals, in this order; "only KILL": at least three, and no other. "no report",
+// "2 signal", "nothing": how many actions. Anything else is an action behind those that were named before it: it begins
+// with the text, and holds what follows each " & ". Only the actions of this step count.
 inline void Expect(const TaskRunDriver& task, const std::vector<std::string>& actions, size_t& from,
                    const std::string& expected) {
   SCOPED_TRACE(StrCat(expected, " in: ", actions.empty() ? "nothing" : Join(actions, "; ")));

@@ -185,8 +185,8 @@ const TestRow kKeyChecks[] = {
      {{"tony.docker.enabled=true", "refused ^not supported yet: "}, {"tony.docker.enabled={ |false}", "quiet"}}},
     {"AnUnknownKeyWarnsAlsoWhereSomethingElseIsWrong",
      {{"tony.worker.vcores=none | tony.worker.memroy=1g",
-       "refused expected a whole number from 1 to 1000000\n"
-       "warning: tony.worker.memroy (from -conf): unknown key, ignored; did you mean tony.worker.memory?"}}},
+       "refused expected a whole number from 1 to 1000000\nwarning: tony.worker.memroy (from -conf): unknown key, "
+       "ignored; did you mean tony.worker.memory?"}}},
     {"AWrongValueIsNotBlamedForWhatFollowsFromItsDefault",
      {{"tony.task.cutoff-after-ms=x | tony.task.lost-after-ms=20000",
        "refused expected a whole number of milliseconds from 1 to " + kBadMillis},
@@ -195,9 +195,9 @@ const TestRow kKeyChecks[] = {
       {"tony.worker.instances=x", "refused expected a whole number from 0 to 10000"}}},
     {"WhoeverSetsKeysOfARoleIsToldThatTheCommandRunsOnce",
      {{"only: tony.containers.command=true | tony.worker.memory=1g",
-       "roles=driver | warns tony.worker.memory (from -conf): ignored, as tony.worker.instances is not set | "
-       "warns no role has instances, so the command runs once, as driver:0; tony.worker.instances=N runs it as N tasks "
-       "of role worker"}}},
+       "roles=driver | warns tony.worker.memory (from -conf): ignored, as tony.worker.instances is not set | warns no "
+       "role has instances, so the command runs once, as driver:0; tony.worker.instances=N runs it as N tasks of role "
+       "worker"}}},
 };
 TABLE_TEST(KeyChecksTest, kKeyChecks, CheckSpecAnywhere);
 

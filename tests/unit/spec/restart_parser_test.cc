@@ -119,8 +119,8 @@ const TestRow kCheckpoints[] = {
       {"tony.checkpoint.fruitless-restarts=0", "refused expected a whole number from 1 to 1000000"}}},
     {"APatternWithoutAFolderHasNoEffect",
      {{"tony.checkpoint.pattern=ckpt-* | tony.checkpoint.fruitless-restarts=2",
-       "on tony.checkpoint.pattern no effect, as tony.checkpoint.dir is not set | "
-       "on tony.checkpoint.fruitless-restarts no effect, as tony.checkpoint.dir is not set"}}},
+       "on tony.checkpoint.pattern no effect, as tony.checkpoint.dir is not set | on "
+       "tony.checkpoint.fruitless-restarts no effect, as tony.checkpoint.dir is not set"}}},
 };
 TABLE_TEST(CheckpointParserTest, kCheckpoints, CheckBesideAFile);
 
@@ -145,8 +145,7 @@ const TestRow kTimers[] = {
     {"EveryTimerHasItsKey",
      {{"tony.task.heartbeat-interval-ms=11 | tony.task.suspect-after-ms=12 | tony.task.cutoff-after-ms=1032 | "
        "tony.task.stop-grace-ms=14 | tony.task.lost-after-ms=6047 | tony.task.record-fresh-ms=10 | tony.am.lease-ms=16 "
-       "| "
-       "tony.task.orphan-timeout-ms=17 | tony.application.timeout=18 | tony.container.registration.timeout=19",
+       "| tony.task.orphan-timeout-ms=17 | tony.application.timeout=18 | tony.container.registration.timeout=19",
        R"(timers={"heartbeat_ms":11,"suspect_after_ms":12,"cutoff_after_ms":1032,"grace_ms":14,"lost_after_ms":6047,)"
        R"("record_fresh_ms":10,"am_lease_ms":16,"orphan_timeout_ms":17} | timeout_ms=18 | registration_timeout_ms=19)"}}},
     {"SuspicionComesAfterFiveHeartbeats", {{"tony.task.heartbeat-interval-ms=2000", "timers.suspect_after_ms=10000"}}},

@@ -100,8 +100,8 @@ const TestRow kRoles[] = {
      {{"tony.worker.command=" + std::string(131071, 'x'), "accepted"},
       {"tony.worker.command=" + std::string(131072, 'x'),
        "error tony.worker.command: \"" + std::string(60, 'x') +
-           "...\" (from -conf): the command has 131072 bytes, and "
-           "the kernel takes at most 131071 in one argument; put it into a script"},
+           "...\" (from -conf): the command has 131072 bytes, and the kernel takes at most 131071 in one argument; put "
+           "it into a script"},
       {"tony.containers.command=a\0b"s,
        "error tony.containers.command: \"a?b\" (from -conf): the command holds a NUL character"}}},
     {"ListsOfRolesAreTrimmed",
@@ -114,8 +114,8 @@ const TestRow kRoles[] = {
     {"AListedRoleThatDoesNotExistIsAWarningOnlyIfItWasSet",
      {{"", "quiet"},
       {"tony.application.untracked.jobtypes=ps | tony.application.sidecar.jobtypes=tb",
-       "on tony.application.untracked.jobtypes the job has no role \"ps\" | "
-       "on tony.application.sidecar.jobtypes the job has no role \"tb\""}}},
+       "on tony.application.untracked.jobtypes the job has no role \"ps\" | on tony.application.sidecar.jobtypes the "
+       "job has no role \"tb\""}}},
     {"AJobThatCouldNeverEndIsRefused",
      {{"tony.application.untracked.jobtypes=worker",
        "error no role is tracked, so the job could never end: take one out of tony.application.untracked.jobtypes or "
@@ -170,8 +170,8 @@ const TestRow kTaskLimits[] = {
      {{"tony.task.executor.execution-timeout-ms=2000", "timers.execution_limit_ms=2000"},
       {"tony.worker.timeout=3000", "timers.execution_limit_ms=3000 | quiet"},
       {"tony.worker.timeout=3000 | tony.task.executor.execution-timeout-ms=2000",
-       "timers.execution_limit_ms=2000 | "
-       "on tony.worker.timeout no effect, as tony.task.executor.execution-timeout-ms is set"}}},
+       "timers.execution_limit_ms=2000 | on tony.worker.timeout no effect, as tony.task.executor.execution-timeout-ms "
+       "is set"}}},
     {"TheMastersStartHasNoLimitUnlessTheJobSaysSo",
      {{"", "startup_timeout_ms=none"}, {"tony.am.startup-timeout=2000", "startup_timeout_ms=2000 | quiet"}}},
     {"TheRegistryTimeoutIsInSeconds",
