@@ -1,4 +1,4 @@
-// What `tony-azkaban doctor` finds: in the files, the command and its folders, of the users, and in the executor server.
+// What `tony-azkaban doctor` finds in the files, the command and its folders, the users, and the executor server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -24,8 +24,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// ---- outputs "name=value | name" (null) of the job local-1; expected the properties, as "key=value | key=value", beside those
-// of the job, and "; N notes", with the last one's text
+// ---- outputs "name=value | name" (null) of the job local-1; expected are the properties beside those of the job, as
+// "key=value | key=value", and "; N notes: " with the last note
 
 std::string Left(const std::string& given) {
   std::vector<OutputMember> outputs;

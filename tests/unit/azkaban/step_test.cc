@@ -44,9 +44,9 @@ std::string ThisMachine() {
   return name.data();
 }
 
-// Given: a version, and "key=value" behind " | "; an empty value takes the key away. Expected, between " | ": "id TEXT",
-// or the error; "note TEXT" of all notes, "no notes"; "first", "later": the attempt; "submission NUMBER"; "replaces".
-// "HOST" is this machine.
+// Given: a version, and "key=value" behind " | "; an empty value takes the key away. Expected, between " | ":
+// "id TEXT", or the error; "note TEXT" of all notes, "no notes"; "first", "later": the attempt; "submission NUMBER";
+// "replaces". "HOST" is this machine.
 void CheckRequest(const RowCase& row) {
   for (const std::string& given : Alternatives(row.given)) {
     SCOPED_TRACE(given);
@@ -73,13 +73,23 @@ void CheckRequest(const RowCase& row) {
           ASSERT_LT(notes, request->notes.size());
           ExpectText(rest, request->notes[notes++]);
         }
-        if (word == "no") EXPECT_THAT(request->notes, IsEmpty());
-        if (word == "first" || word == "later") EXPECT_EQ(request->is_first_try, word == "first");
-        if (word == "replaces") EXPECT_TRUE(request->replaces_older);
-        if (word == "submission") EXPECT_EQ(StrCat(request->submission), rest);
+        if (word == "no") {
+          EXPECT_THAT(request->notes, IsEmpty());
+        }
+        if (word == "first" || word == "later") {
+          EXPECT_EQ(request->is_first_try, word == "first");
+        }
+        if (word == "replaces") {
+          EXPECT_TRUE(request->replaces_older);
+        }
+        if (word == "submission") {
+          EXPECT_EQ(StrCat(request->submission), rest);
+        }
       }
     }
-    if (notes > 0) EXPECT_EQ(request->notes.size(), notes);
+    if (notes > 0) {
+      EXPECT_EQ(request->notes.size(), notes);
+    }
   }
 }
 

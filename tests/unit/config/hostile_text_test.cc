@@ -18,7 +18,9 @@ void Mutate(Parser parse, const std::string& seed_text, const std::vector<std::s
   for (int round = 0; round < 2000; ++round) {
     const auto parsed = parse(MutatedText(seed_text, pieces, random), "fuzz");
     if (parsed.ok()) ++accepted;
-    if (!parsed.ok()) EXPECT_TRUE(parsed.error().message.starts_with("fuzz:")) << parsed.error().message;
+    if (!parsed.ok()) {
+      EXPECT_TRUE(parsed.error().message.starts_with("fuzz:")) << parsed.error().message;
+    }
   }
   EXPECT_GT(accepted, 0);
 }

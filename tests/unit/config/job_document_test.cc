@@ -207,7 +207,9 @@ TEST(JobDocumentTest, AMutatedDocumentIsReadOrRefusedInOneLine) {
     const std::string error = ErrorOf(MutatedText(kWhole, pieces, random));
     EXPECT_TRUE(IsUtf8(error));
     if (error == "accepted") ++accepted;
-    if (error != "accepted") EXPECT_THAT(error, StartsWith("doc:"));
+    if (error != "accepted") {
+      EXPECT_THAT(error, StartsWith("doc:"));
+    }
   }
   EXPECT_GT(accepted, 50);
   EXPECT_LT(accepted, 2500);

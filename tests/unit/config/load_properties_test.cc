@@ -37,7 +37,7 @@ class LoadBed {
   ~LoadBed() { unsetenv("TONY_CONF_DIR"); }
 
   // Between " | ": "NAME: TEXT", a file, of Hadoop's XML "a=1;b=2!" too; "NAME/", a folder; "step NAME: TEXT", what
-  // Azkaban hands to a step; or flags, as in main.args. The first file is the job's, unless it is tony.xml or in a folder.
+  // Azkaban hands to a step; or flags, as in main.args. The first file is the job's, except tony.xml and in a folder.
   void Take(const std::string& given) {
     bool is_first = true;
     for (std::string part : PartsOf(given)) {
@@ -78,8 +78,8 @@ class LoadBed {
   const TempFolder folder_;
 };
 
-// Expected, between " | ": "KEY=VALUE from ORIGIN", "KEY=not set"; "error TEXT" (kInvalid), "usage TEXT" (kUsage); "warns TEXT",
-// of all warnings; "quiet", there is none. "@" is the folder; ExpectText compares.
+// Expected, between " | ": "KEY=VALUE from ORIGIN", "KEY=not set"; "error TEXT" (kInvalid), "usage TEXT" (kUsage);
+// "warns TEXT", of all warnings; "quiet", there is none. "@" is the folder; ExpectText compares.
 void CheckLoad(const RowCase& row) {
   LoadBed bed;
   bed.Take(row.given);
@@ -106,7 +106,9 @@ void CheckLoad(const RowCase& row) {
       ExpectText(part.substr(equals + 1), property ? StrCat(property->value, " from ", property->origin) : "not set");
     }
   }
-  if (warnings > 0) EXPECT_EQ(loaded->warnings().size(), warnings);
+  if (warnings > 0) {
+    EXPECT_EQ(loaded->warnings().size(), warnings);
+  }
 }
 
 const TestRow kLoads[] = {
@@ -537,7 +539,8 @@ const TestRow kLayers[] = {
       {Doc(kSpecUntracked, R"("tasks": {"worker": {"completion": "tracked"}})"),
        kUntracked + " from spec.tasks.worker.completion and tasks.worker.completion"}}},
     {"WhatAStepsPropertiesSayBesideTonysKeysHolds",
-     {{Doc(R"("properties": "tony.ps.memory=1g\nshell_env=A=1\nmain.args=-conf_file other.xml\nazkaban.flow.execid=17")") +
+     {{Doc(R"("properties": "tony.ps.memory=1g\nshell_env=A=1\n)"
+           R"(main.args=-conf_file other.xml\nazkaban.flow.execid=17")") +
            " | other.xml: tony.ps.memory=9g",
        "tony.ps.memory=9g from other.xml:1 | tony.application.tags=azkaban.flow.execid:17 from properties:4 | warns "
        "main.args (from properties:3), -conf_file: that file is read instead of the step's own tony.* properties, as "

@@ -137,7 +137,9 @@ std::string Encoding(const std::string& encoding, const std::string& value) {
 void CheckXml(const RowCase& row) {
   for (const std::string& text : Alternatives(row.given)) {
     const auto parsed = ParseHadoopXml(text, "f");
-    if (!parsed.ok()) EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid);
+    if (!parsed.ok()) {
+      EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid);
+    }
     const Property* property = parsed.ok() ? parsed->Find("a") : nullptr;
     ExpectText(row.expected, !parsed.ok() ? parsed.error().message : property ? property->value : "not set");
   }
@@ -234,7 +236,7 @@ TEST(LineIndexTest, AnOffsetBelongsToTheLineThatItsLineEndEnds) {
   EXPECT_EQ(lines.LineOf(6), 3u);
 }
 
-// ---- XInclude: files with "name: body | name: body", of which tony.xml is read; expected "a=1 from tony.xml:2", or the error
+// ---- XInclude: files "name: body | name: body", of which tony.xml is read; gives "a=1 from tony.xml:2", or the error
 
 std::string Include(const std::string& href, const std::string& inside = "") {
   return "<xi:include xmlns:xi='http://www.w3.org/2001/XInclude' href='" + href + "'>" + inside + "</xi:include>";

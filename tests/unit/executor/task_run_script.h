@@ -95,7 +95,7 @@ struct ScriptWords {
 };
 
 // In capitals: the AM's commands, and the signal to the executor itself.
-inline void Happen(TaskRunDriver& task, const ScriptWords& words) {
+inline void Happen(TaskRunDriver& driver, const ScriptWords& words) {
   using Kind = Command::Kind;
   static const Outcome kNoStart = {OutcomeClass::kInfra, std::nullopt, "no such program", ""};
   static const std::map<std::string, std::function<void(TaskRunDriver&, const ScriptWords&)>> events = {
@@ -191,12 +191,12 @@ inline void Happen(TaskRunDriver& task, const ScriptWords& words) {
   };
   const auto event = events.find(words.Text(0));
   ASSERT_NE(event, events.end()) << words.Text(0) << " never happens";
-  event->second(task, words);
+  event->second(driver, words);
 }
 
 // ---- what is expected of a step
 
-// "state Running", "link Linked", "phase waiting", "outcome killed", "no outcome": what the attempt is. "never": there is
+// "state Running", "link Linked", "phase waiting", "outcome killed", "no outcome": its state. "never": there is
 // no deadline. "signals TERM 0": these signals, in this order; "only KILL": at least three, and no other. "no report",
 // "2 signal", "nothing": how many actions. Anything else is an action behind those that were named before it: it begins
 // with the text, and holds what follows each " & ". Only the actions of this step count.

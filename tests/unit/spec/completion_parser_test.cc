@@ -94,11 +94,20 @@ const std::string kFive = kPsLoader + " | tony.chief.instances=1 | tony.index.in
 const std::string kPreprocess = "tony.application.enable-preprocess=true";
 const std::string kAfter = "tony.application.dependency.worker.timeout.after.";
 
+// That the role waits for these, "ROLE" or "ROLE:ready".
+std::string Waits(const std::string& role, const std::string& fors) {
+  std::string list;
+  for (const std::string& name : Split(fors, ','))
+    list += StrCat(list.empty() ? "" : ",", R"({"role":")", name.substr(0, name.find(':')), R"(","until":")",
+                   name.ends_with(":ready") ? "ready" : "succeeded", "\"}");
+  return StrCat(role, ".depends_on=[", list, "] | ");
+}
+
 const TestRow kDependencies[] = {
     {"ARoleNamesThoseForWhichItWaits",
      {{"tony.data.instances=1 | tony.head.instances=1 | tony.index.instances=1 | tony.worker.depends-on=index, data "
        ",head:ready",
-       R"(worker.depends_on=[{"role":"data","until":"succeeded"},{"role":"head","until":"ready"},{"role":"index","until":"succeeded"}])"}}},
+       Waits("worker", "data,head:ready,index")}}},
     {"ACircleIsNamed",
      {{"tony.b.depends-on=c | tony.a.depends-on=b | tony.c.depends-on=b | tony.a.instances=1 | tony.b.instances=1 | "
        "tony.c.instances=1",
@@ -115,15 +124,14 @@ const TestRow kDependencies[] = {
        "refused ~role board is a sidecar, for which nobody waits"}}},
     {"EveryRoleOfTheTrainingStageWaitsForEveryTrackedOneOfThePrepareStage",
      {{"tony.application.prepare-stage= loader , ps, index | tony.application.training-stage=worker,chief" + kFive,
-       R"(chief.depends_on=[{"role":"index","until":"succeeded"},{"role":"loader","until":"succeeded"}] | )"
-       R"(worker.depends_on=[{"role":"index","until":"succeeded"},{"role":"loader","until":"succeeded"}] | ps.depends_on=none)"}}},
+       Waits("chief", "index,loader") + Waits("worker", "index,loader") + "ps.depends_on=none"}}},
     {"OfAStageThatIsNotGivenAreAllOtherRoles",
      {{"tony.application.{prepare-stage=loader|training-stage=worker} | tony.loader.instances=1",
-       R"(worker.depends_on=[{"role":"loader","until":"succeeded"}])"}}},
+       Waits("worker", "loader")}}},
     {"StagesAreAddedToWhatRolesSayThemselves",
      {{"tony.application.prepare-stage=loader | tony.worker.depends-on=chief:ready | tony.chief.instances=1 | "
        "tony.loader.instances=1",
-       R"(worker.depends_on=[{"role":"chief","until":"ready"},{"role":"loader","until":"succeeded"}])"}}},
+       Waits("worker", "chief:ready,loader")}}},
     {"EachRoleIsOfOneStage",
      {{"tony.application.prepare-stage=loader | tony.application.training-stage=worker" + kPsLoader,
        "error ~role ps is neither in it nor in tony.application.prepare-stage"},
@@ -164,8 +172,8 @@ const TestRow kDependencies[] = {
            "letters only"}}},
     {"PreprocessingIsATaskBeforeAllOthers",
      {{kPreprocess + " | tony.am.command=prepare.sh | tony.am.memory=3g | tony.ps.instances=1",
-       R"(preprocess.command=prepare.sh | preprocess.memory_mb=3072 | ps.depends_on=[{"role":"preprocess","until":"succeeded"}] | )"
-       R"(worker.depends_on=[{"role":"preprocess","until":"succeeded"}])"}}},
+       Waits("ps", "preprocess") + Waits("worker", "preprocess") +
+           "preprocess.command=prepare.sh | preprocess.memory_mb=3072"}}},
     {"PreprocessingNeedsRolesAndItsName",
      {{kPreprocess + " | tony.worker.instances=0", "warns ~the job has no roles, so its command runs once anyway"},
       {kPreprocess + " | tony.preprocess.instances=1", "error ~a role preprocess of its own"},

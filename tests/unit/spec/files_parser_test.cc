@@ -178,8 +178,8 @@ TEST(FilesParserTest, WhatIsParsedIsReadBackFromItsJson) {
 // ---- commands that begin with a Python file: what a job runs of them
 
 // Given: the command, and settings behind " | "; none of them: tony.src-dir=src. Expected: the command, and warnings
-// behind " | ". The folder has src (train.py, tools/eval.py, "my train.py", "a tool", conf.yaml, two of other letters; and,
-// executable, run.py, plain.py, empty.py, crlf.py, bom.py, zipapp.py), env, a Python environment, other.py, and src.zip.
+// behind " | ". The folder has src (train.py, tools/eval.py, "my train.py", "a tool", conf.yaml, two of other letters;
+// executable: run.py, plain.py, empty.py, crlf.py, bom.py, zipapp.py), env, a Python environment, other.py and src.zip.
 void CheckCommand(const RowCase& row) {
   const TempFolder folder;
   fs::create_directories(folder.path() / "src/tools");

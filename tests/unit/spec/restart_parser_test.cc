@@ -33,7 +33,8 @@ const TestRow kRestarts[] = {
        "tony.restart.lost.window-ms=50 | tony.restart.backoff-ms=6 | tony.restart.longest-backoff-ms=7 | "
        "tony.restart.settle-ms=8",
        R"(restart={"task":{"most":1,"window_ms":10},"role":{"most":2,"window_ms":20},"gang":{"most":3,"window_ms":30},)"
-       R"("job":{"most":4,"window_ms":40},"lost":{"most":5,"window_ms":50},"backoff_ms":6,"longest_backoff_ms":7,"settle_ms":8})"}}},
+       R"("job":{"most":4,"window_ms":40},"lost":{"most":5,"window_ms":50},"backoff_ms":6,)"
+       R"("longest_backoff_ms":7,"settle_ms":8})"}}},
     {"ValuesOutOfBoundsAreRefusedByKeyValueAndOrigin",
      {{"tony.restart.gang.budget=-1", kBudget},
       {"tony.restart.lost.budget=many", kBudget},
@@ -147,7 +148,8 @@ const TestRow kTimers[] = {
        "tony.task.stop-grace-ms=14 | tony.task.lost-after-ms=6047 | tony.task.record-fresh-ms=10 | tony.am.lease-ms=16 "
        "| tony.task.orphan-timeout-ms=17 | tony.application.timeout=18 | tony.container.registration.timeout=19",
        R"(timers={"heartbeat_ms":11,"suspect_after_ms":12,"cutoff_after_ms":1032,"grace_ms":14,"lost_after_ms":6047,)"
-       R"("record_fresh_ms":10,"am_lease_ms":16,"orphan_timeout_ms":17} | timeout_ms=18 | registration_timeout_ms=19)"}}},
+       R"("record_fresh_ms":10,"am_lease_ms":16,"orphan_timeout_ms":17} | timeout_ms=18)"
+       " | registration_timeout_ms=19"}}},
     {"SuspicionComesAfterFiveHeartbeats", {{"tony.task.heartbeat-interval-ms=2000", "timers.suspect_after_ms=10000"}}},
     {"MissedHeartbeatsAreTonysWordForLost",
      {{"tony.task.max-missed-heartbeats=100", "timers.lost_after_ms=100000"},

@@ -71,7 +71,9 @@ inline void CheckSpec(const RowCase& row, const std::filesystem::path& directory
       }
       ASSERT_TRUE(parsed.ok()) << parsed.error().message;
       if (word == "quiet" || word == "accepted") {
-        if (word == "quiet") EXPECT_EQ(Join(parsed->warnings, "\n"), "");
+        if (word == "quiet") {
+          EXPECT_EQ(Join(parsed->warnings, "\n"), "");
+        }
       } else if (word == "warns" || word == "on") {
         ASSERT_LT(warnings, parsed->warnings.size()) << part;
         const std::string key = rest.substr(0, rest.find(' '));
@@ -87,7 +89,9 @@ inline void CheckSpec(const RowCase& row, const std::filesystem::path& directory
         ExpectText(part.substr(equals + 1), SpecValue(*parsed, part.substr(0, equals)));
       }
     }
-    if (warnings > 0) EXPECT_EQ(parsed->warnings.size(), warnings) << Join(parsed->warnings, "\n");
+    if (warnings > 0) {
+      EXPECT_EQ(parsed->warnings.size(), warnings) << Join(parsed->warnings, "\n");
+    }
   }
 }
 inline void CheckSpecAnywhere(const RowCase& row) { CheckSpec(row, std::filesystem::temp_directory_path()); }
