@@ -1,4 +1,4 @@
-// What the AM finds in the checkpoint directory, which may be on a file system that hangs.
+// The AM's view of the checkpoint directory, which may be on a file system that hangs.
 #pragma once
 
 #include <functional>

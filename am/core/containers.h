@@ -51,7 +51,7 @@ class Containers {
     withdrawn_.erase(attempt);
   }
   bool IsUnplaced(const AttemptId& attempt) const { return unplaced_.contains(attempt); }
-  // One that was told to stop before it had a container, if there is any.
+  // An attempt that was told to stop before it had a container, if there is any.
   std::optional<AttemptId> NextWithdrawn() const {
     return withdrawn_.empty() ? std::nullopt : std::optional(*withdrawn_.begin());
   }

@@ -104,7 +104,7 @@ Decided Job::OnRenewed(Instant now) {
   return {};
 }
 
-// One overdue thing at a time, so that each end is judged before the next; what else is due is still due when the shell
+// A turn handles one limit that is over, so that each end is judged before the next; what else is due is still due when the shell
 // asks for the next deadline.
 Decided Job::OnTime(Instant now) {
   if (auto overdue = ExpiredDeadline(now)) return {.decisions = {*std::move(overdue)}};

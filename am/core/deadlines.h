@@ -1,4 +1,4 @@
-// What has to have happened by when: limits of attempts and of containers, and the next look for missed heartbeats.
+// Deadlines: limits of attempts and of containers, and the next look for missed heartbeats.
 // Part of Job, and as pure. The attempt or container of a limit has its time as well.
 #pragma once
 

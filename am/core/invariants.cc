@@ -1,4 +1,4 @@
-// What holds between the members of a job in the state after each turn, class by class, and then between the classes.
+// The invariants of a job in the state after each turn: between the members of each class, then between the classes.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -85,8 +85,7 @@ class Job {
   // All change of state is here; no policy. kInvalid: the decision does not fit the state, so the journal is damaged.
   Result<Actions> Evolve(const Decision& decision);
 
-  // What a KillAsked that came now would do, and whether an AttachAsked is possible: the job has not ended, and does
-  // not end for another reason than success.
+  // The effect of a KillAsked that came now; and whether an AttachAsked is possible: the job runs, or ends after success.
   KillAnswer AnswerTo(const KillRequest& request, Instant now) const;
   bool MayAttach() const;
 
@@ -153,7 +152,7 @@ class Job {
   std::optional<DecisionBody> OwnershipDecision(Instant now) const;
   std::vector<DecisionBody> MissedHeartbeats(Instant now) const;
   std::optional<Instant> NextSilence() const;
-  // Of the whole job, while it may still be reached.
+  // The limit of the whole job, while it may still be reached.
   std::optional<Instant> TimeLimit() const;
   Outcome Silence(const std::string& more = "") const;
   // Tasks that have no container, or have not registered, for a message.
@@ -170,11 +169,11 @@ class Job {
   std::string MissingValues() const;
   // As much of the role as is needed; nothing of it will run.
   bool HasSucceeded(const std::string& role) const;
-  // It has succeeded, and others were not to start before: it does not start again, whatever becomes of them.
+  // The role has succeeded, and others were not to start before: it does not start again, whatever becomes of them.
   bool IsSettled(const std::string& role) const { return late_roles_.IsAwaited(role) && HasSucceeded(role); }
   // Tasks that are or were requested, without those of settled roles.
   int GangSize() const;
-  // What its task would start in has formed; and the gang or opening that the attempt itself started with.
+  // The generation that the task would join has formed; so has the gang or opening that the attempt started with.
   bool IsFormed(const TaskId& id) const;
   bool HasFormed(const Attempt& attempt) const;
 
@@ -295,7 +294,7 @@ class Job {
   // Its executor owes heartbeats.
   bool IsWatched(const Attempt& attempt) const;
   bool AnyWatched() const;
-  // It was told to start, and nobody has heard that it did; and it has registered, or was told to stop before it could.
+  // The attempt was told to start, and has not said that it did; and it has registered, or was told to stop before it could.
   bool CanRun(const Attempt& attempt) const;
   bool MayReport(const Attempt& attempt) const;
   CheckpointStatus SnapshotOfCheckpoints() const;
@@ -322,7 +321,7 @@ class Job {
   std::optional<Verdict> verdict_;
   Duration stop_grace_{0};
   std::optional<Instant> accepted_at_, ended_at_;
-  // Of the scheduler: AmStarted says so. Not journalled.
+  // The scheduler confirms the end of each container (AmStarted). Not journalled.
   bool ends_are_confirmed_ = false;
 };
 

@@ -266,7 +266,7 @@ EarlierFailures Job::EarlierThan(const AttemptId& id) const {
   return earlier;
 }
 
-// Who waits for what a task is to publish would wait for ever.
+// Tasks that wait for the values of a failed task would wait for ever.
 std::optional<Verdict> Job::VerdictOn(const EndedTask& failed) const {
   if (!AwaitedValues(spec_, failed.attempt.task).empty()) return FailedBy(failed);
   return JudgeFailure(spec_, results_.ends(), EarlierThan(failed.attempt), failed);
@@ -277,7 +277,7 @@ std::optional<DecisionBody> Job::WhatIsOver() const {
   if (state_ != JobState::kRunning) return std::nullopt;
   for (const RoleSpec& role : spec_.roles) {
     if (!HasEnough(role, EndsOf(results_.ends(), role))) continue;
-    // Of failures that have not been judged yet none matters any more.
+    // The role has enough successes: tolerate its failures that are not judged yet.
     const auto unjudged = std::ranges::find_if(
         results_.unjudged(), [&](const auto& failed) { return failed.second.task.role == role.name; });
     if (unjudged != results_.unjudged().end())

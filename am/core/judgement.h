@@ -75,7 +75,7 @@ std::string DescribeEnough(const RoleSpec& role, const RoleEnds& ends);
 // The ends so far: those that count, failures that are not judged yet, and failures that were tolerated. Part of Job.
 class Results {
  public:
-  // Of each role, the tasks that have ended and are not being restarted.
+  // The tasks of each role that have ended and are not being restarted.
   const Ends& ends() const { return ends_; }
   // Failed attempts that are not judged yet: they neither restart nor made the verdict. By the time of their end.
   const std::set<std::pair<Instant, AttemptId>>& unjudged() const { return unjudged_; }

@@ -1,4 +1,4 @@
-// What starts later than the gang: roles that wait for the success of others (LateRoles), and attempts that wait for
+// Starts that come later than the gang's: roles that wait for the success of others (LateRoles), and attempts that wait for
 // what others publish (Stages). Part of Job, and as pure.
 //
 //   unopened --ContainersRequested--> an opening: its tasks start together, for the first time, in the generation that
