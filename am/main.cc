@@ -24,9 +24,9 @@
 #include "runtime/os/files.h"
 #include "runtime/page/live_page.h"
 #include "runtime/page/page_address.h"
+#include "runtime/records/attempt_folder.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/job_records.h"
-#include "runtime/records/local_job_store.h"
 #include "runtime/records/staged_files.h"
 #include "runtime/rpc/rpc_server.h"
 

@@ -21,9 +21,9 @@ Result<Job> Replay(const JobRecords& records, const std::vector<Decision>& decis
 // without its file.
 void UseJobClock(const JobRecords& records, std::optional<Instant> newest);
 
-// From now on a failed CHECK ends this process with kFailedCheck, and with one line in the log that names the expression
-// and the job: whoever supervises the master ends the job with that line, because the next master would fail again.
-// `before` is called with the line first.
+// From now on a failed CHECK ends this process with kFailedCheck, and with one line in the log that names the
+// expression and the job: whoever supervises the master ends the job with that line, because the next master would fail
+// again. `before` is called with the line first.
 void LeaveOnFailedCheck(const JobId& job, std::function<void(const std::string& line)> before = nullptr);
 
 }  // namespace tony::am

@@ -23,8 +23,8 @@
 #include "runtime/job/outputs.h"
 #include "runtime/os/process_runner.h"
 #include "runtime/os/shared_memory.h"
+#include "runtime/records/attempt_folder.h"
 #include "runtime/records/job_records.h"
-#include "runtime/records/local_job_store.h"
 #include "runtime/rpc/am_connection.h"
 
 namespace tony::executor {

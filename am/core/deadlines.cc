@@ -13,7 +13,7 @@
 namespace tony::am {
 namespace {
 
-Instant& TimeOf(Limit limit, Attempt& attempt) {
+Instant& PlaceOf(Limit limit, Attempt& attempt) {
   switch (limit) {
     case Limit::kAllocate:
       return attempt.allocate_by;
@@ -27,13 +27,15 @@ Instant& TimeOf(Limit limit, Attempt& attempt) {
   CHECK(false);
 }
 
-Instant TimeOf(Limit limit, const Attempt& attempt) { return TimeOf(limit, const_cast<Attempt&>(attempt)); }
-
 Verdict TimedOut(const std::string& message) {
   return {.state = FinalState::kFailed, .cls = OutcomeClass::kTimeout, .message = message};
 }
 
 }  // namespace
+
+Instant Deadlines::TimeOf(Limit limit, const Attempt& attempt) {
+  return PlaceOf(limit, const_cast<Attempt&>(attempt));
+}
 
 bool Deadlines::IsSet(Limit limit, const Attempt& attempt) const {
   return all(limit).contains({TimeOf(limit, attempt), attempt.id});
@@ -56,7 +58,7 @@ std::optional<Instant> Deadlines::Next(bool give_up) const {
 
 void Deadlines::Set(Limit limit, Attempt& attempt, Instant due) {
   Clear(limit, attempt);
-  TimeOf(limit, attempt) = due;
+  PlaceOf(limit, attempt) = due;
   attempts_[static_cast<size_t>(limit)].emplace(due, attempt.id);
 }
 
@@ -104,8 +106,8 @@ Decided Job::OnRenewed(Instant now) {
   return {};
 }
 
-// A turn handles one limit that is over, so that each end is judged before the next; what else is due is still due when the shell
-// asks for the next deadline.
+// A turn handles one limit that is over, so that each end is judged before the next; what else is due is still due when
+// the shell asks for the next deadline.
 Decided Job::OnTime(Instant now) {
   if (auto overdue = ExpiredDeadline(now)) return {.decisions = {*std::move(overdue)}};
   if (!deadlines_.silence_check() || now < *deadlines_.silence_check() || !AnyWatched()) return {};

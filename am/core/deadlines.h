@@ -63,6 +63,7 @@ class Deadlines {
   void CheckInvariants(const Tasks& tasks, const Containers& containers) const;
 
  private:
+  static Instant TimeOf(Limit limit, const Attempt& attempt);
   template <class Key>
   static std::optional<Key> Expired(const Queue<Key>& queue, Instant now) {
     if (queue.empty() || now < queue.begin()->first) return std::nullopt;

@@ -85,7 +85,8 @@ class Job {
   // All change of state is here; no policy. kInvalid: the decision does not fit the state, so the journal is damaged.
   Result<Actions> Evolve(const Decision& decision);
 
-  // The effect of a KillAsked that came now; and whether an AttachAsked is possible: the job runs, or ends after success.
+  // The effect of a KillAsked that came now; and whether an AttachAsked is possible: the job runs, or ends after
+  // success.
   KillAnswer AnswerTo(const KillRequest& request, Instant now) const;
   bool MayAttach() const;
 
@@ -294,7 +295,8 @@ class Job {
   // Its executor owes heartbeats.
   bool IsWatched(const Attempt& attempt) const;
   bool AnyWatched() const;
-  // The attempt was told to start, and has not said that it did; and it has registered, or was told to stop before it could.
+  // The attempt was told to start, and has not said that it did; and it has registered, or was told to stop before it
+  // could.
   bool CanRun(const Attempt& attempt) const;
   bool MayReport(const Attempt& attempt) const;
   CheckpointStatus SnapshotOfCheckpoints() const;

@@ -1,4 +1,5 @@
-// The changes that follow from a decision. Only Evolve(), here and in restarts.cc and late_roles.cc, changes the state of a Job.
+// The changes that follow from a decision. Only Evolve(), here and in restarts.cc and late_roles.cc, changes the state
+// of a Job.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// Starts that come later than the gang's: roles that wait for the success of others (LateRoles), and attempts that wait for
-// what others publish (Stages). Part of Job, and as pure.
+// Starts that come later than the gang's: roles that wait for the success of others (LateRoles), and attempts that wait
+// for what others publish (Stages). Part of Job, and as pure.
 //
 //   unopened --ContainersRequested--> an opening: its tasks start together, for the first time, in the generation that
 //       runs, when all of them have registered. A task that ends before that is replaced, or ends the job.

@@ -48,8 +48,8 @@
 #include "runtime/ledger/ledger_claim.h"
 #include "runtime/ledger/ledger_folder.h"
 #include "runtime/os/boost_process_runner.h"
+#include "runtime/records/attempt_folder.h"
 #include "runtime/records/job_records.h"
-#include "runtime/records/local_job_store.h"
 
 namespace tony::keeper {
 

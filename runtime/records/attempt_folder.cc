@@ -1,10 +1,49 @@
 #include "runtime/records/attempt_folder.h"
 
-#include <string>
+#include <fcntl.h>
+#include <sys/stat.h>
 
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "runtime/base/strings.h"
 #include "runtime/os/files.h"
 
 namespace tony {
+namespace {
+
+// Long enough for somebody who moves the folder and puts a link in its place.
+constexpr Duration kGoneAfter{10'000};
+// Between two looks: more, and this process stood still or the machine slept.
+constexpr Duration kLongestGap{5'000};
+
+}  // namespace
+
+FolderPresence::FolderPresence(std::filesystem::path path)
+    : path_(std::move(path)), folder_(open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
+
+bool FolderPresence::IsMissing() const {
+  struct stat now = {}, then = {};
+  if (stat(path_.c_str(), &now) != 0) return errno == ENOENT;
+  if (!folder_.valid() || fstat(folder_.get(), &then) != 0) return false;
+  return now.st_dev != then.st_dev || now.st_ino != then.st_ino;
+}
+
+bool FolderPresence::IsGone(Instant now) {
+  const bool gap = now - std::exchange(looked_, now) > kLongestGap;
+  if (!IsMissing()) {
+    missing_since_.reset();
+    return false;
+  }
+  if (!missing_since_ || gap) missing_since_ = now;
+  return now - *missing_since_ >= kGoneAfter;
+}
+
+Error FolderPresence::GoneError() const {
+  return {ErrorCode::kNotFound, StrCat(path_.string(), ": the job's folder was removed")};
+}
+
 namespace {
 
 std::filesystem::path Below(const std::filesystem::path& parent, const AttemptId& attempt) {

@@ -2,7 +2,7 @@
 // becomes the method's result.
 #pragma once
 
-#include "runtime/rpc/rpc_server.h"
+#include "runtime/rpc/server_connection.h"
 
 namespace tony {
 

@@ -1,52 +1,3 @@
-// Finds the handler of a method and gives it the arguments. Knows nothing of sockets.
-#pragma once
-
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <variant>
-#include <vector>
-
-#include "runtime/base/endpoint.h"
-#include "runtime/base/event_loop.h"
-#include "runtime/base/result.h"
-#include "runtime/job/executor_protocol.h"
-#include "runtime/job/job_status.h"
-#include "runtime/job/outcome.h"
-#include "runtime/net/frame_connection.h"
-#include "runtime/rpc/call.h"
-
-namespace tony {
-
-class Dispatcher {
- public:
-  // `handle` answers now, or keeps the call and answers later. What it throws becomes the answer.
-  template <class Args>  // the generated struct of the arguments; the handler may move from it
-  void On(const std::string& method, std::function<void(Args&, const std::shared_ptr<Call>&)> handle) {
-    handlers_[method] = [handle = std::move(handle)](MessageReader& message,
-                                                     const std::shared_ptr<Call>& call) -> Status {
-      Args args;
-      TRY(message.ReadBody(args));
-      RunGuarded(*call, [&] { handle(args, call); });
-      return Ok();
-    };
-  }
-
-  // `message` stands behind the header. kInvalid: the bytes are not what they should be, and no handler has run.
-  Status Dispatch(const MessageHeader& header, MessageReader& message, const std::shared_ptr<Call>& call) const;
-  std::vector<std::string> methods() const;
-
- private:
-  using Handler = std::function<Status(MessageReader&, const std::shared_ptr<Call>&)>;
-  static void RunGuarded(Call& call, const std::function<void()>& handler);
-
-  std::map<std::string, Handler> handlers_;
-};
-
 // A small framed Thrift server on the event loop: plain generated argument and result structs, answers given at any
 // later time. See tony.thrift for the services. Loop thread only.
 //
@@ -58,6 +9,25 @@ class Dispatcher {
 // unsent bytes of a peer that does not read, bytes of unfinished frames. Garbage closes that connection and nothing
 // else. Where descriptors run short, strangers are dropped first, the oldest of them, then who has been silent longest
 // of those who await no answer.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/base/endpoint.h"
+#include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
+#include "runtime/job/executor_protocol.h"
+#include "runtime/job/job_status.h"
+#include "runtime/job/outcome.h"
+#include "runtime/net/frame_connection.h"
+
+namespace tony {
 
 struct RpcServerOptions {
   std::filesystem::path folder;  // that the sockets' names are in
@@ -151,45 +121,5 @@ class RpcServer {
 // The service must outlive the server. kUnavailable if an address cannot be bound, kNotPermitted if one is beyond this
 // machine and there is no TLS.
 Result<std::unique_ptr<RpcServer>> StartRpcServer(EventLoop& loop, const RpcServerOptions& options, AmService& service);
-
-// One peer of the server and its open calls. Loop thread only.
-
-// Kept by shared_ptr, because calls know it weakly. Destroying it closes the connection and abandons its open calls.
-class ServerConnection : public CallOrigin, public std::enable_shared_from_this<ServerConnection> {
- public:
-  struct Context {  // outlives the connection
-    EventLoop& loop;
-    const RpcServerOptions& options;
-    const Dispatcher& dispatcher;
-    FrameConnection::ReadBudget& budget;
-  };
-  struct Events {
-    std::function<void()> on_known;   // once: the caller had the token
-    std::function<void()> on_closed;  // may drop the last reference to the connection
-  };
-  // `other_user`: see OtherUser().
-  ServerConnection(const Context& context, std::unique_ptr<Channel> channel, std::string other_user, Events events);
-  ~ServerConnection() override;
-
-  void Stop();  // sends the answers already given, abandons the open calls, then closes
-  bool AwaitsAnAnswer() const { return !open_calls_.empty(); }
-  Instant heard() const { return heard_; }  // its last frame; its beginning if there was none
-
-  void CallEnded(Call& call, std::string message) override;
-  void CallerKnown() override;
-  std::string OtherUserThere() const override { return other_user_; }
-
- private:
-  void OnFrame(std::string_view frame);
-  void OnClosed(const std::string& reason);
-  void AbandonCalls();
-
-  Context context_;
-  const std::string other_user_;
-  Events events_;
-  Instant heard_;
-  std::vector<Call*> open_calls_;  // each takes itself out when it ends
-  std::shared_ptr<FrameConnection> frames_;
-};
 
 }  // namespace tony

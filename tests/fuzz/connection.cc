@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "runtime/rpc/am_methods.h"
-#include "runtime/rpc/rpc_server.h"
+#include "runtime/rpc/server_connection.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/rpc_seeds.h"
 #include "tests/unit/rpc/fake_am_service.h"

@@ -1,5 +1,5 @@
-// Job::CheckInvariants() finds states that cannot be. Each row damages a right state by a decision that Evolve() accepts,
-// because the transition tables do not speak of what the decision contradicts: nothing else notices it.
+// Job::CheckInvariants() finds states that cannot be. Each row damages a right state by a decision that Evolve()
+// accepts, because the transition tables do not speak of what the decision contradicts: nothing else notices it.
 #include <gtest/gtest.h>
 
 #include <functional>

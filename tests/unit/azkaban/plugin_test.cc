@@ -12,7 +12,7 @@
 #include "azkaban-plugin/output_properties.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
-#include "runtime/cli/verb_help.h"
+#include "runtime/cli/help.h"
 #include "tests/support/table_test.h"
 #include "tests/support/temp_folder.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "runtime/records/local_job_store.h"
+#include "runtime/records/attempt_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "runtime/rpc/am_methods.h"
-#include "runtime/rpc/rpc_server.h"
+#include "runtime/rpc/server_connection.h"
 #include "tests/support/places.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 

@@ -2,7 +2,7 @@
 // preprocessing task.
 #include <gtest/gtest.h>
 
-#include "runtime/job/dependencies.h"
+#include "runtime/job/cluster_spec.h"
 #include "tests/unit/spec/spec_table.h"
 
 namespace tony {

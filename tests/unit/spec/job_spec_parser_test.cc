@@ -5,7 +5,6 @@
 
 #include <random>
 
-#include "runtime/spec/configuration_json.h"
 #include "runtime/spec/property_values.h"
 #include "tests/support/rounds.h"
 #include "tests/unit/spec/spec_table.h"
