@@ -241,7 +241,8 @@ void ApplicationMaster::ListTheCheckpoints() {
 void ApplicationMaster::LookForNewestCheckpoint(int restart) {
   checkpoint_look_.Begin(job_.listing(), [this, restart](const Result<std::optional<Checkpoint>>& newest) {
     if (!newest.ok()) LogWarn(newest.error().message);
-    if (!IsLeader()) {  // nothing is decided now; the look is made again
+    // This AM may decide nothing now, so the search is repeated later.
+    if (!IsLeader()) {
       look_timer_ = loop_.After(kLookAgain, [this, restart] { LookForNewestCheckpoint(restart); });
       return;
     }
@@ -373,16 +374,17 @@ void ApplicationMaster::TellOrPark(int64_t since, Duration limit, const Reply<St
 void ApplicationMaster::Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) {
   if (!Admit(token, reply)) return;
   LogAsker(plain);
-  if (!trouble_.empty()) {  // it is done, if not written; the asker stays, and tells a later AM, too
+  // The kill takes effect although it cannot be written. The asker stays connected and repeats it to a later AM.
+  if (!trouble_.empty()) {
     Observe(KillAsked{plain});
     return GetStatus(token, reply);
   }
   Observe(KillAsked{plain}, [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });
 }
 
-// While nothing can be written nobody could rely on a plan, nor on a condition that may have changed since. What the
-// asker has recorded in the folder is settled first: what has been refused here may not be taken from there later, when
-// its condition has come true.
+// An AM that cannot write makes no plan and judges no condition, because no later AM would know of it. The request that
+// the asker recorded in the folder is settled first: a request that was refused here must not be taken from the folder
+// later, when its condition has come true.
 void ApplicationMaster::KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
   if (!Admit(token, reply)) return;
   if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);

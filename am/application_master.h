@@ -187,7 +187,7 @@ class ApplicationMaster : public AmService {
   size_t written_ = 0;                     // so many of the first of these are in the journal
   std::set<std::string> reading_kills_;    // names of conditional kill requests that are being decided
   std::string trouble_;                    // why nothing can be written now; empty: it can
-  std::string pending_reason_;             // why containers are not there yet, as the scheduler told
+  std::string pending_reason_;             // why containers are missing, from the scheduler
   Instant unversioned_changed_{};          // trouble or delay
   std::optional<KillRequest> plain_kill_;  // as last read from its file
   bool looks_for_kills_ = false;           // and has no answer yet

@@ -40,7 +40,7 @@ Result<std::optional<CheckpointListing>> ListingToContinue(const JobRecords& ear
   TRY_ASSIGN(const JobSpec earlier_spec, earlier.ReadSpec());
   const bool same_request =
       !own.request.value.empty() && submission.request == own.request && submission.number == own.number;
-  // One that has succeeded is done: a new one is to do it again. Of other names its listing says nothing.
+  // A job that succeeded is done, and the new job repeats its work. A listing by another pattern names other files.
   const bool succeeded = status && status->verdict && status->verdict->state == FinalState::kSucceeded;
   if (!same_request || succeeded || earlier_spec.checkpoint.pattern != spec.pattern)
     return std::optional<CheckpointListing>();

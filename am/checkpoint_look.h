@@ -17,7 +17,8 @@ namespace tony::am {
 
 struct FolderInUse {
   JobId by;
-  bool ending = false;  // it is being ended: its folder is free soon
+  // The job is being ended, so the folder is free soon.
+  bool ending = false;
 };
 using FirstLook = std::variant<CheckpointListing, FolderInUse>;
 

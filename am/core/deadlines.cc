@@ -13,16 +13,16 @@
 namespace tony::am {
 namespace {
 
-Instant& PlaceOf(Limit limit, Attempt& attempt) {
+Instant Attempt::*MemberOf(Limit limit) {
   switch (limit) {
     case Limit::kAllocate:
-      return attempt.allocate_by;
+      return &Attempt::allocate_by;
     case Limit::kRegister:
-      return attempt.register_by;
+      return &Attempt::register_by;
     case Limit::kPublish:
-      return attempt.publish_by;
+      return &Attempt::publish_by;
     case Limit::kGiveUp:
-      return attempt.give_up_at;
+      return &Attempt::give_up_at;
   }
   CHECK(false);
 }
@@ -33,9 +33,7 @@ Verdict TimedOut(const std::string& message) {
 
 }  // namespace
 
-Instant Deadlines::TimeOf(Limit limit, const Attempt& attempt) {
-  return PlaceOf(limit, const_cast<Attempt&>(attempt));
-}
+Instant Deadlines::TimeOf(Limit limit, const Attempt& attempt) { return attempt.*MemberOf(limit); }
 
 bool Deadlines::IsSet(Limit limit, const Attempt& attempt) const {
   return all(limit).contains({TimeOf(limit, attempt), attempt.id});
@@ -58,7 +56,7 @@ std::optional<Instant> Deadlines::Next(bool give_up) const {
 
 void Deadlines::Set(Limit limit, Attempt& attempt, Instant due) {
   Clear(limit, attempt);
-  PlaceOf(limit, attempt) = due;
+  attempt.*MemberOf(limit) = due;
   attempts_[static_cast<size_t>(limit)].emplace(due, attempt.id);
 }
 
@@ -89,8 +87,8 @@ void Deadlines::Clear(const ContainerId& id, const Container& container, const A
   containers_[static_cast<size_t>(ContainerLimit::kLeave)].erase({container.leave_by, id});
 }
 
-// After a gap nobody could have reached this AM, or known that it is the leader: the silence of each executor counts
-// from now, also of those that were given up before, because they did not know that they had to stop.
+// During a gap no executor could reach this AM, or know that it is the leader. So the silence of each executor counts
+// from now, even if it was given up before, because it did not know that it had to stop.
 Decided Job::OnRenewed(Instant now) {
   if (now - deadlines_.renewed_at() > spec_.timers.record_fresh) {
     for (auto& [id, task] : tasks_.all()) {

@@ -158,8 +158,8 @@ ClusterSpecText Job::MakeClusterSpec(int stage, const std::string& role) const {
   return std::make_shared<const std::string>(ToJson(cluster));
 }
 
-// By its newest address: one that is being replaced is still known by the address it had. What has not been asked for,
-// or is still to start together, nobody can know.
+// A task is known by its newest address, also while it is being replaced. A task for which no container was requested
+// yet, and a late role that has not started, have none.
 void Job::AddTo(ClusterSpec& cluster, const TaskId& id, bool with_address, bool with_values) const {
   const Task& task = tasks_.at(id);
   if (!task.newest() || late_roles_.Find(*task.newest())) return;
@@ -220,7 +220,7 @@ Result<Actions> Job::Apply(const AttemptEnded& d, Instant time) {
   ClearLimits(attempt->container);
   if (IsKept(*attempt)) return actions;
   if (restart) AwaitGone(*restart, *attempt, time);
-  // One that has not reported has had its time.
+  // An executor that did not report gets no more time to leave.
   ReleaseExecutor(*attempt, d.reported ? time + kLeaveLimit : time, actions);
   return actions;
 }
@@ -388,7 +388,7 @@ void Job::ClearLimits(const ContainerId& id) {
   deadlines_.Clear(id, container, *tasks_.Find(container.attempt));
 }
 
-// Its executor is told to leave, unless it is on its way or being killed.
+// Sends the executor the order to leave, unless it leaves already or its container is being killed.
 void Job::ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& actions) {
   if (attempt.container.value.empty()) return;
   Container& container = containers_.at(attempt.container);
@@ -398,7 +398,7 @@ void Job::ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& act
 }
 
 void Job::GiveUp(Attempt& attempt, Instant time) {
-  // One that was told to stop may have been heard a moment ago: if it is cut off, it needs its time to stop itself.
+  // An executor that got STOP may have called a moment ago. If it is cut off, it needs `lost_after` to stop by itself.
   const bool was_silent = attempt.state != AttemptState::kStopping;
   const Duration limit = was_silent ? kConfirmLimit : std::max(kConfirmLimit, spec_.timers.lost_after);
   deadlines_.Set(Limit::kGiveUp, attempt, time + limit);

@@ -1,8 +1,9 @@
 // The policy of first causes: which of several failures is judged, when, and what else may have brought it about.
 //
-// In a collective the end of one task makes the others fail, and they may be heard of first. So two kinds of failures
-// wait: one that would end the job waits `settle` for one that is nobody's charge; one that says itself that a
-// connection to another task broke waits ten times as long for any other, as whoever broke it may take its time to die.
+// In a collective the end of one task makes the others fail, and the AM may learn of these first. So two kinds of
+// failures wait. A failure that would end the job waits `settle` for a failure that is charged to no budget. A failure
+// that names a broken connection to another task waits ten times as long for any other failure, because the task that
+// broke the connection may take long to die.
 #include "am/core/judgement.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ bool Names(const Outcome& outcome, const Endpoint& endpoint) {
 constexpr Duration kWorthTelling{1000};
 constexpr size_t kNamed = 5;
 
-// What says how many failures of the role fail the job.
+// The key, with its value, that limits how many tasks of the role may fail.
 std::string LimitOf(const RoleSpec& role) {
   if (role.min_failed) return StrCat(role.Key("min-failed"), "=", *role.min_failed);
   return StrCat(role.Key("min-succeeded"), "=", role.min_succeeded);
@@ -122,7 +123,8 @@ std::optional<Instant> Job::NextJudgement() const {
   return next;
 }
 
-// Of the failures that wait for another task's, only the first: all wait equally long, and there may be thousands.
+// Visits only the first of the failures that wait for another task's, because all wait equally long and there may be
+// thousands.
 void Job::ForEachUnsettled(const std::function<void(const AttemptId&, std::optional<Instant>)>& visit) const {
   bool peer_seen = false;
   for (const auto& [ended, id] : results_.unjudged()) {
@@ -163,8 +165,8 @@ AttemptId Job::FirstCauseOf(const AttemptId& id) const {
   return hung == results_.unjudged().end() ? results_.unjudged().begin()->second : hung->second;
 }
 
-// Nobody can see who sent a signal. A program that ends itself does so every time, so the third end of that kind is
-// taken for its own. With a lost node, or a container that was taken away, the sender is known.
+// The sender of a signal is unknown. A program that ends itself does so every time, so the third end of that kind is
+// taken for its own. The sender is known where a node was lost or a container was taken away.
 bool Job::EndsItself(const Attempt& attempt) const {
   const auto by_unknown = [](const Outcome& outcome) {
     return outcome.source == Source::kSignal && outcome.cls == OutcomeClass::kInfra;
@@ -179,8 +181,8 @@ bool Job::EndsItself(const Attempt& attempt) const {
   return before >= kFreeSignals;
 }
 
-// Who sent a signal, the kernel tells nobody but the process that catches it. All tasks of one machine are of one user,
-// and may end each other's processes, as `ray stop` does: "worker:0, worker:3 on the same machine,".
+// The kernel names the sender of a signal only to the process that catches it. All tasks of one machine belong to one
+// user, and may end each other's processes, as `ray stop` does: "worker:0, worker:3 on the same machine,".
 std::string Job::TasksBeside(const Attempt& failed) const {
   std::vector<std::string> names;
   for (const auto& [id, task] : tasks_.all()) {
@@ -231,7 +233,8 @@ std::string Job::ProbableCause(const Attempt& failed) const {
   if (failed.outcome->source != Source::kPeer) return "";
   if (const std::string silent = SilentTasks(failed); !silent.empty()) return StrCat("; did not take part: ", silent);
   const Attempt* silent = nullptr;
-  const Attempt* left = nullptr;  // the last one that has ended well
+  // The attempt that succeeded last.
+  const Attempt* left = nullptr;
   for (const auto& [id, task] : tasks_.all()) {
     const Attempt* peer = task.newest();
     if (!peer || id == failed.id.task || IsSettled(id.role) ||

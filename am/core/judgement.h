@@ -1,9 +1,9 @@
 // When the job is over, and how it ended: a pure rule over roles and the outcomes of their tasks; and the ends so far,
 // to which Job applies the rule (judgement.cc).
 //
-// Of each role so many successes are enough (`min_succeeded`; 0: each of its tasks ends), and so many failures fail the
-// job (RoleSpec::FailsAt). A failure is that of a task which is not restarted. The job has succeeded when every tracked
-// role has what it needs. By TonY's rule the chief's failure fails the job as well, and that all tracked tasks failed.
+// Each role needs a number of successes (`min_succeeded`; 0: each of its tasks ends), and a number of its failures fails
+// the job (RoleSpec::FailsAt). Only tasks that are not restarted count as failed. The job succeeds when every tracked
+// role has its successes. By TonY's rule the job also fails with the chief, and when all tracked tasks have failed.
 #pragma once
 
 #include <functional>
@@ -27,16 +27,16 @@ struct EndedTask {
   const Outcome* outcome;
 };
 
-// Of one role: tasks that have ended and are not being restarted.
+// The tasks of one role that have ended and are not being restarted.
 struct RoleEnds {
   int succeeded = 0;
-  int failed = 0;  // and the job goes on without them
+  int failed = 0;
 };
 using Ends = std::map<std::string, RoleEnds, std::less<>>;
 
 RoleEnds EndsOf(const Ends& ends, const RoleSpec& role);
 
-// What is left of the role does not matter any more.
+// Whether the role has its successes, so that its other tasks do not matter any more.
 bool HasEnough(const RoleSpec& role, const RoleEnds& ends);
 
 // Roles that the job does not wait for any more.

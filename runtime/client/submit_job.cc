@@ -8,6 +8,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/submit_steps.h"
 #include "runtime/framework/framework.h"
+#include "runtime/job/json_fields.h"
 #include "runtime/spec/property_values.h"
 
 namespace tony {
@@ -43,12 +44,6 @@ Error WhyNotSubmitted(const SubmitStep& last, const SubmitOrder& order) {
   return {ErrorCode::kNotPermitted, StrCat("request ", order.request.value, ": ", why, "; nothing was submitted")};
 }
 
-std::string JsonList(const std::vector<std::string>& texts) {
-  std::vector<std::string> quoted;
-  for (const std::string& text : texts) quoted.push_back(JsonString(text));
-  return StrCat("[", Join(quoted, ","), "]");
-}
-
 Result<SubmittedJob> MakeJob(JobMaker& maker, AmLauncher& launcher) {
   TRY(maker.Stage());
   if (maker.signal() == 0) TRY(maker.Lay());
@@ -70,8 +65,8 @@ std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const
   std::map<std::string, std::string> fields = SourceFields(job);
   fields["decision"] = JsonString(ToString(job.end));
   fields["spec_differs"] = job.spec_differs ? "true" : "false";
-  fields["differs_in"] = JsonList(job.differs_in);
-  fields["warnings"] = JsonList(warnings);
+  fields["differs_in"] = WriteJson(job.differs_in);
+  fields["warnings"] = WriteJson(warnings);
   return fields;
 }
 
@@ -83,15 +78,20 @@ std::map<std::string, std::string> SourceFields(const SubmittedJob& job) {
 
 std::string SourceJson(const SourceSummary& sources) {
   if (sources.folder.empty()) return "";
-  std::vector<std::string> rules;
+  std::vector<RawJson> rules;
   for (const LeftOut& left : sources.left_out) {
-    std::vector<std::string> paths;
-    for (const std::string& path : left.paths) paths.push_back(JsonString(path));
-    rules.push_back(StrCat(R"({"rule":)", JsonString(left.rule), R"(,"paths":[)", Join(paths, ","), R"(],"files":)",
-                           left.files, R"(,"bytes":)", left.bytes, "}"));
+    rules.push_back({WriteJsonObject([&](JsonWriter& io) {
+      io.Field("rule", left.rule);
+      io.Field("paths", left.paths);
+      io.Field("files", left.files);
+      io.Field("bytes", left.bytes);
+    })});
   }
-  return StrCat(R"({"files":)", sources.files, R"(,"bytes":)", sources.bytes, R"(,"left_out":[)", Join(rules, ","),
-                "]}");
+  return WriteJsonObject([&](JsonWriter& io) {
+    io.Field("files", sources.files);
+    io.Field("bytes", sources.bytes);
+    io.Field("left_out", rules);
+  });
 }
 
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,

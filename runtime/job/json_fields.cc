@@ -40,22 +40,6 @@ std::string SerializeJson(const json::value& value) {
   return json::serialize(copy);
 }
 
-void AppendJsonString(std::string& out, std::string_view text) {
-  if (!IsUtf8(text)) return AppendJsonString(out, ReplaceInvalidUtf8(text));
-  constexpr std::string_view kSpecial = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt", kDigits = "0123456789abcdef";
-  out += '"';
-  for (const char c : text) {
-    if (const size_t special = kSpecial.find(c); special != std::string_view::npos) {
-      out += {'\\', kLetters[special]};
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += {'\\', 'u', '0', '0', kDigits[c >> 4], kDigits[c & 15]};
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
 Status ReadJsonObject(std::string_view text, std::string_view what, const std::function<void(JsonReader&)>& list) {
   TRY_ASSIGN(const json::value document, ParseJson(text, what));
   JsonReader io(document);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/job/fields.h"
@@ -28,9 +29,6 @@ Result<boost::json::value> ParseJson(std::string_view text, std::string_view wha
 
 // Compact text. Strings become valid UTF-8 first: a task's stderr may hold anything.
 std::string SerializeJson(const boost::json::value& value);
-
-// Appends the text as a JSON string, valid UTF-8 and with its quotes.
-void AppendJsonString(std::string& out, std::string_view text);
 
 // JSON that is written already.
 struct RawJson {
