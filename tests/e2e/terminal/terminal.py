@@ -21,9 +21,10 @@ class Terminal:
         self.exit = None
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            # The program must find the size when it starts, so the parent would set it too late.
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             os.chdir(folder)
             os.execve(argv[0], [str(word) for word in argv], {"TERM": "xterm-256color", **environment})
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, text):
         os.write(self.fd, text.encode())
