@@ -21,11 +21,6 @@ constexpr int kMostLogsUnderWay = 8;
 // So many seconds another job that is being ended may have the checkpoint folder; the core waits for a minute.
 constexpr int kMostFirstLooks = 40;
 
-void LogAsker(const KillRequest& request) {
-  LogInfo(StrCat("asked for a kill by ", request.asker.empty() ? "the job's own user" : request.asker, ": ",
-                 request.reason));
-}
-
 }  // namespace
 
 ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
@@ -53,9 +48,9 @@ void ApplicationMaster::Start(Scheduler& scheduler, AmAddresses at, std::functio
   scheduler_ = &scheduler;
   on_end_ = std::move(on_end);
   lease_ = {.epoch = epoch_, .am = std::move(at)};
-  WriteLease([this] { KeepClaim(); });
+  WriteLease([] {});
   Observe(AmStarted{epoch_, submission_.claim, turns_may_be_torn_, scheduler_->ConfirmsEnds()});
-  LookForKillRequest();
+  LookForKills();
 }
 
 std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation, Answer answer) {
@@ -66,7 +61,6 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   const bool timed =
       std::holds_alternative<TimePassed>(observation) || std::holds_alternative<LeaseRenewed>(observation);
   if (!decisions.empty() || timed) ScheduleTimer();
-  if (!decisions.empty()) KeepClaim();  // before anybody is told
   // Nothing to write and nobody before us who waits for the disk: answer at once (heartbeats).
   if (decisions.empty() && waiting_.empty()) {
     Finish(turn);
@@ -74,7 +68,6 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   }
   if (decisions.empty() && turn.result.actions.empty() && !turn.answer) return refusal;
   turn.changed = !decisions.empty();
-  turn.claim = claims_asked_;
   waiting_.push_back(std::move(turn));
   journal_.Append(decisions, [this] {
     // A turn counts as written from then on.
@@ -93,7 +86,7 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
 }
 
 void ApplicationMaster::FinishWritten() {
-  while (written_ > 0 && waiting_.front().claim <= claims_over_) {
+  while (written_ > 0) {
     const Turn turn = std::move(waiting_.front());
     waiting_.pop_front();
     --written_;
@@ -149,7 +142,7 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
   Observe(ContainerEvent{std::move(event)});
   if (!resumes) return;
   Renew();
-  ReadKillRequests();
+  ReadKills();
 }
 
 std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) const {
@@ -356,14 +349,6 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
                               Reply<StatusAnswer> reply) {
   if (!Admit(token, reply)) return;
   Observe(Looked{watcher});
-  if (watcher.value.empty()) return TellOrPark(since, limit, reply);
-  WhenClaimIsKept([this, since, limit, reply] {
-    if (!stale_claim_.empty()) return reply.Refuse(RefusalReason::kNotRuling, stale_claim_);
-    TellOrPark(since, limit, reply);
-  });
-}
-
-void ApplicationMaster::TellOrPark(int64_t since, Duration limit, const Reply<StatusAnswer>& reply) {
   const bool news = end_told_ || (job_.seq() > since && !push_timer_);
   if (MayTell() && news) return reply.Success(CurrentStatus());
   // Where an end is about to be written, even a caller who would not wait gets it; that takes one sync.
@@ -371,43 +356,31 @@ void ApplicationMaster::TellOrPark(int64_t since, Duration limit, const Reply<St
   parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
 }
 
-void ApplicationMaster::Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) {
-  if (!Admit(token, reply)) return;
-  LogAsker(plain);
-  // The kill takes effect although it cannot be written. The asker stays connected and repeats it to a later AM.
-  if (!trouble_.empty()) {
-    Observe(KillAsked{plain});
-    return GetStatus(token, reply);
-  }
-  Observe(KillAsked{plain}, [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });
-}
-
-// An AM that cannot write makes no plan and judges no condition, because no later AM would know of it. The request that
-// the asker recorded in the folder is settled first: a request that was refused here must not be taken from the folder
+// A plain kill takes effect although it cannot be written; the asker stays connected and repeats it to a later AM. An AM
+// that cannot write makes no plan and judges no condition, because no later AM would know of it. The request that the
+// asker recorded in the folder is settled first: a request that was refused here must not be taken from the folder
 // later, when its condition has come true.
-void ApplicationMaster::KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
+void ApplicationMaster::Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
   if (!Admit(token, reply)) return;
-  if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
-  LogAsker(request);
-  calls_.Ask([](const JobRecords& records) { return records.ReadConditionalKills(); },
-             [this, token, mine = ByOwnClock(request), reply](const auto& recorded) {
+  if (!trouble_.empty() && !request.IsPlain()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+  LogInfo(StrCat("asked for a kill by ", AskerOf(request), ": ", request.reason));
+  if (request.IsPlain()) return Decide(request, reply);
+  calls_.Ask([](const JobRecords& records) { return records.ReadKills(); },
+             [this, token, request, reply](const auto& recorded) {
                if (!Admit(token, reply)) return;
                if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
-               const KillAnswer answer = job_.AnswerTo(mine, loop_.Now());
-               if (recorded.ok()) {
-                 TakeConditionalKills(*recorded);
-               } else {
-                 LogWarn(recorded.error().message);
-               }
-               Observe(KillAsked{mine}, [this, answer, reply](const std::optional<Refusal>&) {
-                 reply.Success({answer, CurrentStatus()});
-               });
+               TakeKills(recorded);
+               Decide(request, reply);
              });
 }
 
-KillRequest ApplicationMaster::ByOwnClock(KillRequest request) const {
-  if (request.due != Instant{} && request.delay > Duration(0)) request.due = loop_.Now() + request.delay;
-  return request;
+void ApplicationMaster::Decide(const KillRequest& request, const Reply<KillReply>& reply) {
+  const KillRequest mine = ByClockOf(loop_.Now(), request);
+  const KillAnswer answer = job_.AnswerTo(mine, loop_.Now());
+  const auto tell = [this, answer, reply](const std::optional<Refusal>&) { reply.Success({answer, CurrentStatus()}); };
+  if (trouble_.empty()) return (void)Observe(KillAsked{mine}, tell);
+  Observe(KillAsked{mine});
+  tell({});
 }
 
 void ApplicationMaster::Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) {
@@ -415,7 +388,6 @@ void ApplicationMaster::Attach(const std::string& token, const Claim& claim, Rep
   if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
   const bool attached = job_.MayAttach();
   Observe(AttachAsked{claim}, [this, attached, reply](const std::optional<Refusal>&) {
-    if (!stale_claim_.empty()) return reply.Refuse(RefusalReason::kNotRuling, stale_claim_);
     reply.Success({attached, CurrentStatus()});
   });
 }

@@ -1,6 +1,6 @@
 // The shell around Job: it brings observations in, journals the decisions, and performs the actions. Decides nothing.
 //
-//   calls, scheduler events, timers, kill-request.json --> Observe() --> TakeTurn() --> Journal::Append()
+//   calls, scheduler events, timers, kill-requests/ --> Observe() --> TakeTurn() --> Journal::Append()
 //                                                                           | when it is written
 //              answers to calls, scheduler orders, status.json  <-----------+
 //
@@ -25,7 +25,6 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/secret.h"
 #include "runtime/records/checkpoints.h"
-#include "runtime/records/claim_record.h"
 #include "runtime/records/job_records.h"
 #include "runtime/rpc/rpc_server.h"
 
@@ -76,8 +75,7 @@ class ApplicationMaster : public AmService {
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
   void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
              Reply<StatusAnswer> reply) override;
-  void Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) override;
-  void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
+  void Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
   void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) override;
   void ReadLogs(const std::string& token, const LogQuery& query, Reply<LogAnswer> reply) override;
 
@@ -88,7 +86,6 @@ class ApplicationMaster : public AmService {
     TurnResult result;
     Answer answer;
     bool changed = false;  // the job, by a decision
-    int64_t claim = 0;     // which writing of the claim record it waits for
   };
 
   // The refusal is for `answer` to tell, when the journal has what it may depend on.
@@ -114,11 +111,10 @@ class ApplicationMaster : public AmService {
   }
 
   // ---- clients
-  void TellOrPark(int64_t since, Duration limit, const Reply<StatusAnswer>& reply);
+  void Decide(const KillRequest& request, const Reply<KillReply>& reply);
   bool MayTell() const;  // an end is told only when it is on the disk
   void AnswerWatches();
   StatusAnswer CurrentStatus() const;
-  KillRequest ByOwnClock(KillRequest request) const;
   JobStatus JobAndSubmission() const;  // and where the logs are
   JobStatus Snapshot() const;          // and what this AM alone knows
 
@@ -147,12 +143,9 @@ class ApplicationMaster : public AmService {
   void WriteLease(std::function<void()> then);
   void Renew();
   void RenewLease();
-  void KeepClaim();
-  void WhenClaimIsKept(std::function<void()> fn);
-  void LookForKillRequest();
-  void ReadKillRequests();
-  void TakePlainKill(const KillRequest& request);
-  void TakeConditionalKills(const std::vector<JobRecords::NamedKillRequest>& kills);
+  void LookForKills();
+  void ReadKills();
+  void TakeKills(const Result<std::vector<RecordedKill>>& kills);
   void StatusChanged();
   void WriteStatusLater();
   void End();
@@ -183,26 +176,20 @@ class ApplicationMaster : public AmService {
   std::vector<TellExecutor> delayed_;      // releases, for readers of their logs
   int logs_under_way_ = 0;                 // to their records
   std::deque<AttemptId> kept_logs_;        // those of this master, oldest first
-  std::deque<Turn> waiting_;               // for the journal, or the claim record, in order
+  std::deque<Turn> waiting_;               // for the journal, in order
   size_t written_ = 0;                     // so many of the first of these are in the journal
-  std::set<std::string> reading_kills_;    // names of conditional kill requests that are being decided
+  std::set<std::string> seen_kills_;       // names of kill requests that are taken, or being decided
   std::string trouble_;                    // why nothing can be written now; empty: it can
   std::string pending_reason_;             // why containers are missing, from the scheduler
   Instant unversioned_changed_{};          // trouble or delay
-  std::optional<KillRequest> plain_kill_;  // as last read from its file
   bool looks_for_kills_ = false;           // and has no answer yet
   LeaseRecord lease_;
-  std::optional<ClaimRecord> kept_claim_;  // what claim.json says, or will; nothing: it is not there, or stale
-  int64_t claims_asked_ = 0;               // writings of it so far, and those that are over
-  int64_t claims_over_ = 0;
-  std::deque<std::pair<int64_t, std::function<void()>>> after_claim_;  // what waits for which writing
-  std::string stale_claim_;      // why it may name an earlier owner or watcher; empty: it does not
   bool published_ = false;       // the lease of this epoch has been written
   bool status_changed_ = false;  // since status.json was written
   // The job ends without its journal.
   bool unwritten_ = false;
   std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,
-      look_timer_, end_timer_, tell_timer_, delay_timer_, claim_timer_, disk_timer_;
+      look_timer_, end_timer_, tell_timer_, delay_timer_, disk_timer_;
 };
 
 }  // namespace tony::am

@@ -1,5 +1,4 @@
-// The files that the application master keeps beside its journal: the lease record, the claim record, the status
-// document; and the kill requests, which others write. None of them is worth a job: what cannot be written now is tried
+// The files that the application master keeps beside its journal: the lease record, the status document; and the kill requests, which others write. None of them is worth a job: what cannot be written now is tried
 // again.
 #include <algorithm>
 #include <utility>
@@ -39,51 +38,8 @@ void ApplicationMaster::WriteLease(std::function<void()> then) {
 void ApplicationMaster::Renew() {
   ++lease_.renewal;
   WriteLease([this] {
-    KeepClaim();
     if (IsLeader()) Observe(LeaseRenewed{});
   });
-}
-
-// The keeper decides conditional kills by it where no master can read the journal. So it is written before anybody is
-// told of what it says: one that is too new only keeps the keeper from killing. One that is too old would let it kill
-// another owner's job: it is removed, and while that fails nobody is told. Nobody knows of a master whose lease is not
-// written.
-void ApplicationMaster::KeepClaim() {
-  const Ownership& ownership = job_.ownership();
-  const ClaimRecord record = {epoch_, ownership.claim(), ownership.watcher(), ownership.Planned()};
-  if (!published_ || kept_claim_ == record) return;
-  kept_claim_ = record;
-  ++claims_asked_;
-  struct Kept {
-    Status written = Ok();
-    Status removed = Ok();  // where it is not written
-  };
-  calls_.Ask(
-      [record](const JobRecords& records) {
-        Kept kept{.written = WriteClaimRecord(records, record)};
-        if (!kept.written.ok()) kept.removed = RemoveClaimRecord(records);
-        return kept;
-      },
-      [this, record](const Kept& kept) {
-        ++claims_over_;
-        stale_claim_ = kept.removed.ok() ? "" : kept.removed.error().message;
-        if (!kept.written.ok()) {
-          LogWarn(kept.written.error().message);
-          if (kept_claim_ == record) kept_claim_.reset();
-          claim_timer_ = loop_.After(kBetweenTries, [this] { KeepClaim(); });
-        }
-        while (!after_claim_.empty() && after_claim_.front().first <= claims_over_) {
-          const auto fn = std::move(after_claim_.front().second);
-          after_claim_.pop_front();
-          fn();
-        }
-        FinishWritten();
-      });
-}
-
-void ApplicationMaster::WhenClaimIsKept(std::function<void()> fn) {
-  if (claims_over_ == claims_asked_) return fn();
-  after_claim_.emplace_back(claims_asked_, std::move(fn));
 }
 
 // The record of an AM that does not rule, or can keep no promise, gets stale: nobody is to think itself cut off. But
@@ -93,53 +49,34 @@ void ApplicationMaster::RenewLease() {
   lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });
 }
 
-// Who asks for a kill calls, too; the file alone is left where the asker died in between, and by the keeper.
-void ApplicationMaster::LookForKillRequest() {
-  ReadKillRequests();
-  kill_timer_ = loop_.After(kKillRequestInterval, [this] { LookForKillRequest(); });
+// A client that asks for a kill calls, too. The file alone is left where the client died in between, and by the keeper.
+void ApplicationMaster::LookForKills() {
+  ReadKills();
+  kill_timer_ = loop_.After(kKillRequestInterval, [this] { LookForKills(); });
 }
 
-void ApplicationMaster::ReadKillRequests() {
+void ApplicationMaster::ReadKills() {
   if (!IsLeader() || std::exchange(looks_for_kills_, true)) return;
-  struct Kills {
-    Result<std::optional<KillRequest>> plain;
-    Result<std::vector<JobRecords::NamedKillRequest>> conditional;
-  };
-  calls_.Ask(
-      [](const JobRecords& records) {
-        return Kills{records.ReadKillRequest(), records.ReadConditionalKills()};
-      },
-      [this](const Kills& kills) {
-        looks_for_kills_ = false;
-        if (!IsLeader()) return;
-        if (!kills.plain.ok()) return LogWarn(kills.plain.error().message);
-        if (*kills.plain) TakePlainKill(**kills.plain);
-        if (!kills.conditional.ok()) return LogWarn(kills.conditional.error().message);
-        TakeConditionalKills(*kills.conditional);
-      });
+  calls_.Ask([](const JobRecords& records) { return records.ReadKills(); },
+             [this](const Result<std::vector<RecordedKill>>& kills) {
+               looks_for_kills_ = false;
+               if (IsLeader()) TakeKills(kills);
+             });
 }
 
-void ApplicationMaster::TakePlainKill(const KillRequest& request) {
-  if (request != std::exchange(plain_kill_, request))
-    LogInfo(StrCat("kill-request.json of ", request.asker.empty() ? "the job's own user" : request.asker, ": ",
-                   request.reason));
-  Observe(KillAsked{request});
-}
-
-// The request of a kill that is taken stays, as a plain one does: it holds until the end of the job.
-void ApplicationMaster::TakeConditionalKills(const std::vector<JobRecords::NamedKillRequest>& kills) {
-  for (const auto& kill : kills) {
-    if (!reading_kills_.insert(kill.name).second) continue;
-    const KillRequest mine = ByOwnClock(kill.request);
+// The file of a kill that is taken stays, because it holds until the end of the job.
+void ApplicationMaster::TakeKills(const Result<std::vector<RecordedKill>>& kills) {
+  if (!kills.ok()) return LogWarn(kills.error().message);
+  for (const auto& [name, request] : *kills) {
+    if (!seen_kills_.insert(name).second) continue;
+    const KillRequest mine = ByClockOf(loop_.Now(), request);
     const bool taken = job_.AnswerTo(mine, loop_.Now()) == KillAnswer::kTaken;
-    Observe(KillAsked{mine}, [this, taken, name = kill.name](const std::optional<Refusal>&) {
-      if (taken) {
-        reading_kills_.erase(name);
-        return;
-      }
-      calls_.Ask([name](const JobRecords& records) { return records.RemoveConditionalKill(name); },
+    LogInfo(StrCat("found a kill request by ", AskerOf(request), ": ", request.reason));
+    Observe(KillAsked{mine}, [this, taken, name = name](const std::optional<Refusal>&) {
+      if (taken) return;
+      calls_.Ask([name](const JobRecords& records) { return records.RemoveKill(name); },
                  [this, name](const Status& removed) {
-                   if (removed.ok()) reading_kills_.erase(name);
+                   if (removed.ok()) seen_kills_.erase(name);
                  });
     });
   }

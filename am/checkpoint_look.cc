@@ -18,8 +18,8 @@ constexpr Duration kSettle{200};
 
 bool IsEnding(const JobRecords& records) {
   const auto status = records.ReadStatus();
-  const auto kill = records.ReadKillRequest();
-  return (status.ok() && *status && (*status)->state == "STOPPING") || (kill.ok() && *kill);
+  const auto killed = records.HasPlainKill();
+  return (status.ok() && *status && (*status)->state == "STOPPING") || (killed.ok() && *killed);
 }
 
 Result<std::optional<CheckpointListing>> ListingIn(const JobRecords& job) {

@@ -123,9 +123,8 @@ class StepRun {
     }
     const int code = 128 + signal;
     if (!records) return Exit{code, "cancelled before there was a job"};
-    const auto recorded = RecordKill(*records, kill);
-    const WatchOptions options = {.kill = kill,
-                                  .kill_name = recorded.ok() ? *recorded : "",
+    const auto recorded = records->WriteKill(kill);
+    const WatchOptions options = {.kill = recorded.ok() ? *recorded : RecordedKill{"", kill},
                                   .until_told = true,
                                   .limit = kTellLimit,
                                   .patience = kKeeperPatience};

@@ -158,7 +158,10 @@ std::optional<DecisionBody> Job::OwnershipDecision(Instant now) const {
   if (verdict_) return std::nullopt;
   if (const auto kill = ownership_.DueKill(now)) return StopFor(*kill);
   if (!ownership_.IsAbandoned(now)) return std::nullopt;
-  return JobStopping{Abandoned(ownership_.claim().watch_timeout), spec_.timers.grace};
+  Verdict abandoned{.state = FinalState::kKilled, .cls = OutcomeClass::kAbandoned};
+  abandoned.message =
+      StrCat("nobody has asked for the job for ", Seconds(ownership_.claim().watch_timeout), " (watch timeout)");
+  return JobStopping{std::move(abandoned), spec_.timers.grace};
 }
 
 Outcome Job::Silence(const std::string& more) const {

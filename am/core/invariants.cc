@@ -333,7 +333,7 @@ void Ownership::CheckInvariants() const {
   CHECK(claimed_ || claim_ == Claim());
   for (const auto& [number, plan] : plans_) {
     CHECK(number <= newest_plan_);
-    CHECK(Allows(plan));
+    CHECK(Holds(plan, claim_.owner, watcher_));
     for (const auto& [other, later] : plans_)
       CHECK(other <= number || plan.if_owner != later.if_owner || plan.if_watcher != later.if_watcher);
   }

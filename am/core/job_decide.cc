@@ -98,8 +98,7 @@ Decided Job::OnStarted(const AmStarted& seen, Instant now) {
 
 KillAnswer Job::AnswerTo(const KillRequest& request, Instant now) const {
   if (Ended()) return KillAnswer::kEnded;
-  if (!ownership_.Allows(request)) return KillAnswer::kFenced;
-  return request.due > now ? KillAnswer::kPlanned : KillAnswer::kTaken;
+  return ownership_.Judge(request, now);
 }
 
 Decided Job::OnKill(const KillRequest& request, Instant now) const {

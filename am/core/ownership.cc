@@ -37,7 +37,9 @@ std::vector<DecisionBody> Ownership::DecideLook(const WatcherToken& watcher, Ins
   return decisions;
 }
 
-bool Ownership::Allows(const KillRequest& request) const { return Holds(request, claim_.owner, watcher_); }
+KillAnswer Ownership::Judge(const KillRequest& request, Instant now) const {
+  return JudgeKill(request, claim_.owner, watcher_, now);
+}
 
 // Of those with one condition the one that is due first says it all, so there are never more than four.
 std::vector<DecisionBody> Ownership::DecidePlan(const KillRequest& request) const {
@@ -62,7 +64,7 @@ std::vector<DecisionBody> Ownership::DecideVoid() const {
 
 std::optional<KillRequest> Ownership::DueKill(Instant now) const {
   auto next = NextPlanned();
-  if (!next || next->due > now || earliest_kill_ > now || !Allows(*next)) return std::nullopt;
+  if (!next || earliest_kill_ > now || Judge(*next, now) != KillAnswer::kTaken) return std::nullopt;
   return next;
 }
 
@@ -108,12 +110,6 @@ std::optional<KillRequest> Ownership::NextPlanned() const {
   const auto first = std::ranges::min_element(plans_, {}, [](const auto& plan) { return plan.second.due; });
   if (first == plans_.end()) return std::nullopt;
   return first->second;
-}
-
-std::vector<KillRequest> Ownership::Planned() const {
-  std::vector<KillRequest> planned;
-  for (const auto& [number, plan] : plans_) planned.push_back(plan);
-  return planned;
 }
 
 std::vector<DecisionBody> Ownership::Void(const std::string& reason, const Claim& claim,

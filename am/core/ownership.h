@@ -2,8 +2,9 @@
 // what follows from what is seen, Apply changes the state.
 //
 //   attach:  the newest owner counts; a planned kill on behalf of another owner is void
-//   look:    the newest watcher counts; a planned kill on behalf of another watcher is void, also if that one looks
-//   again kill:    only while its owner is the owner and its watcher the newest; at once, or planned until it is due
+//   look:    the newest watcher counts; a planned kill on behalf of another watcher is void, also if that watcher
+//            looks again
+//   kill:    only while its owner is the owner and its watcher the newest; at once, or planned until it is due
 //   nobody has looked for watch_timeout: the job has been abandoned
 #pragma once
 
@@ -21,8 +22,8 @@ class Ownership {
   // ---- policy
   std::vector<DecisionBody> DecideAttach(const Claim& claim) const;
   std::vector<DecisionBody> DecideLook(const WatcherToken& watcher, Instant now);  // notes the time of the look
-  // Whether the condition of `request` holds, and for one that is not due yet, the plan.
-  bool Allows(const KillRequest& request) const;
+  KillAnswer Judge(const KillRequest& request, Instant now) const;
+  // The plan of a request that is not due yet.
   std::vector<DecisionBody> DecidePlan(const KillRequest& request) const;
   std::optional<KillRequest> DueKill(Instant now) const;  // the first planned kill that is due, and allowed
   bool IsAbandoned(Instant now) const;
@@ -41,7 +42,6 @@ class Ownership {
   const Claim& claim() const { return claim_; }
   const WatcherToken& watcher() const { return watcher_; }
   std::optional<KillRequest> NextPlanned() const;  // the one that is due first
-  std::vector<KillRequest> Planned() const;
 
   // Ends the process if two of these members contradict each other.
   void CheckInvariants() const;

@@ -43,9 +43,6 @@ class Arbiter {
   virtual Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const = 0;
   // Writes such an end, for ever. Harmless where there is none, or somebody else does the same now.
   virtual Status Settle(const JobRecords& records) const = 0;
-  // Leaves a sign that somebody looks at the job, where no AM lives that could be told; false: one does, or none has
-  // ruled yet. `watcher` may be empty: somebody without a name.
-  virtual Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const = 0;
   // How a client speaks to an AM at a host and port; empty: there is none of this job's.
   virtual Result<MakeChannel> WayToAm(const JobRecords&) const { return MakeChannel(); }
   // Ends a job that waits for its first AM and may wait long, as a kill that is in its records already asks; false: it

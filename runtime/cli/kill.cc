@@ -114,12 +114,12 @@ Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const Job
 Result<int> KillJob(const CommandLine& line, const JobRecords& records, const KillRequest& request,
                     const JobStatus& before) {
   // A full disk keeps nobody from telling the AM.
-  const auto recorded = RecordKill(records, request);
+  const auto recorded = records.WriteKill(request);
   if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   EventLoop loop;
   const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
-  WatchOptions options = {.kill = request, .kill_name = recorded.ok() ? *recorded : ""};
+  WatchOptions options = {.kill = recorded.ok() ? *recorded : RecordedKill{"", request}};
   options.until_told = line.Has("no-wait") || request.due != Instant{};
   if (options.until_told) {
     options.limit = kTellLimit;

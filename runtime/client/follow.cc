@@ -6,7 +6,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/records/kill_answers.h"
 
 namespace tony {
 namespace {
@@ -23,12 +22,8 @@ constexpr Duration kKeeperLook{1000};
 // After the verdict the keeper only sweeps; it is gone within a millisecond or two.
 constexpr Duration kKeeperPause{2};
 constexpr Duration kKeeperLimit{10000};
-// The keeper waits longer than that for the next sign (attention_without_am.cc).
-constexpr Duration kBetweenSigns{2000};
 // A task may need so long beyond its grace to stop in good order.
 constexpr Duration kBeyondGrace{5000};
-// The keeper answers a kill within a quarter of a second.
-constexpr Duration kAnswerPause{100};
 
 }  // namespace
 
@@ -56,15 +51,13 @@ void Follower::Watch() {
 }
 
 void Follower::LookAs(const WatcherToken& watcher) {
-  watcher_ = sign_as_ = watcher;
-  signed_ = {};
+  watcher_ = watcher;
   if (state_ == State::kTalking && !watcher.value.empty()) TalkAnew();
 }
 
-void Follower::TellKill(const KillRequest& request, const std::string& name) {
+void Follower::TellKill(const RecordedKill& kill) {
   if (state_ == State::kEnding) return;
-  kill_ = request;
-  kill_name_ = name;
+  kill_ = kill;
   TalkAnew();
 }
 
@@ -137,10 +130,11 @@ void Follower::TalkTo(const LeaseRecord& lease) {
   talk_began_ = loop_.Now();
   state_ = State::kTalking;
   timer_ = loop_.After(kKeeperLook, [this] { LookAfterKeeper(true); });
-  conversation_ = std::make_unique<AmConversation>(
-      loop_,
-      AmConversation::Opening{records_.place(), lease.am.own, *tls, *token, attach_, kill_, watcher_, usage_interval_},
-      Ears());
+  AmConversation::Opening opening = {records_.place(), lease.am.own, *tls, *token, attach_};
+  if (kill_) opening.kill = kill_->request;
+  opening.watcher = watcher_;
+  opening.usage_interval = usage_interval_;
+  conversation_ = std::make_unique<AmConversation>(loop_, std::move(opening), Ears());
 }
 
 // What has been answered is in the journal, and the next AM need not be told; but a plain kill is answered by an AM
@@ -153,8 +147,7 @@ AmConversation::Sink Follower::Ears() {
               },
           .on_kill =
               [this](KillAnswer answer) {
-                if (kill_ && !kill_->IsPlain()) kill_.reset();
-                kill_name_.clear();
+                if (kill_ && !kill_->request.IsPlain()) kill_.reset();
                 sink_.on_kill(answer);
               },
           .on_status = [this](const JobStatus& status) { OnStatus(status); },
@@ -205,7 +198,7 @@ void Follower::SayWhoIsLeft(Instant now) {
 }
 
 void Follower::OnStatus(const JobStatus& status) {
-  watcher_ = sign_as_ = {};  // the AM knows it
+  watcher_ = {};  // the AM knows it
   pause_ = kFirstPause;
   keepers_started_ = 0;
   last_ = status;
@@ -227,33 +220,24 @@ void Follower::SearchAfter(Duration pause) {
   timer_ = loop_.After(pause, [this] { Search(); });
 }
 
-// The name is said once, as to an AM: who goes on looking is not newer than who has begun meanwhile.
-void Follower::ShowThatWeLook() {
-  if (loop_.Now() - signed_ < kBetweenSigns) return;
-  const auto left = launcher_.LeaveLook(records_, sign_as_);
-  if (!left.ok() || !*left) return;
-  signed_ = loop_.Now();
-  sign_as_ = {};
-}
-
-void Follower::SeeFiledAnswer() {
-  if (kill_name_.empty()) return;
-  const auto filed = ReadFiledAnswer(records_, kill_name_);
-  if (!filed.ok() || !*filed) return;
-  RemoveFiledAnswer(records_, std::exchange(kill_name_, ""));
-  kill_.reset();
-  if (!(*filed)->answer) return Fail({ErrorCode::kUnavailable, (*filed)->why});
-  sink_.on_kill(*(*filed)->answer);
-  if (const auto status = StoredStatus(records_); status.ok()) sink_.on_status(*status);
+// The keeper of a job that no AM can lead says so in the status, and removes the kills that it refuses.
+void Follower::SeeRefusedKill() {
+  if (!kill_ || kill_->name.empty() || kill_->request.IsPlain()) return;
+  const auto status = records_.ReadStatus();
+  const auto kills = records_.ReadKills();
+  if (!status.ok() || !*status || (*status)->trouble.empty() || !kills.ok()) return;
+  if (std::ranges::count(*kills, kill_->name, &RecordedKill::name) > 0) return;
+  Fail({ErrorCode::kUnavailable,
+        StrCat("job ", records_.job().value, " has no application master, and only that knows who owns and watches ",
+               "the job (", (*status)->trouble, "); a kill without a condition ends it")});
 }
 
 void Follower::Search() {
   OnFolderChange();
   if (state_ != State::kEnding) LookAfterEnd();
   if (state_ == State::kSearching || state_ == State::kReading) {
-    ShowThatWeLook();
-    SeeFiledAnswer();
-    if (kill_ && state_ == State::kSearching) (void)launcher_.EndUnruled(records_, *kill_);
+    SeeRefusedKill();
+    if (kill_ && state_ == State::kSearching) (void)launcher_.EndUnruled(records_, kill_->request);
   }
   const ArbiterView seen = launcher_.Look(records_);
   const bool is_kept = seen.IsKept();
@@ -269,7 +253,7 @@ void Follower::Search() {
     TellWait(seen.waits);
     EndLateStart(seen.waits);
   }
-  SearchAfter(kill_name_.empty() ? pause_ : std::min(pause_, kAnswerPause));
+  SearchAfter(pause_);
   pause_ = std::min(pause_ * 2, kLongestPause);
 }
 

@@ -12,7 +12,7 @@
 //
 // While Talking, news is pushed (Watch), and the keeper of an AM that hangs is looked after. While Searching, the
 // folder is watched; a timer with growing pauses looks after what makes no event: a lock that was let go, a socket
-// that answers again. While no AM lives, a sign in the folder says that somebody looks (looks.h).
+// that answers again.
 #pragma once
 
 #include <functional>
@@ -43,16 +43,16 @@ class Follower {
 
   // Before Start(). The AM, once there is one, is told of the new owner.
   void Attach(const Claim& claim) { attach_ = claim; }
-  // The AM is told once, now or as soon as there is one, who begins to look. It goes on looking without a name: who has
-  // been asleep and goes on is not newer than those who have begun meanwhile.
+  // The AM is told once, now or as soon as there is one, who begins to look. The follower goes on without that name,
+  // because a watcher that was asleep and goes on is not newer than those who have begun meanwhile.
   void LookAs(const WatcherToken& watcher);
 
   // Begins. A keeper that was started just now is given `patience` before it counts as gone. Statuses with what tasks
   // use come every `usage_interval`, although nothing has changed; 0: they do not.
   void Start(Duration patience, Duration usage_interval = Duration(0));
-  // Tells the ruling AM, now or as soon as there is one, of a kill request that is in the folder already. Where no AM
-  // can rule, the keeper answers one with a condition in the folder, by its `name` there.
-  void TellKill(const KillRequest& request, const std::string& name);
+  // Tells the leading AM, now or as soon as there is one, of a kill. Where no AM can lead, the keeper removes the file
+  // of a kill with a condition, and the follower ends with kUnavailable. `name` is empty: the kill is in no file.
+  void TellKill(const RecordedKill& kill);
 
  private:
   enum class State { kSearching, kTalking, kReading, kEnding };
@@ -77,8 +77,7 @@ class Follower {
   void EndLateStart(const std::string& why);
   Instant StartIsDueBy() const;
   void BringBack();
-  void ShowThatWeLook();
-  void SeeFiledAnswer();
+  void SeeRefusedKill();
   void End(const JobStatus& status);
   void AwaitKeeper();
   void Fail(const Error& error);
@@ -97,11 +96,8 @@ class Follower {
   Epoch talked_to_;  // newest epoch a connection was tried to
   Instant talk_began_;
   std::optional<Claim> attach_;  // until it is answered, as the next one
-  std::optional<KillRequest> kill_;
-  std::string kill_name_;  // of its file; empty: it has none that is answered
-  Instant signed_{};       // when we left a sign last
-  WatcherToken watcher_;   // whom the AM does not know yet
-  WatcherToken sign_as_;   // the same, of our signs
+  std::optional<RecordedKill> kill_;
+  WatcherToken watcher_;  // whom the AM does not know yet
   int keepers_started_ = 0;
   std::optional<JobStatus> last_;  // from an AM; while Reading from its document
   bool mistrust_told_ = false;

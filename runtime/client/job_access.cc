@@ -107,7 +107,6 @@ Result<KnownStatus> AskStatus(const JobRecords& records) {
   if (asked.ok()) return KnownStatus{.status = *std::move(asked), .am_reachable = true};
   TRY_ASSIGN(stored, StoredStatus(records));  // it may have ended while we asked
   if (HasEnded(stored)) return Ended(records, std::move(stored));
-  (void)BackendOf(records.job()).arbiter().LeaveLook(records, {});  // an AM would have taken the question for one
   const ArbiterView seen = BackendOf(records.job()).arbiter().Look(records);
   if (stored.delay.empty()) stored.delay = seen.waits;
   return KnownStatus{.status = std::move(stored), .unruled = !seen.IsRuled()};

@@ -307,8 +307,7 @@ Result<SubmitObservation> CourseSteps::Read() {
   TRY_ASSIGN(const KnownStatus known, AskStatus(*records));
   bool kill_requested = false;
   if (!HasEnded(known.status)) {  // of one that a power cut has ended the request may be empty
-    TRY_ASSIGN(const auto kill, records->ReadKillRequest());
-    kill_requested = kill.has_value();
+    TRY_ASSIGN(kill_requested, records->HasPlainKill());
   }
   seen.existing = ToExisting(known.status, kill_requested);
   seen.gone = IsGone(*records, known.status);
@@ -351,14 +350,16 @@ Status CourseSteps::Kill(const SubmitStep& step) {
   TRY_ASSIGN(const auto records, FindIfThere(step.job));
   if (!records) return Ok();
   if (step.own) {
-    TRY(RecordKill(*records, {.reason = "its owner was told to stop before it came", .if_owner = claim_.owner}));
+    TRY(records->WriteKill({.reason = "its owner was told to stop before it came", .if_owner = claim_.owner}));
     return Ok();
   }
-  replaced_ = KillRequest{.reason = StrCat("replaced by submission ", asked_.order.ask.number, " of its request")};
-  if (!step.differs_in.empty()) replaced_->reason += StrCat(", with other ", Join(step.differs_in, ", "));
+  KillRequest kill = {.reason = StrCat("replaced by submission ", asked_.order.ask.number, " of its request")};
+  if (!step.differs_in.empty()) kill.reason += StrCat(", with other ", Join(step.differs_in, ", "));
   // A full disk keeps nobody from telling the AM.
-  if (const auto recorded = RecordKill(*records, *replaced_); !recorded.ok())
+  const auto recorded = records->WriteKill(kill);
+  if (!recorded.ok())
     notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
+  replaced_ = recorded.ok() ? *recorded : RecordedKill{"", kill};
   return Ok();
 }
 
@@ -368,7 +369,7 @@ Status CourseSteps::AwaitGone(const JobId& job) {
   notes_.note(StrCat("waiting until job ", job.value, " is gone"));
   const auto spec = records->ReadSpec();
   const Instant limit = loop_.Now() + kGoneLimit + (spec.ok() ? spec->timers.grace : Timers().grace);
-  const std::optional<KillRequest> kill = std::exchange(replaced_, {});
+  const std::optional<RecordedKill> kill = std::exchange(replaced_, {});
   while (signal_ == 0) {
     const WatchOptions options = {.kill = kill, .limit = limit - loop_.Now()};
     TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, launcher_, notes_, options));

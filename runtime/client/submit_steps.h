@@ -102,7 +102,7 @@ class CourseSteps {
   const RequestIndex& index_;
   std::unique_ptr<RequestLock> lock_;
   JobId id_;                             // of the job that it may make
-  std::optional<KillRequest> replaced_;  // of the job that has to make way
+  std::optional<RecordedKill> replaced_;  // of the job that has to make way
   int signal_ = 0;                       // the first that came; 0: none
   JobMaker maker_;                       // the last member: it discards while the lock is held
 };

@@ -7,7 +7,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/client/follow.h"
-#include "runtime/os/files.h"
 
 namespace tony {
 namespace {
@@ -35,7 +34,7 @@ class Watcher {
     if (options_.attach) follower_.Attach(*options_.attach);
     follower_.LookAs(options_.watcher);
     follower_.Start(options_.patience, options_.usage_interval);
-    if (options_.kill) follower_.TellKill(*options_.kill, options_.kill_name);
+    if (options_.kill) follower_.TellKill(*options_.kill);
     loop_.Run();
     interrupts.Listen([](int) {});
     TRY(failure_);
@@ -74,10 +73,10 @@ class Watcher {
                                  .grace = first ? Duration(-1) : Duration(0),
                                  .if_owner = options_.kill_as};
     // The AM is told even where the request could not be recorded.
-    const auto recorded = RecordKill(folder_, request);
+    const auto recorded = folder_.WriteKill(request);
     if (!recorded.ok()) notes_.note(recorded.error().message);
     notes_.note(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));
-    follower_.TellKill(request, recorded.ok() ? *recorded : "");
+    follower_.TellKill(recorded.ok() ? *recorded : RecordedKill{"", request});
   }
 
   std::string GraceText() const {
@@ -107,13 +106,6 @@ Interrupts::Interrupts(EventLoop& loop) {
       if (fn_) fn_(caught);
     }));
   }
-}
-
-Result<std::string> RecordKill(const JobRecords& records, const KillRequest& request) {
-  constexpr int kNameBytes = 8;
-  const std::string name = request.IsPlain() ? "" : RandomHex(kNameBytes);
-  TRY(name.empty() ? records.WriteKillRequest(request) : records.WriteConditionalKill(name, request));
-  return name;
 }
 
 Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,

@@ -32,8 +32,7 @@ struct WatchOptions {
   bool kill_on_signal = false;                      // else a signal ends the watching alone
   OwnerToken kill_as;                               // ... and only while this one is the job's owner
   std::optional<Claim> attach;                      // the job's new owner; its answer is enough
-  std::optional<KillRequest> kill;                  // a kill that the folder has recorded already
-  std::string kill_name;                            // what RecordKill() said of it
+  std::optional<RecordedKill> kill;                 // without a name: it could not be recorded
   bool until_told = false;                          // the answer to `kill` is enough, whatever it is
   WatcherToken watcher;                             // who looks
   std::optional<Duration> limit;                    // of the whole wait
@@ -45,13 +44,10 @@ struct WatchOptions {
 struct Watched {
   std::optional<JobStatus> status;  // newest; final if the job has ended
   std::optional<bool> attached;     // the AM's answer to `attach`
-  std::optional<KillAnswer> kill;   // the answer of the AM, or of the keeper, to the newest kill
+  std::optional<KillAnswer> kill;   // the AM's answer to the newest kill
   int signal = 0;                   // the first that came; 0: none
   bool timed_out = false;
 };
-
-// In its folder, for whoever rules it: nobody may do so now. The name by which it is answered there; empty: it is not.
-Result<std::string> RecordKill(const JobRecords& records, const KillRequest& request);
 
 // Until the job has ended and its keeper is gone, or one of the options ends it earlier. A kill that was not taken ends
 // it too: there is nothing to wait for.

@@ -29,8 +29,8 @@ struct KillRequest {
   OwnerToken if_owner;      // only while this one is the job's owner
   WatcherToken if_watcher;  // only while no other watcher has looked later than this one
   Instant due{};            // not before; what the request asks for must hold until then
-  // How long after it was asked for it is due. Who takes the request sets `due` by his own clock; until then that is
-  // the asker's word for people.
+  // The time from the request until it is due. The reader sets `due` by its own clock (ByClockOf); until then `due` is
+  // by the asker's clock, and for people.
   Duration delay{0};
   std::string asker;  // another user than the job's: "root (uid 0)"; empty: the job's own, or root with its rights.
                       // Never the asker's word
@@ -43,6 +43,11 @@ inline std::string ReasonWithAsker(const KillRequest& request) {
   return request.asker.empty() ? request.reason : "killed by " + request.asker + ": " + request.reason;
 }
 
+// For logs.
+inline std::string AskerOf(const KillRequest& request) {
+  return request.asker.empty() ? "the job's own user" : request.asker;
+}
+
 // What became of a kill request.
 enum class KillAnswer {
   kTaken,    // the job is being ended
@@ -51,8 +56,6 @@ enum class KillAnswer {
   kEnded,    // the job has ended already
 };
 
-// When a kill or a watch timeout ends a job: for the AM, and for the keeper of a job that no AM can rule.
-
 // Whether the condition of `request` holds for a job with this owner and this newest watcher.
 inline bool Holds(const KillRequest& request, const OwnerToken& owner, const WatcherToken& watcher) {
   const bool same_owner = request.if_owner.value.empty() || request.if_owner == owner;
@@ -60,10 +63,17 @@ inline bool Holds(const KillRequest& request, const OwnerToken& owner, const Wat
   return same_owner && same_watcher;
 }
 
-inline Verdict Abandoned(Duration watch_timeout) {
-  return {.state = FinalState::kKilled,
-          .cls = OutcomeClass::kAbandoned,
-          .message = StrCat("nobody has asked for the job for ", Seconds(watch_timeout), " (watch timeout)")};
+// The answer to `request` for a job that runs: the one rule of the AM and of the keeper.
+inline KillAnswer JudgeKill(const KillRequest& request, const OwnerToken& owner, const WatcherToken& watcher,
+                            Instant now) {
+  if (!Holds(request, owner, watcher)) return KillAnswer::kFenced;
+  return request.due > now ? KillAnswer::kPlanned : KillAnswer::kTaken;
+}
+
+// The request with `due` by the clock of its reader, because the asker's clock may be another one.
+inline KillRequest ByClockOf(Instant now, KillRequest request) {
+  if (request.due != Instant{} && request.delay > Duration(0)) request.due = now + request.delay;
+  return request;
 }
 
 }  // namespace tony

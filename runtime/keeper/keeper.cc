@@ -252,7 +252,7 @@ void Keeper::EndAtRunLimit(int64_t minutes) {
 
 void Keeper::EndBecause(const std::string& reason) {
   LogInfo(reason);
-  const Status written = records_.WriteKillRequest({reason});
+  const auto written = records_.WriteKill({reason});
   if (written.ok()) return;
   LogError(written.error().message);
   EndUnasked(reason);

@@ -10,7 +10,8 @@
 // and clients go on. The keeper then stays in kHolding, between kWritingHistory and kDone, and keeps the job's place in
 // the ledger, because memory and GPUs of such a process are not free. SIGTERM gives the place back all the same.
 //
-// While kRunningOut it decides kill requests itself, as far as that is safe: requests_without_am.h.
+// While kRunningOut it obeys kills without a condition, and refuses the others, because only an AM knows who owns and
+// watches the job.
 //
 // Where the job's folder was removed nothing can be recorded: from any phase before kSweeping it goes to kFinishing,
 // with the tasks' grace, and the keeper exits with 66.
@@ -44,7 +45,6 @@
 #include "runtime/keeper/containers.h"
 #include "runtime/keeper/keeper_protocol.h"
 #include "runtime/keeper/message_channel.h"
-#include "runtime/keeper/requests_without_am.h"
 #include "runtime/ledger/ledger_claim.h"
 #include "runtime/ledger/ledger_folder.h"
 #include "runtime/os/boost_process_runner.h"
@@ -105,6 +105,9 @@ class Keeper {
   // keeper_end.cc
   void LookForKills();
   void JudgeUnheardKill(bool overslept);
+  std::optional<KillRequest> KillToObey() const;
+  void RefuseKills();
+  void EndForKill(const KillRequest& kill);
   void HearAm();
   void LimitStart(Duration limit);
 
@@ -144,7 +147,6 @@ class Keeper {
   Verdict verdict_;                            // of a job that ends without an AM
   std::string stop_reason_;                    // why somebody told this keeper to stop; empty: nobody did
   size_t running_told_ = 0;                    // containers, when the trouble was last told
-  std::optional<RequestsWithoutAm> requests_;  // of a job that runs out
   FolderPresence presence_;
   // The status as it was read at the beginning, without tasks.
   JobStatus first_status_;

@@ -67,7 +67,7 @@ void Keeper::Stop(const std::string& reason) {
   stop_reason_ = reason;
   if (phase_ == Phase::kHolding) return BeDone();
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // it is on its way
-  const Status written = records_.WriteKillRequest({reason});
+  const auto written = records_.WriteKill({reason});
   if (!written.ok()) LogError(written.error().message);
   if (!written.ok()) return EndUnasked(reason);
   stop_timer_ = loop_.After(grace_ + stop_margin_, [this] { EndWithoutAm(Killed(stop_reason_), Duration(0)); });
@@ -155,7 +155,6 @@ void Keeper::RunOut(const std::string& reason) {
   LogError(StrCat("no application master can rule this job; its tasks go on: ", reason));
   verdict_ = InfraVerdict(records_, reason);
   phase_ = Phase::kRunningOut;
-  requests_.emplace(records_);
   Proceed();
   if (phase_ == Phase::kRunningOut) SayTrouble();
   LookAtTasks();
@@ -172,11 +171,8 @@ void Keeper::SayTrouble() {
 void Keeper::LookAtTasks() {
   if (phase_ != Phase::kRunningOut) return;
   timer_ = loop_.After(kBetweenLooks, [this] {
-    if (auto end = requests_->Look(loop_.Now())) {
-      verdict_ = std::move(end->verdict);
-      LogInfo(StrCat("ending the job: ", verdict_.message));
-      return EndTasks(end->grace < Duration(0) ? grace_ : end->grace);
-    }
+    if (const auto kill = KillToObey()) return EndForKill(*kill);
+    RefuseKills();
     // An executor whose task has ended, or was never told to start, would wait for an AM.
     containers_.StopIdle();
     if (containers_.Running() != running_told_) SayTrouble();
@@ -341,7 +337,7 @@ void Keeper::LookForKills() {
 }
 
 void Keeper::JudgeUnheardKill(bool overslept) {
-  const auto kill = KillOfSilentMaster(records_);
+  const auto kill = KillToObey();
   if (!kill) return unheard_kill_.reset();
   if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();  // what it may have said while we slept
   const Instant now = loop_.Now();
@@ -349,8 +345,42 @@ void Keeper::JudgeUnheardKill(bool overslept) {
   const Duration patience = am_peer_ == 0 ? kPatienceUnconnected : kPatienceConnected + am_lease_ / 3;
   if (phase_ != Phase::kServing || now - std::max(*unheard_kill_, am_heard_) < patience) return;
   LogWarn("the application master does not hear of the kill");
-  auto end = Take(records_, *kill);
-  EndWithoutAm(std::move(end.verdict), end.grace < Duration(0) ? grace_ : end.grace);
+  EndForKill(*kill);
+}
+
+// A kill without a condition; and before any AM has ruled, a kill on condition of the owner who submitted the job,
+// because no other owner can have come since. Such a kill holds for the next keeper, too: its file stays.
+std::optional<KillRequest> Keeper::KillToObey() const {
+  const auto kills = records_.ReadKills();
+  if (!kills.ok() || kills->empty()) return std::nullopt;
+  const auto lease = records_.ReadLease();
+  const auto submission = records_.ReadSubmission();
+  const bool knows_owner = lease.ok() && !*lease && submission.ok();
+  const Instant now = loop_.Now();
+  std::optional<KillRequest> soonest;
+  for (const RecordedKill& kill : *kills) {
+    KillRequest request = kill.request;
+    const bool taken = knows_owner && JudgeKill(ByClockOf(now, request), submission->claim.owner, {}, now) ==
+                                          KillAnswer::kTaken;
+    if (request.grace < Duration(0)) request.grace = grace_;
+    if ((taken || request.IsPlain()) && (!soonest || request.grace < soonest->grace)) soonest = request;
+  }
+  return soonest;
+}
+
+// The client of a kill takes the loss of its file for the refusal.
+void Keeper::RefuseKills() {
+  const auto kills = records_.ReadKills();
+  if (!kills.ok()) return LogWarn(kills.error().message);
+  for (const auto& [name, request] : *kills) {
+    LogWarn(StrCat("kill request ", name, " (", request.reason, ") refused: only an application master knows who owns "
+                   "and watches the job; a kill without a condition ends it"));
+    if (const Status removed = records_.RemoveKill(name); !removed.ok()) LogWarn(removed.error().message);
+  }
+}
+
+void Keeper::EndForKill(const KillRequest& kill) {
+  EndWithoutAm(Killed(ReasonWithAsker(kill)), kill.grace);
 }
 
 void Keeper::HearAm() {

@@ -109,10 +109,6 @@ Result<std::optional<JobStatus>> LocalAmLauncher::UnwrittenEnd(const JobRecords&
 
 Status LocalAmLauncher::Settle(const JobRecords& records) const { return arbiter_.Settle(records); }
 
-Result<bool> LocalAmLauncher::LeaveLook(const JobRecords& records, const WatcherToken& watcher) const {
-  return arbiter_.LeaveLook(records, watcher);
-}
-
 std::string LocalAmLauncher::WhyItEnds(const JobRecords& records) const { return arbiter_.WhyItEnds(records); }
 
 }  // namespace tony

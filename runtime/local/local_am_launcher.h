@@ -21,7 +21,6 @@ class LocalAmLauncher : public AmLauncher {
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
-  Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const override;
   std::string WhyItEnds(const JobRecords& records) const override;
   Pulse LookAfter(const JobRecords& records) override;  // of one job
   std::string WhoKeepsWaiting(const JobRecords& records) const override;

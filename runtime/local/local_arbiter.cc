@@ -17,7 +17,6 @@
 #include "runtime/os/users.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/last_status.h"
-#include "runtime/records/looks.h"
 
 namespace tony {
 namespace {
@@ -58,10 +57,6 @@ Result<std::optional<JobStatus>> LocalArbiter::UnwrittenEnd(const JobRecords& re
 }
 
 Status LocalArbiter::Settle(const JobRecords& records) const { return SettleIfLost(records); }
-
-Result<bool> LocalArbiter::LeaveLook(const JobRecords& records, const WatcherToken& watcher) const {
-  return tony::LeaveLook(records, watcher);
-}
 
 // The status that its keeper leaves beside the ledger, where it could not write it into the job's folder.
 Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& job, Duration limit) const {

@@ -10,7 +10,6 @@ class LocalArbiter : public Arbiter {
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
-  Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const override;
   // Sends SIGTERM to the job's keeper, which is found among the processes of this user without any file of the job.
   Result<std::optional<JobStatus>> EndWithoutRecords(const JobId& job, Duration limit) const override;
   std::string WhyItEnds(const JobRecords& records) const override;

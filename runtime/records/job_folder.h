@@ -12,7 +12,6 @@
 //   keeper.sock epoch am.deaths containers/  the keeper's
 //   reserve            room on the disk for the job's last records, given up when they find no other
 //   finished           nothing of the job is to be started again
-//   looked             the sign of those who look while no AM lives: looks.h
 //   logs/ work/        of its attempts: attempt_folder.h
 #pragma once
 

@@ -7,13 +7,14 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/file_system.h"
+#include "runtime/os/files.h"
 #include "runtime/records/record_store.h"
 
 namespace tony {
 namespace {
 
-constexpr const char* kConditionalKills = "kill-requests";
-constexpr const char* kKillRequest = "kill-request.json";
+constexpr const char* kKills = "kill-requests";
+constexpr const char* kKillOfFirstRelease = "kill-request.json";
 constexpr const char* kSecrets = "secrets";
 constexpr const char* kAcked = "acked.json";
 
@@ -24,7 +25,11 @@ std::vector<std::string> SplitVariables(const std::string& content) {
   return variables;
 }
 
-std::string ConditionalKill(const std::string& name) { return StrCat(kConditionalKills, "/", name, ".json"); }
+constexpr std::string_view kKillEnd = ".json";
+
+std::string KillFile(const std::string& name) {
+  return name == kKillOfFirstRelease ? name : StrCat(kKills, "/", name, kKillEnd);
+}
 
 Result<std::optional<KillRequest>> ReadKill(const RecordStore& store, const std::string& name) {
   TRY_ASSIGN(const auto record, store.Get(name));
@@ -113,40 +118,33 @@ Result<std::optional<LeaseRecord>> JobRecords::ReadLease() const {
   return ReadOptional(*store_, "am.lease", LeaseRecordFromJson);
 }
 
-Status JobRecords::WriteKillRequest(const KillRequest& request) const {
-  TRY_ASSIGN(const auto earlier, ReadKillRequest());
-  if (earlier) {
-    TRY_ASSIGN(const JobSpec spec, ReadSpec());
-    const auto grace = [&](const KillRequest& r) { return r.grace < Duration(0) ? spec.timers.grace : r.grace; };
-    if (grace(*earlier) <= grace(request)) return Ok();
-  }
-  return store_->Replace(kKillRequest, ToJson(request), Durability::kLostWithPower);
+Result<RecordedKill> JobRecords::WriteKill(const KillRequest& request) const {
+  constexpr int kNameBytes = 8;
+  RecordedKill kill{RandomHex(kNameBytes), request};
+  TRY(store_->Replace(KillFile(kill.name), ToJson(request), Durability::kLostWithPower));
+  return kill;
 }
 
-Result<std::optional<KillRequest>> JobRecords::ReadKillRequest() const { return ReadKill(*store_, kKillRequest); }
-
-Status JobRecords::WriteConditionalKill(const std::string& name, const KillRequest& request) const {
-  return store_->Replace(ConditionalKill(name), ToJson(request), Durability::kLostWithPower);
-}
-
-Result<std::vector<JobRecords::NamedKillRequest>> JobRecords::ReadConditionalKills() const {
-  // The folder also has the answers of kill_answers.h.
-  constexpr std::string_view kRequestEnd = ".json";
-  TRY_ASSIGN(const auto names, store_->List(kConditionalKills));
-  std::vector<NamedKillRequest> requests;
-  for (const std::string& file : names) {
-    if (!file.ends_with(kRequestEnd)) continue;
-    const std::string name = file.substr(0, file.size() - kRequestEnd.size());
-    auto request = ReadKill(*store_, ConditionalKill(name));
+Result<std::vector<RecordedKill>> JobRecords::ReadKills() const {
+  TRY_ASSIGN(auto names, store_->List(kKills));
+  std::erase_if(names, [&](const std::string& file) { return !file.ends_with(kKillEnd); });
+  for (std::string& name : names) name.resize(name.size() - kKillEnd.size());
+  names.emplace_back(kKillOfFirstRelease);
+  std::vector<RecordedKill> kills;
+  for (const std::string& name : names) {
+    const auto request = ReadKill(*store_, KillFile(name));
     if (!request.ok()) LogWarn(request.error().message);
-    if (request.ok() && *request) requests.push_back({name, **std::move(request)});
+    if (request.ok() && *request) kills.push_back({name, **request});
   }
-  return requests;
+  return kills;
 }
 
-Status JobRecords::RemoveConditionalKill(const std::string& name) const {
-  return store_->Remove(ConditionalKill(name));
+Result<bool> JobRecords::HasPlainKill() const {
+  TRY_ASSIGN(const auto kills, ReadKills());
+  return std::ranges::any_of(kills, [](const RecordedKill& kill) { return kill.request.IsPlain(); });
 }
+
+Status JobRecords::RemoveKill(const std::string& name) const { return store_->Remove(KillFile(name)); }
 
 Status JobRecords::WriteStatus(const JobStatus& status, Durability durability) const {
   return store_->Replace("status.json", ToJson(status), durability);

@@ -12,10 +12,10 @@
 //   journal            the AM's decisions
 //   clock              the clock that its AMs share, on that boot
 //   am.lease           the lease record (JSON): epoch, address, renewal number
-//   kill-request.json  somebody wants the job ended; written before anyone is told
-//   kill-requests/     the same with a condition or a time; each is removed once the AM has journalled what came of it,
-//                      one that is taken at the end of the job; NAME.answer: the keeper's, where no AM can rule
-//   claim.json         who owns and watches the job, as the AM has told others, for its keeper: claim_record.h
+//   kill-requests/     kills, each in a file that is written before anyone is told of it. A kill that is taken stays
+//                      until the end of the job; another one is removed once the AM has journalled what came of it, or
+//                      a keeper that no AM can follow has refused it. Clients of 0.1 write a kill without a condition
+//                      into kill-request.json
 //   status.json        the status document: refreshed while the job runs, final when it has ended
 //   acked.json         who has consumed the job's result, and when
 //   outputs            what the chief left, as its master heard it: kept_outputs.h
@@ -89,6 +89,11 @@ Result<Submission> SubmissionFromJson(std::string_view json);
 Result<KillRequest> KillRequestFromJson(std::string_view json);
 std::string JoinVariables(const std::vector<std::string>& variables);  // "NAME=value\0..."
 
+struct RecordedKill {
+  std::string name;  // of its file
+  KillRequest request;
+};
+
 class JobRecords {
  public:
   // `place`: where the store keeps them, a folder here: for people, and for the programs of the job. `journal`: where
@@ -119,17 +124,12 @@ class JobRecords {
 
   Status WriteLease(const LeaseRecord& record) const;
   Result<std::optional<LeaseRecord>> ReadLease() const;  // nothing: no AM has ruled yet
-  // The `asker` of a request that is read is who wrote it. Root that writes here has the owner's rights.
-  Status WriteKillRequest(const KillRequest& request) const;  // plain; a shorter grace replaces a longer
-  Result<std::optional<KillRequest>> ReadKillRequest() const;
-  // Those that are not plain. One that cannot be read is left out, and said in the log.
-  struct NamedKillRequest {
-    std::string name;
-    KillRequest request;
-  };
-  Status WriteConditionalKill(const std::string& name, const KillRequest& request) const;  // `name`: new, random
-  Result<std::vector<NamedKillRequest>> ReadConditionalKills() const;
-  Status RemoveConditionalKill(const std::string& name) const;  // harmless if it is gone
+  // The `asker` of a request that is read is the user who wrote it; root that writes here has the owner's rights. A
+  // request that cannot be read is left out, and named in the log.
+  Result<RecordedKill> WriteKill(const KillRequest& request) const;  // under a new name
+  Result<std::vector<RecordedKill>> ReadKills() const;
+  Result<bool> HasPlainKill() const;
+  Status RemoveKill(const std::string& name) const;  // harmless if it is gone
   Status WriteStatus(const JobStatus& status, Durability durability) const;
   Result<std::optional<JobStatus>> ReadStatus() const;
   bool HasVerdict() const;     // false also where the status cannot be read

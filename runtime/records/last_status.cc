@@ -5,18 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "runtime/records/claim_record.h"
-
 namespace tony {
 namespace {
-
-// The AM writes down who owns and watches the job before it tells anybody; its document comes later.
-void CatchUpWithClaim(const JobRecords& records, JobStatus& status) {
-  const auto told = ReadClaimRecord(records);
-  if (!told.ok()) return;
-  status.claim = told->claim;
-  status.watcher = told->watcher;
-}
 
 std::string AttemptState(const Outcome& outcome) {
   if (outcome.Succeeded()) return "succeeded";
@@ -48,9 +38,7 @@ Result<JobStatus> FreshStatus(const JobRecords& records) {
 
 Result<JobStatus> LastStatus(const JobRecords& records) {
   auto last = records.ReadStatus();
-  TRY_ASSIGN(JobStatus status, last.ok() && *last ? Result<JobStatus>(**std::move(last)) : FreshStatus(records));
-  if (!status.verdict) CatchUpWithClaim(records, status);
-  return status;
+  return last.ok() && *last ? Result<JobStatus>(**std::move(last)) : FreshStatus(records);
 }
 
 void EndTask(TaskStatus& task, const Outcome& outcome, Instant now) {

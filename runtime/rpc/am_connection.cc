@@ -214,24 +214,11 @@ class ThriftConnection : public AmConnection {
   }
 
  private:
-  // A plain one in the words of 0.1, whose AMs may still rule.
   void KillNow(const std::string& token, const KillRequest& request, OnAnswer<KilledAnswer> done) {
-    if (!request.IsPlain()) {
-      rpc::ClientService_KillIf_args args;
-      args.token = token;
-      args.order = ToThrift(request);
-      return Start<rpc::ClientService_KillIf_result>("KillIf", args, call_limit_, std::move(done));
-    }
-    rpc::ClientService_Kill_args args;
+    rpc::ClientService_KillIf_args args;
     args.token = token;
-    args.reason = request.reason;
-    args.grace_ms = request.grace.count();
-    const OnAnswer<JobStatus> taken = [done = std::move(done)](const Answer<JobStatus>& answer) {
-      if (const auto* refusal = std::get_if<Refusal>(&answer)) return done(*refusal);
-      if (const auto* disconnected = std::get_if<Disconnected>(&answer)) return done(*disconnected);
-      done(KilledAnswer{KillAnswer::kTaken, std::get<JobStatus>(answer)});
-    };
-    Start<rpc::ClientService_Kill_result>("Kill", args, call_limit_, taken);
+    args.order = ToThrift(request);
+    Start<rpc::ClientService_KillIf_result>("KillIf", args, call_limit_, std::move(done));
   }
 
   struct OpenCall {

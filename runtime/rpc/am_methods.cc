@@ -19,10 +19,12 @@ class ThriftSink : public Reply<T>::Sink {
   explicit ThriftSink(std::shared_ptr<Call> call) : call_(std::move(call)) {}
   void Success(const T& value) override {
     ResultStruct result;
-    if constexpr (!std::is_same_v<T, std::monostate>) {
+    if constexpr (std::is_same_v<ResultStruct, rpc::ClientService_Kill_result>) {
+      result.success = ToThrift(value.status);
+    } else if constexpr (!std::is_same_v<T, std::monostate>) {
       result.success = ToThrift(value);
-      result.__isset.success = true;
     }
+    if constexpr (!std::is_same_v<T, std::monostate>) result.__isset.success = true;
     call_->Answer(result);
   }
   void Refuse(const Refusal& refusal) override {
@@ -126,8 +128,8 @@ Status Watch(AmService& service, const rpc::ClientService_Watch_args& args, cons
   return Ok();
 }
 
-Status Kill(AmService& service, const rpc::ClientService_Kill_args& args, const Reply<StatusAnswer>& reply,
-            const Call& call) {
+Status KillOfFirstRelease(AmService& service, const rpc::ClientService_Kill_args& args, const Reply<KillReply>& reply,
+                          const Call& call) {
   TRY_ASSIGN(const std::string token, CheckedToken(args.token));
   KillRequest request = {.asker = call.OtherUserThere()};
   TRY_ASSIGN(request.reason, CheckedReason(args.reason));
@@ -136,12 +138,12 @@ Status Kill(AmService& service, const rpc::ClientService_Kill_args& args, const 
   return Ok();
 }
 
-Status KillIf(AmService& service, const rpc::ClientService_KillIf_args& args, const Reply<KillReply>& reply,
-              const Call& call) {
+Status Kill(AmService& service, const rpc::ClientService_KillIf_args& args, const Reply<KillReply>& reply,
+            const Call& call) {
   TRY_ASSIGN(const std::string token, CheckedToken(args.token));
   TRY_ASSIGN(KillRequest request, FromThrift(args.order));
   request.asker = call.OtherUserThere();
-  service.KillIf(token, request, reply);
+  service.Kill(token, request, reply);
   return Ok();
 }
 
@@ -185,8 +187,8 @@ Dispatcher MakeAmDispatcher(AmService& service) {
   Add<ExecutorService_SendLog_args, ExecutorService_SendLog_result>(all, "SendLog", service, SendLog);
   Add<ClientService_GetStatus_args, ClientService_GetStatus_result>(all, "GetStatus", service, GetStatus);
   Add<ClientService_Watch_args, ClientService_Watch_result>(all, "Watch", service, Watch);
-  Add<ClientService_Kill_args, ClientService_Kill_result>(all, "Kill", service, Kill);
-  Add<ClientService_KillIf_args, ClientService_KillIf_result>(all, "KillIf", service, KillIf);
+  Add<ClientService_Kill_args, ClientService_Kill_result>(all, "Kill", service, KillOfFirstRelease);
+  Add<ClientService_KillIf_args, ClientService_KillIf_result>(all, "KillIf", service, Kill);
   Add<ClientService_Attach_args, ClientService_Attach_result>(all, "Attach", service, Attach);
   Add<ClientService_ReadLogs_args, ClientService_ReadLogs_result>(all, "ReadLogs", service, ReadLogs);
   return all;

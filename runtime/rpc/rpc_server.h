@@ -102,8 +102,7 @@ class AmService {
   virtual void GetStatus(const std::string& token, Reply<StatusAnswer> reply) = 0;
   virtual void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
                      Reply<StatusAnswer> reply) = 0;
-  virtual void Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) = 0;
-  virtual void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) = 0;
+  virtual void Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) = 0;
   virtual void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) = 0;
   virtual void ReadLogs(const std::string& token, const LogQuery& query, Reply<LogAnswer> reply) = 0;
 };

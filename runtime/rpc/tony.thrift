@@ -230,9 +230,9 @@ service ClientService {
   // Answered when the job's seq is above `since`, when it has ended, or after `timeout_ms` (at most 60 s).
   // `watcher` becomes the newest one; empty: somebody who has no name.
   StatusReply Watch(1: string token, 2: i64 since, 3: i64 timeout_ms, 4: string watcher) throws (1: Refused refused)
-  // Answered when the kill is recorded. grace_ms below 0: the job's own grace. A second kill may only shorten it.
+  // A kill without a condition, as clients of 0.1 send it.
   StatusReply Kill(1: string token, 2: string reason, 3: i64 grace_ms) throws (1: Refused refused)
-  // A kill with a condition or a time. Answered when what became of it is recorded.
+  // Answered when the journal has what became of the kill. A second kill may only shorten the grace of the first.
   KillReply KillIf(1: string token, 2: KillOrder order) throws (1: Refused refused)
   // The job goes on under a new owner. Answered when that is recorded.
   AttachReply Attach(1: string token, 2: string owner, 3: i64 watch_timeout_ms) throws (1: Refused refused)

@@ -45,13 +45,6 @@ Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
 
 bool WaitsForMaster(ApplicationState state) { return state < ApplicationState::kRunning; }
 
-// Whether only a master can judge it.
-Result<bool> MayBeVoid(const JobRecords& records, const KillRequest& kill) {
-  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
-  const bool is_fenced = !kill.if_owner.value.empty() && kill.if_owner != submission.claim.owner;
-  return is_fenced || !kill.if_watcher.value.empty() || kill.due > RealClock().Now() || kill.delay > Duration(0);
-}
-
 bool WasRuled(const JobRecords& records) {
   const auto lease = records.ReadLease();
   return !lease.ok() || lease->has_value();  // not known: nothing is started
@@ -206,8 +199,8 @@ Result<bool> YarnArbiter::EndUnruled(const JobRecords& records, const KillReques
   const bool is_unknown = !report.ok() && report.error().code == ErrorCode::kNotFound;
   if (!is_unknown) TRY(report);
   if (is_unknown ? WasRuled(records) : !WaitsForMaster(report->state)) return false;
-  TRY_ASSIGN(const bool is_void, MayBeVoid(records, kill));
-  if (is_void) return false;
+  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
+  if (JudgeKill(kill, submission.claim.owner, {}, RealClock().Now()) != KillAnswer::kTaken) return false;
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
   TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(records.job()));
   const RmCalls rm = CallsOf(cluster, kLookLimit);

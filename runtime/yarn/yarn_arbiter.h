@@ -47,7 +47,6 @@ class YarnArbiter : public AmLauncher {
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
-  Result<bool> LeaveLook(const JobRecords&, const WatcherToken&) const override { return false; }
   Result<MakeChannel> WayToAm(const JobRecords& records) const override;
   Result<bool> EndUnruled(const JobRecords& records, const KillRequest& kill) const override;
   std::string WhyItEnds(const JobRecords& records) const override;

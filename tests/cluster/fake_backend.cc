@@ -117,7 +117,6 @@ class FakeCluster : public AmLauncher {
   }
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords&) const override { return std::optional<JobStatus>(); }
   Status Settle(const JobRecords&) const override { return Ok(); }
-  Result<bool> LeaveLook(const JobRecords&, const WatcherToken&) const override { return false; }
   std::string WhyItEnds(const JobRecords& records) const override {
     return StrCat("see ", (records.place() / "am.log").string());
   }

@@ -48,7 +48,7 @@ TEST_F(KeeperStopTest, AnotherTermChangesNothing) {
   ASSERT_TRUE(WaitForRunning(1)) << client->err();
   const pid_t keeper = Keeper();
   kill(keeper, SIGTERM);
-  ASSERT_TRUE(WaitForFile(box_.JobFolder(Job()) / "kill-request.json"));
+  ASSERT_TRUE(WaitForFile(box_.JobFolder(Job()) / "kill-requests"));
   kill(keeper, SIGTERM);
   kill(keeper, SIGINT);
   EXPECT_EQ(client->Wait().exit, 1);

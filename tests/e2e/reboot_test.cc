@@ -64,7 +64,7 @@ TEST_F(RebootTest, KillFindsItEnded) {
 
 // What is not synced while a job runs may be there by its name alone.
 TEST_F(RebootTest, FilesThatThePowerCutLeftEmptyHoldNobodyUp) {
-  for (const char* name : {"status.json", "kill-request.json", "am.lease", "clock", "epoch"})
+  for (const char* name : {"status.json", "am.lease", "clock", "epoch"})
     std::ofstream(box_.JobFolder(Job()) / name, std::ios::trunc) << "";
   ExpectLost(box_.Tony({"status", Job()}), 0);
   const Ran next = box_.Tony(One("true") + kRequest);

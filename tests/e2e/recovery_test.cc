@@ -174,7 +174,7 @@ TEST_F(RecoveryTest, AKillReachesTheNextApplicationMaster) {
   kill(keeper[0], SIGSTOP);
   for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
   client_->Signal(SIGINT);
-  ASSERT_TRUE(WaitForFile(box_.JobFolder(Job()) / "kill-request.json"));
+  ASSERT_TRUE(WaitForFile(box_.JobFolder(Job()) / "kill-requests"));
   kill(keeper[0], SIGCONT);
   EXPECT_EQ(client_->Wait().exit, 130) << client_->err();
   ExpectNothingLeft();

@@ -143,7 +143,7 @@ TEST_F(StopTest, KillWithoutWaitingReturnsWhileTheTaskStillStops) {
   const Ran kill = box_.Tony({"kill", Job(), "--no-wait", "--json"});
   EXPECT_EQ(kill.exit, 0) << kill.err;
   EXPECT_EQ(At(ParseJson(kill.out), "/killed"), boost::json::value(true));
-  EXPECT_TRUE(std::filesystem::exists(box_.JobFolder(Job()) / "kill-request.json"));
+  EXPECT_TRUE(std::filesystem::exists(box_.JobFolder(Job()) / "kill-requests"));
   EXPECT_EQ(client->Wait().exit, 1);
   ExpectNothingLeft();
 }

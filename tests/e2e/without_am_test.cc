@@ -1,5 +1,4 @@
-// Engines and a job whose journal is damaged: their kills are always fenced, and they may stop looking. And jobs whose
-// folder is removed under them.
+// Kills of a job whose journal is damaged; and jobs whose folder is removed under them.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -62,94 +61,21 @@ class WithoutAmTest : public TonyTest {
   Words more_;
 };
 
-TEST_F(WithoutAmTest, ItsOwnerMayStillKillIt) {
-  Submit("o1");
-  Damage();
-  const auto answer = Kill("o1");
-  EXPECT_EQ(At(answer, "/killed"), value(true));
-  EXPECT_EQ(Text(answer, "/verdict/message"), "no use");
-  ExpectNothingLeft();
-}
-
-TEST_F(WithoutAmTest, AnOwnerWhoWasFollowedMayNotAlsoWhereTheMasterDiedRightAfterItsAnswer) {
-  Submit("o1");
-  ASSERT_EQ(box_.Tony(SubmitWords("o2")).exit, 0);
-  Damage();
-  const auto answer = Kill("o1");
-  EXPECT_EQ(At(answer, "/fenced"), value(true));
-  EXPECT_EQ(At(answer, "/killed"), value(false));
-  EXPECT_EQ(Text(answer, "/owner"), "o2");
-  EXPECT_TRUE(TaskRuns());
-  EXPECT_EQ(At(Kill("o2", {"--no-wait"}), "/killed"), value(true));
-  ExpectEnded("KILLED", "no use");
-}
-
-TEST_F(WithoutAmTest, ADelayedKillIsPlannedAndComes) {
-  Submit("o1");
-  Damage();
-  const auto answer = Kill("o1", {"--delay", "1", "--no-wait"});
-  EXPECT_EQ(At(answer, "/planned"), value(true));
-  EXPECT_EQ(At(answer, "/killed"), value(false));
-  ExpectEnded("KILLED", "no use");
-}
-
-TEST_F(WithoutAmTest, AKillThatTheMasterHadPlannedComesInTime) {
-  Submit("o1");
-  EXPECT_EQ(At(Kill("o1", {"--delay", "3", "--no-wait"}), "/planned"), value(true));
-  Damage();
-  EXPECT_TRUE(TaskRuns());
-  ExpectEnded("KILLED", "no use");
-}
-
-TEST_F(WithoutAmTest, ANewOwnerIsNotTakenOnAndNotToldThatItIs) {
-  Submit("o1");
-  Damage();
-  const auto newer = box_.StartTony(SubmitWords("o2"));
-  ASSERT_TRUE(WaitForFile(box_.JobFolder(Job()) / "looked")) << newer->err();
-  const std::string job = Job();
-  EXPECT_EQ(At(Kill("o2"), "/fenced"), value(true));
-  EXPECT_EQ(newer->out(), "");
-  EXPECT_EQ(At(Kill("o1"), "/killed"), value(true));
-  Go();
-  const Ran ran = newer->Wait();
-  EXPECT_EQ(ran.exit, 77) << "the kill of o2 came before there was a job of its own: " << ran.out << ran.err;
-}
-
-TEST_F(WithoutAmTest, WithoutAClaimRecordTheKillIsRefusedInWords) {
+TEST_F(WithoutAmTest, APlainKillEndsItAndOneWithAConditionIsRefusedInWords) {
   const std::string job = Submit("o1");
-  Strike("tony-am", SIGSTOP);
-  std::filesystem::remove(box_.JobFolder(job) / "claim.json");
+  EXPECT_EQ(At(Kill("o1", {"--delay", "2", "--no-wait"}), "/planned"), value(true));
   Damage();
-  const Ran ran = box_.Tony({"kill", job, "--if-owner", "o1"});
-  EXPECT_EQ(ran.exit, 69) << ran.out;
-  EXPECT_THAT(ran.err, HasSubstr("claim.json: no such file or directory; a kill without a condition ends it"));
+  for (const Words& condition : {Words{"--if-owner", "o1"}, Words{"--if-watcher", "w1"}, Words{"--delay", "1"}}) {
+    const Ran ran = box_.Tony(Words{"kill", job} + condition);
+    EXPECT_EQ(ran.exit, 69) << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr("only that knows who owns and watches the job"));
+    EXPECT_THAT(ran.err, HasSubstr("damaged at byte"));
+    EXPECT_THAT(ran.err, HasSubstr("a kill without a condition ends it"));
+  }
   EXPECT_TRUE(TaskRuns());
-  EXPECT_EQ(box_.Tony({"kill", job}).exit, 0);
-  ExpectNothingLeft();
-}
-
-TEST_F(WithoutAmTest, WhoWaitsKeepsItFromBeingAbandonedAndNobodyElseDoes) {
-  const std::string job = Submit("o1", "1");
-  const auto waits = box_.StartTony({"wait", job, "--json"});
-  Damage();
-  EXPECT_FALSE(WaitFor([&] { return box_.Pids("tony-keeper").empty(); }, Limit(8'000))) << Stored();
-  EXPECT_TRUE(TaskRuns());
-  waits->Signal(SIGKILL);
-  ExpectEnded("KILLED", "nobody has asked for the job for 1.0 s (watch timeout)");
-  EXPECT_EQ(Text(Json({"status", job}), "/verdict/class"), "abandoned");
-}
-
-TEST_F(WithoutAmTest, AnotherWatcherVoidsTheKillOfTheOneBefore) {
-  const std::string job = Submit("o1");
-  const auto first = box_.StartTony({"wait", job, "--json", "--watcher", "w1"});
-  ASSERT_TRUE(WaitFor([&] { return Text(Json({"status", job}), "/watcher") == "w1"; })) << first->err();
-  Damage();
-  const auto second = box_.StartTony({"wait", job, "--json", "--watcher", "w2"});
-  ASSERT_TRUE(WaitFor([&] { return ReadText(box_.JobFolder(job) / "looked").ends_with(" w2\n"); })) << second->err();
-  EXPECT_EQ(At(Kill("o1", {"--if-watcher", "w1", "--no-wait"}), "/fenced"), value(true));
-  EXPECT_TRUE(TaskRuns());
-  EXPECT_EQ(At(Kill("o1", {"--if-watcher", "w2", "--no-wait"}), "/killed"), value(true));
+  EXPECT_EQ(At(Json({"kill", job, "--reason", "no use"}), "/killed"), value(true));
   ExpectEnded("KILLED", "no use");
+  ExpectNothingLeft();
 }
 
 class RemovedFolderTest : public WithoutAmTest {

@@ -59,7 +59,7 @@ std::string ReadState(const JobRecords& records) {
   return TextOf(records.ReadStatus(), [](const JobStatus& status) { return status.state; });
 }
 std::string ReadKills(const JobRecords& records) {
-  const auto kills = records.ReadConditionalKills();
+  const auto kills = records.ReadKills();
   if (!kills.ok()) return kills.error().message;
   return kills->empty() ? "none" : kills->front().request.reason;
 }
@@ -87,21 +87,20 @@ std::vector<RecordWrite> RecordWrites() {
          return TextOf(records.ReadLease(), [](const LeaseRecord& r) { return std::to_string(r.renewal); });
        },
        "1", "2"},
-      {"KillRequest",
+      {"Kill",
        [](auto& records, bool first) {
-         return records.WriteKillRequest({.reason = first ? "one" : "two", .grace = Duration(first ? 2 : 1)});
-       },
-       [](auto& records) { return TextOf(records.ReadKillRequest(), [](const KillRequest& r) { return r.reason; }); },
-       "one", "two"},
-      {"ConditionalKill",
-       [](auto& records, bool first) {
-         return first ? Ok() : records.WriteConditionalKill("4f2a", {.reason = "two", .if_owner = kOwner});
+         if (first) return Ok();
+         const auto kill = records.WriteKill({.reason = "two"});
+         return kill.ok() ? Ok() : Status(kill.error());
        },
        ReadKills, "none", "two"},
-      {"RemovalOfAConditionalKill",
+      {"RemovalOfAKill",
        [](auto& records, bool first) {
-         return first ? records.WriteConditionalKill("4f2a", {.reason = "one", .if_owner = kOwner})
-                      : records.RemoveConditionalKill("4f2a");
+         static std::string name;
+         if (!first) return records.RemoveKill(name);
+         const auto kill = records.WriteKill({.reason = "one"});
+         if (kill.ok()) name = kill->name;
+         return kill.ok() ? Ok() : Status(kill.error());
        },
        ReadKills, "one", "none", /*may_be_left_out=*/true},
       {"Acknowledgement",

@@ -51,9 +51,6 @@ TURNS = [
     ("a turn still waits while it is finished", MASTER,
      "    const Turn turn = std::move(waiting_.front());\n    waiting_.pop_front();\n    --written_;\n    Finish(turn);\n",
      "    const Turn turn = waiting_.front();\n    Finish(turn);\n    waiting_.pop_front();\n    --written_;\n"),
-    ("a turn does not wait for the claim record", MASTER, "  turn.claim = claims_asked_;\n", ""),
-    ("a named watcher does not wait for the claim record", MASTER_FILES, "  if (claims_over_ == claims_asked_) return fn();\n",
-     "  return fn();\n"),
     ("consequences come before the decisions of the call", JOB,
      "  for (DecisionBody& body : decided.decisions) evolve(std::move(body));\n",
      "  while (auto body = job.Consequence(now)) evolve(*std::move(body));\n"
@@ -82,27 +79,19 @@ TURNS = [
      "  if (const auto refusal = Observe(RegisterCall{caller, what})) return reply.Refuse(refusal->reason, refusal->message);\n"
      "  reply.Success(epoch_);\n"),
     ("a kill is answered before the journal has it", MASTER_CLIENTS,
-     "  Observe(KillAsked{plain}, [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });\n",
-     "  Observe(KillAsked{plain});\n  GetStatus(token, reply);\n"),
-    ("the plan is told before the journal has the kill", MASTER_CLIENTS,
-     "               Observe(KillAsked{mine}, [this, answer, reply](const std::optional<Refusal>&) {\n"
-     "                 reply.Success({answer, CurrentStatus()});\n               });\n",
-     "               Observe(KillAsked{mine});\n               reply.Success({answer, CurrentStatus()});\n"),
+     "  if (trouble_.empty()) return (void)Observe(KillAsked{mine}, tell);\n", ""),
     ("an owner is told that it owns before the journal has it", MASTER_CLIENTS,
      "  Observe(AttachAsked{claim}, [this, attached, reply](const std::optional<Refusal>&) {\n"
-     "    if (!stale_claim_.empty()) return reply.Refuse(RefusalReason::kNotRuling, stale_claim_);\n"
      "    reply.Success({attached, CurrentStatus()});\n  });\n",
-     "  Observe(AttachAsked{claim});\n"
-     "  if (!stale_claim_.empty()) return reply.Refuse(RefusalReason::kNotRuling, stale_claim_);\n"
-     "  reply.Success({attached, CurrentStatus()});\n"),
+     "  Observe(AttachAsked{claim});\n  reply.Success({attached, CurrentStatus()});\n"),
     ("back with its arbiter it renews before it hears what happened", MASTER,
      "  Observe(ContainerEvent{std::move(event)});\n  if (!resumes) return;\n  Renew();\n",
      "  if (resumes) Renew();\n  Observe(ContainerEvent{std::move(event)});\n  if (!resumes) return;\n"),
     ("an exit is told before the kept outcome is read", LOCAL_SCHEDULER,
      "  told.kept = outcome_kept_in_(exited.container);\n  Tell(std::move(told));\n", "  Tell(std::move(told));\n"),
     ("a renewal counts before it is written", MASTER_FILES,
-     "  WriteLease([this] {\n    KeepClaim();\n    if (IsLeader()) Observe(LeaseRenewed{});\n  });\n",
-     "  Observe(LeaseRenewed{});\n  WriteLease([this] { KeepClaim(); });\n"),
+     "  WriteLease([this] {\n    if (IsLeader()) Observe(LeaseRenewed{});\n  });\n",
+     "  Observe(LeaseRenewed{});\n  WriteLease([] {});\n"),
 ]
 
 WRITE_LAST = "  calls_.Ask(\n      [last = JobAndSubmission()]"
@@ -388,8 +377,9 @@ REQUESTS = [
     ("a revoked submit leaves its job alone", COURSE, "  if (seen.revoked) Plan(std::move(kill));\n", ""),
     ("a lock that was not had counts", STEPS, "      lock_ = *std::move(lock);\n", ""),
     ("what a replaced job is killed for is not recorded", STEPS,
-     "  if (const auto recorded = RecordKill(*records, *replaced_); !recorded.ok())\n"
-     '    notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n', ""),
+     "  const auto recorded = records->WriteKill(kill);\n  if (!recorded.ok())\n"
+     '    notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n'
+     "  replaced_ = recorded.ok() ? *recorded : RecordedKill{\"\", kill};\n", "  replaced_ = RecordedKill{\"\", kill};\n"),
     ("staged files are let go before the job refers to them", STEPS,
      "  TRY(KeepPrograms());\n", "  store_.reset();\n  TRY(KeepPrograms());\n"),
     ("an ended job of an earlier boot is not settled first", STEPS, "  TRY(launcher_.Settle(*records));\n", ""),

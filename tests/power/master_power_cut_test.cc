@@ -14,7 +14,7 @@ TEST_F(MasterPowerCutTest, AnEndThatItHasToldIsThere) {
   journal_.WriteAll();
   const auto killed = Kill();
   journal_.WriteAll();
-  ASSERT_TRUE(killed->value && killed->value->ended);
+  ASSERT_TRUE(killed->value && Watch(-1)->value->ended);
   disk_.Promise("told");
   int looks = 0;
   disk_.ForEachCut([&](const PowerCut& cut) {

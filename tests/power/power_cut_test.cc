@@ -112,7 +112,7 @@ TEST_F(PowerCutTest, AVerdictAndItsAcknowledgementAreThereAndAJobWithoutIsLost) 
   disk_.Promise("created");
   JobStatus status = {.job = records.job(), .state = "RUNNING", .submitted = now_};
   ASSERT_TRUE(records.WriteStatus(status, Durability::kLostWithPower).ok());
-  ASSERT_TRUE(records.WriteKillRequest({.reason = "enough"}).ok());
+  ASSERT_TRUE(records.WriteKill({.reason = "enough"}).ok());
   status.state = "SUCCEEDED";
   status.verdict = Verdict{.state = FinalState::kSucceeded};
   ASSERT_TRUE(records.WriteStatus(status, Durability::kSurvivesPowerCut).ok());

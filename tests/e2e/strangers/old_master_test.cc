@@ -42,7 +42,7 @@ TEST_F(OldMasterTest, NobodySendsATokenToItsPort) {
   EXPECT_EQ(wait.err.find("over TCP"), wait.err.rfind("over TCP")) << "once is enough";
   const Ran killed = Tony({"kill", Job(), "--no-wait"});
   EXPECT_EQ(killed.exit, 0) << killed.err;
-  EXPECT_TRUE(fs::exists(Folder() / "kill-request.json"));
+  EXPECT_TRUE(fs::exists(Folder() / "kill-requests"));
   EXPECT_FALSE(WasCalled());
 
   kill(Master(), SIGCONT);  // it reads the request once a second

@@ -84,9 +84,9 @@ class RootsFolder {
 TEST_F(OwnersRightsTest, LinksInAJobsFolderLeadRootNowhere) {
   Submit();
   const RootsFolder roots;
-  // Where the conditional kill goes, and every name that a plain one has had while it was written.
+  // The places of kills of this release and of 0.1.
   ASSERT_THAT(Shell("cd " + Folder().string() + " && ln -s " + roots.path().string() + " kill-requests && ln -s " +
-                    roots.secret().string() + " kill-request.json && ln -s " + roots.secret().string() + " looked"),
+                    roots.secret().string() + " kill-request.json"),
               IsEmpty());
   EXPECT_NE(AsRoot({"kill", Job(), "--if-owner", "nobody"}).exit, 77);
   EXPECT_TRUE(roots.IsUntouched());

@@ -132,7 +132,8 @@ TEST_F(ApplicationMasterTest, AnEndIsToldWhenItsStatusIsInTheFolderAndTheMasterL
   ASSERT_TRUE(status.ok() && *status);
   EXPECT_EQ((*status)->state, "KILLED");
   ASSERT_TRUE(killed->value);
-  EXPECT_TRUE(killed->value->ended);
+  EXPECT_EQ(killed->value->answer, KillAnswer::kTaken);
+  EXPECT_TRUE(Watch(-1)->value->ended);
   EXPECT_THAT(scheduler_.orders,
               ElementsAre("request worker:0#1 worker:1#1", "withdraw worker:0#1 worker:1#1", "finish KILLED"));
   EXPECT_FALSE(ended_);
@@ -143,7 +144,7 @@ TEST_F(ApplicationMasterTest, AnEndIsToldWhenItsStatusIsInTheFolderAndTheMasterL
 TEST_F(ApplicationMasterTest, AKillRequestInTheFolderIsObeyed) {
   journal_.WriteAll();
 
-  ASSERT_TRUE(records_.WriteKillRequest({.reason = "from the folder"}).ok());
+  ASSERT_TRUE(records_.WriteKill({.reason = "from the folder"}).ok());
 
   EXPECT_TRUE(RunUntil(loop_, [this] {
     journal_.WriteAll();

@@ -78,7 +78,7 @@ const std::vector<Damage>& Damages() {
        kUntilRunning,
        {kStopDecided, JobEnded{}}},
       {"AKillIsPlannedForAStranger",
-       "Allows(plan)",
+       "Holds(plan, claim_.owner, watcher_)",
        kUntilRunning,
        {KillPlanned{1, {.if_owner = {"stranger"}, .due = JobDriver::kStart + Duration(10'000)}}}},
       {"TheGangRestartsBeyondItsBudget",

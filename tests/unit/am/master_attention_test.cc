@@ -2,9 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
-#include "runtime/records/claim_record.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 
@@ -19,11 +16,6 @@ class MasterAttentionTest : public ApplicationMasterTest {
   std::shared_ptr<Answered<AttachReply>> Attach(const std::string& owner, Duration timeout = Duration(0)) {
     auto answer = std::make_shared<Answered<AttachReply>>();
     master_.Attach(kToken, {{owner}, timeout}, Reply<AttachReply>(answer));
-    return answer;
-  }
-  std::shared_ptr<Answered<KillReply>> KillIf(const KillRequest& request) {
-    auto answer = std::make_shared<Answered<KillReply>>();
-    master_.KillIf(kToken, request, Reply<KillReply>(answer));
     return answer;
   }
   Instant In(int64_t ms) const { return loop_.Now() + Duration(ms); }
@@ -49,7 +41,7 @@ TEST_F(MasterAttentionTest, NobodyAttachesToAJobThatIsBeingKilled) {
 
 TEST_F(MasterAttentionTest, AFencedKillIsAnsweredAndDoesNothing) {
   Attach("o2");
-  const auto killed = KillIf({.reason = "late", .if_owner = {"o1"}});
+  const auto killed = Kill({.reason = "late", .if_owner = {"o1"}});
   journal_.WriteAll();
   ASSERT_TRUE(killed->value);
   EXPECT_EQ(killed->value->answer, KillAnswer::kFenced);
@@ -59,7 +51,7 @@ TEST_F(MasterAttentionTest, AFencedKillIsAnsweredAndDoesNothing) {
 TEST_F(MasterAttentionTest, APlannedKillIsAnsweredWhenItIsWritten) {
   Attach("o1");
   journal_.WriteAll();
-  const auto planned = KillIf({.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)});
+  const auto planned = Kill({.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)});
   EXPECT_TRUE(planned->open());
   journal_.WriteAll();
   ASSERT_TRUE(planned->value);
@@ -71,7 +63,7 @@ TEST_F(MasterAttentionTest, AKillIsDueByTheClockOfTheMaster) {
   Attach("o1");
   journal_.WriteAll();
   const auto planned =
-      KillIf({.reason = "later", .if_owner = {"o1"}, .due = In(-3'600'000), .delay = Duration(3'600'000)});
+      Kill({.reason = "later", .if_owner = {"o1"}, .due = In(-3'600'000), .delay = Duration(3'600'000)});
   journal_.WriteAll();
   ASSERT_TRUE(planned->value);
   EXPECT_EQ(planned->value->answer, KillAnswer::kPlanned);
@@ -80,22 +72,22 @@ TEST_F(MasterAttentionTest, AKillIsDueByTheClockOfTheMaster) {
 TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
   Attach("o1");
   journal_.WriteAll();
-  ASSERT_TRUE(records_.WriteConditionalKill("a", {.reason = "stale", .if_owner = {"o0"}}).ok());
-  ASSERT_TRUE(records_.WriteConditionalKill("b", {.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)}).ok());
+  ASSERT_TRUE(records_.WriteKill({.reason = "stale", .if_owner = {"o0"}}).ok());
+  ASSERT_TRUE(records_.WriteKill({.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)}).ok());
   master_.OnScheduler(SchedulerLost{"gone for a moment"});
   master_.OnScheduler(SchedulerReached{});  // an AM that rules again looks at once
-  EXPECT_EQ(records_.ReadConditionalKills()->size(), 1u)
+  EXPECT_EQ(records_.ReadKills()->size(), 1u)
       << "what had nothing to write is settled, the plan waits for it";
   journal_.WriteAll();
   EXPECT_THAT(journal_.appended, Contains("kill_planned"));
-  EXPECT_TRUE(records_.ReadConditionalKills()->empty());
+  EXPECT_TRUE(records_.ReadKills()->empty());
 }
 
 TEST_F(MasterAttentionTest, WhatWasAnsweredFencedIsNotTakenFromTheFolderLater) {
   const KillRequest kill = {.reason = "late", .if_owner = {"o1"}};
   Attach("o2");
-  ASSERT_TRUE(records_.WriteConditionalKill("a", kill).ok());
-  const auto killed = KillIf(kill);
+  ASSERT_TRUE(records_.WriteKill(kill).ok());
+  const auto killed = Kill(kill);
   journal_.WriteAll();
   ASSERT_TRUE(killed->value);
   EXPECT_EQ(killed->value->answer, KillAnswer::kFenced);
@@ -109,73 +101,12 @@ TEST_F(MasterAttentionTest, WhatWasAnsweredFencedIsNotTakenFromTheFolderLater) {
 TEST_F(MasterAttentionTest, TheRequestOfAConditionalKillThatIsTakenStays) {
   Attach("o1");
   journal_.WriteAll();
-  ASSERT_TRUE(records_.WriteConditionalKill("a", {.reason = "enough", .if_owner = {"o1"}}).ok());
+  ASSERT_TRUE(records_.WriteKill({.reason = "enough", .if_owner = {"o1"}}).ok());
   master_.OnScheduler(SchedulerLost{"gone for a moment"});
   master_.OnScheduler(SchedulerReached{});
   journal_.WriteAll();
   EXPECT_THAT(journal_.appended, Contains("job_stopping"));
-  EXPECT_EQ(records_.ReadConditionalKills()->size(), 1u) << "whoever keeps the job without a journal has to know of it";
-}
-
-class KeptClaimTest : public MasterAttentionTest {
- protected:
-  Result<ClaimRecord> Kept() const { return ReadClaimRecord(records_); }
-  std::string Owner() const {
-    const auto kept = Kept();
-    return kept.ok() ? kept->claim.owner.value : "none: " + kept.error().message;
-  }
-  // Neither a new claim.json nor its removal.
-  void LockTheFolder() {
-    std::filesystem::remove(records_.place() / "claim.json");
-    std::filesystem::create_directories(records_.place() / "claim.json/x");
-  }
-  void LookAs(const std::string& watcher, const std::shared_ptr<Answered<StatusAnswer>>& answer) {
-    master_.Watch(kToken, 0, Duration(0), {watcher}, Reply<StatusAnswer>(answer));
-  }
-};
-
-TEST_F(KeptClaimTest, IsWrittenAsTheMasterBegins) {
-  ASSERT_TRUE(Kept().ok()) << Kept().error().message;
-  EXPECT_EQ(*Kept(), ClaimRecord{.epoch = {1}});
-}
-
-TEST_F(KeptClaimTest, NamesANewOwnerBeforeTheJournalDoes) {
-  journal_.WriteAll();
-  const auto attached = Attach("o2", Duration(7'000));
-  EXPECT_TRUE(attached->open());
-  EXPECT_EQ(Kept()->claim, (Claim{{"o2"}, Duration(7'000)}));
-}
-
-TEST_F(KeptClaimTest, NamesANewWatcherBeforeItIsAnswered) {
-  const auto looked = std::make_shared<Answered<StatusAnswer>>();
-  LookAs("w2", looked);
-  EXPECT_EQ(Kept()->watcher.value, "w2");
-}
-
-TEST_F(KeptClaimTest, HasThePlannedKillsThatAreNotVoid) {
-  Attach("o1");
-  KillIf({.reason = "late", .if_owner = {"o1"}, .due = In(60'000)});
-  ASSERT_EQ(Kept()->planned.size(), 1u);
-  EXPECT_EQ(Kept()->planned[0].reason, "late");
-  Attach("o2");
-  EXPECT_TRUE(Kept()->planned.empty());
-}
-
-TEST_F(KeptClaimTest, WhereItCanBeNeitherWrittenNorRemovedNobodyIsToldOfAnother) {
-  LockTheFolder();
-  const auto attached = Attach("o2");
-  const auto looked = std::make_shared<Answered<StatusAnswer>>();
-  LookAs("w2", looked);
-  journal_.WriteAll();
-  ASSERT_TRUE(attached->refusal);
-  EXPECT_EQ(attached->refusal->reason, RefusalReason::kNotRuling);
-  ASSERT_TRUE(looked->refusal);
-  std::filesystem::remove_all(records_.place() / "claim.json");
-  EXPECT_TRUE(RunUntil(loop_, [&] { return Owner() == "o2"; })) << Owner();
-  const auto again = Attach("o2");
-  journal_.WriteAll();
-  ASSERT_TRUE(again->value);
-  EXPECT_TRUE(again->value->attached);
+  EXPECT_EQ(records_.ReadKills()->size(), 1u) << "whoever keeps the job without a journal has to know of it";
 }
 
 TEST_F(MasterAttentionTest, WhoWaitsForNewsKeepsTheJobFromBeingAbandoned) {

@@ -47,7 +47,7 @@ class MasterCheckpointTest : private CheckpointHome, public ApplicationMasterTes
 };
 
 TEST_F(MasterCheckpointTest, AJobThatIsEndingIsWaitedForAndNamed) {
-  ASSERT_TRUE(other_.WriteKillRequest({.reason = "enough"}).ok());
+  ASSERT_TRUE(other_.WriteKill({.reason = "enough"}).ok());
   FormGang();
   EXPECT_TRUE(IsTold("waits for job " + other_.job().value + " to leave the checkpoint folder"));
 

@@ -65,10 +65,10 @@ TEST_F(MasterPaceTest, WhoAsksAfterATroubleHearsSoonThatItIsOver) {
 }
 
 TEST_F(MasterPaceTest, TheLogSaysOnceWhoAskedForAKillByFile) {
-  ASSERT_TRUE(records_.WriteKillRequest({.reason = "enough"}).ok());
+  ASSERT_TRUE(records_.WriteKill({.reason = "enough"}).ok());
   EXPECT_THAT(LogOf([this] { LoseTheArbiterForAMoment(); }),
-              HasSubstr("kill-request.json of the job's own user: enough"));
-  EXPECT_THAT(LogOf([this] { LoseTheArbiterForAMoment(); }), Not(HasSubstr("kill-request.json")));
+              HasSubstr("found a kill request by the job's own user: enough"));
+  EXPECT_THAT(LogOf([this] { LoseTheArbiterForAMoment(); }), Not(HasSubstr("found a kill")));
 }
 
 class LargeGangTest : public ApplicationMasterTest {

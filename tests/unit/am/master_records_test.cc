@@ -4,7 +4,6 @@
 
 #include <thread>
 
-#include "runtime/records/claim_record.h"
 #include "runtime/records/kept_outputs.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
@@ -21,44 +20,12 @@ class MasterRecordsTest : public ApplicationMasterTest {
     journal_.WriteAll();
     calls_.at_once = false;
   }
-  std::shared_ptr<Answered<AttachReply>> Attach(const std::string& owner) {
-    auto answer = std::make_shared<Answered<AttachReply>>();
-    master_.Attach(kToken, {{owner}, Duration(0)}, Reply<AttachReply>(answer));
-    return answer;
-  }
   std::shared_ptr<Answered<KillReply>> KillIf(const std::string& owner) {
     auto answer = std::make_shared<Answered<KillReply>>();
-    master_.KillIf(kToken, {.reason = "late", .if_owner = {owner}}, Reply<KillReply>(answer));
+    master_.Kill(kToken, {.reason = "late", .if_owner = {owner}}, Reply<KillReply>(answer));
     return answer;
   }
 };
-
-TEST_F(MasterRecordsTest, AnOwnerIsToldWhenTheKeeperCanKnowIt) {
-  const auto attached = Attach("o1");
-  const auto heartbeat = Heartbeat("worker:0");
-  journal_.WriteAll();
-  EXPECT_TRUE(attached->open());
-  EXPECT_TRUE(heartbeat->open()) << "turns are finished in order";
-
-  calls_.AnswerAll();
-
-  ASSERT_TRUE(attached->value);
-  EXPECT_TRUE(attached->value->attached);
-  EXPECT_FALSE(heartbeat->open());
-  EXPECT_EQ(ReadClaimRecord(records_)->claim.owner.value, "o1");
-}
-
-TEST_F(MasterRecordsTest, ANamedWatcherIsToldWhenTheKeeperCanKnowIt) {
-  Pass(Duration(50));  // what happened at the start has been told
-  auto named = std::make_shared<Answered<StatusAnswer>>();
-  master_.Watch(kToken, -1, Duration(60000), {"w1"}, Reply<StatusAnswer>(named));
-  journal_.WriteAll();
-  EXPECT_TRUE(named->open());
-  EXPECT_FALSE(Watch(-1)->open()) << "who has no name waits for nothing";
-
-  calls_.AnswerAll();
-  EXPECT_FALSE(named->open());
-}
 
 TEST_F(MasterRecordsTest, TasksDoNotNoticeAStoreThatHangs) {
   GrantBothAndRegisterOne();
@@ -102,19 +69,20 @@ TEST_F(MasterRecordsTest, AnOutcomeWaitsForItsOutputs) {
 }
 
 TEST_F(MasterRecordsTest, AnEndIsToldWhenItsStatusIsThere) {
-  const auto killed = Kill();
+  Kill();
   journal_.WriteAll();
-  EXPECT_TRUE(killed->open());
+  const auto watch = Watch(-1);
+  EXPECT_TRUE(watch->open());
   EXPECT_THAT(scheduler_.orders, Not(Contains("finish KILLED")));
 
   calls_.AnswerAll();
-  ASSERT_TRUE(killed->value);
-  EXPECT_TRUE(killed->value->ended);
+  ASSERT_TRUE(watch->value);
+  EXPECT_TRUE(watch->value->ended);
   EXPECT_THAT(scheduler_.orders, Contains("finish KILLED"));
 }
 
 TEST_F(MasterRecordsTest, WhoLostTheArbiterWhileTheStoreWasSlowDecidesNothing) {
-  const auto killed = KillIf("");
+  const auto killed = KillIf("o1");
   auto reported = std::make_shared<Answered<std::monostate>>();
   GrantBothAndRegisterOne();
   master_.ReportOutcome(CallerOf("worker:0"), {Success(), KeptOutputs{.text = "{}"}}, Reply<std::monostate>(reported));

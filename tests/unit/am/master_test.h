@@ -170,9 +170,9 @@ class ApplicationMasterTest : public testing::Test {
     master_.Watch(kToken, since, Duration(60000), {}, Reply<StatusAnswer>(answer));
     return answer;
   }
-  std::shared_ptr<Answered<StatusAnswer>> Kill(const KillRequest& request = {.reason = "enough"}) {
-    auto answer = std::make_shared<Answered<StatusAnswer>>();
-    master_.Kill(kToken, request, Reply<StatusAnswer>(answer));
+  std::shared_ptr<Answered<KillReply>> Kill(const KillRequest& request = {.reason = "enough"}) {
+    auto answer = std::make_shared<Answered<KillReply>>();
+    master_.Kill(kToken, request, Reply<KillReply>(answer));
     return answer;
   }
   void Pass(Duration time) {

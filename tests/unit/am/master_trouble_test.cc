@@ -84,8 +84,10 @@ TEST_F(TroubleTest, AKillStopsAtOnceAllThatRuns) {
   ASSERT_TRUE(command->value);
   EXPECT_EQ(command->value->kind, Command::Kind::kStop);
   EXPECT_THAT(scheduler_.orders, ElementsAre("term c-worker-1"));
-  EXPECT_EQ(StatusIn(killed).state, "STOPPING");
-  EXPECT_THAT(StatusIn(killed).trouble, HasSubstr(kFull));
+  ASSERT_TRUE(killed->value);
+  const auto status = JobStatusFromJson(killed->value->status.status_json);
+  EXPECT_EQ(status->state, "STOPPING");
+  EXPECT_THAT(status->trouble, HasSubstr(kFull));
 }
 
 TEST_F(TroubleTest, AStopThatWaitsWhenTroubleComesGoesOut) {

@@ -10,9 +10,7 @@
 #include "runtime/net/sockets.h"
 #include "runtime/os/files.h"
 #include "runtime/records/job_folder.h"
-#include "runtime/records/kill_answers.h"
 #include "runtime/records/local_job_store.h"
-#include "runtime/records/looks.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -37,9 +35,6 @@ class FakeAmLauncher : public AmLauncher {
     return local_.UnwrittenEnd(records);
   }
   Status Settle(const JobRecords& records) const override { return local_.Settle(records); }
-  Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const override {
-    return local_.LeaveLook(records, watcher);
-  }
   std::string WhyItEnds(const JobRecords& records) const override { return local_.WhyItEnds(records); }
   Result<bool> EndUnruled(const JobRecords&, const KillRequest& kill) const override {
     asked_to_end.push_back(kill.reason);
@@ -130,7 +125,7 @@ TEST_F(FollowTest, OfAKeeperThatIsSilentIsToldAndWhereNothingEndsItAKillDoesNotW
   ASSERT_TRUE(RunUntil(loop_, [this] { return !notes_.empty(); }));
   EXPECT_EQ(notes_, std::vector<std::string>{"waits for the keeper"});
   launcher_.pulse.hopeless = true;
-  follower.TellKill({.reason = "enough"}, "");
+  follower.TellKill({"", {.reason = "enough"}});
   ASSERT_TRUE(RunToEnd());
   ASSERT_FALSE(end_->ok());
   EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
@@ -208,7 +203,7 @@ TEST_F(FollowTest, WhereNoAmRulesAKillIsTheArbitersToCarryOut) {
   EXPECT_FALSE(RunUntil(
       loop_, [this] { return !launcher_.asked_to_end.empty(); }, std::chrono::milliseconds(300)))
       << "nobody wants its end";
-  follower.TellKill({.reason = "enough"}, "");
+  follower.TellKill({"", {.reason = "enough"}});
   ASSERT_TRUE(RunUntil(loop_, [this] { return !launcher_.asked_to_end.empty(); }));
   EXPECT_EQ(launcher_.asked_to_end.front(), "enough");
 }
@@ -292,7 +287,7 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesAndSaysSoOnce) {
   status.seq = 2;
   ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 2; }));
-  follower.TellKill({.reason = "enough"}, "");
+  follower.TellKill({"", {.reason = "enough"}});
   status.seq = 3;
   ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 3; }));
@@ -334,73 +329,21 @@ TEST_F(FollowTest, TheKeepersTroubleIsToldOnceAndTheWaitGoesOn) {
   EXPECT_EQ(launcher_.starts, 0);
 }
 
-// A keeper rules alone: its AM has died, and none can follow it.
-class FollowWithoutAmTest : public FollowTest {
- protected:
-  FollowWithoutAmTest() : lock_(*JobFolder(records_).Lock("keeper.lock")) {
-    EXPECT_TRUE(records_.WriteLease({{3}, {SocketOf({3})}, 1}).ok());
-    EXPECT_TRUE(records_.WriteStatus(*TroubledStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());
-  }
-  std::string Signs() const {
-    const auto signs = ReadFile(records_.place() / "looked");
-    return signs.ok() ? *signs : "none";
-  }
-  FollowSink SinkForKills() {
-    FollowSink sink = Sink();
-    sink.on_kill = [this](KillAnswer answer) { kill_ = answer; };
-    return sink;
-  }
-
-  UniqueFd lock_;
-  std::optional<KillAnswer> kill_;
-};
-
-TEST_F(FollowWithoutAmTest, AWatcherSaysItsNameOnceAndGoesOnToShowThatItLooks) {
+TEST_F(FollowTest, AKillThatTheKeeperOfAJobWithoutAMasterRefusesIsAnError) {
+  auto lock = JobFolder(records_).Lock("keeper.lock");
+  ASSERT_TRUE(records_.WriteLease({{3}, {SocketOf({3})}, 1}).ok());
+  ASSERT_TRUE(records_.WriteStatus(*TroubledStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());
   Follower follower(loop_, records_, launcher_, Sink());
-  follower.LookAs({"w1"});
   follower.Start(Duration(0));
-  ASSERT_TRUE(RunUntil(loop_, [this] { return Signs() == "3 w1\n"; })) << Signs();
-  ASSERT_TRUE(*LeaveLook(records_, {"w2"}));
-  LookReader reader(records_);
-  reader.Read();
-  bool again = false;
-  ASSERT_TRUE(RunUntil(loop_, [&] { return again = again || reader.Read().any; }));
-  EXPECT_EQ(Signs(), "3 w1\n3 w2\n") << "it is not the newest for that";
-}
-
-TEST_F(FollowWithoutAmTest, NoSignIsLeftWhileAnAmLives) {
-  const auto am = JobFolder(records_).Lock("am.lock");
-  Follower follower(loop_, records_, launcher_, Sink());
-  follower.LookAs({"w1"});
-  follower.Start(Duration(0));
+  const auto kill = records_.WriteKill({.reason = "late", .if_owner = {"o1"}});
+  follower.TellKill(*kill);
   EXPECT_FALSE(RunUntil(
-      loop_, [this] { return Signs() != "none"; }, Duration(1000)));
-}
-
-TEST_F(FollowWithoutAmTest, TheKeepersAnswerToAKillIsTakenFromTheFolder) {
-  Follower follower(loop_, records_, launcher_, SinkForKills());
-  follower.Start(Duration(0));
-  const KillRequest request = {.reason = "late", .if_owner = {"o1"}};
-  ASSERT_TRUE(records_.WriteConditionalKill("k", request).ok());
-  follower.TellKill(request, "k");
-  ASSERT_TRUE(WriteFiledAnswer(records_, "k", {KillAnswer::kFenced, ""}).ok());
-  ASSERT_TRUE(RunUntil(loop_, [this] { return kill_.has_value(); }));
-  EXPECT_EQ(kill_, KillAnswer::kFenced);
-  EXPECT_EQ(newest_.trouble, "journal: damaged") << "and the status after it";
-  EXPECT_EQ(*ReadFiledAnswer(records_, "k"), std::nullopt) << "it was taken";
-}
-
-TEST_F(FollowWithoutAmTest, AKillThatTheKeeperRefusesIsAnError) {
-  Follower follower(loop_, records_, launcher_, SinkForKills());
-  follower.Start(Duration(0));
-  ASSERT_TRUE(records_.WriteConditionalKill("k", {.reason = "late", .if_owner = {"o1"}}).ok());
-  follower.TellKill({.reason = "late", .if_owner = {"o1"}}, "k");
-  ASSERT_TRUE(WriteFiledAnswer(records_, "k", {std::nullopt, "claim.json: none"}).ok());
+      loop_, [this] { return end_.has_value(); }, Duration(300)));
+  ASSERT_TRUE(records_.RemoveKill(kill->name).ok());
   ASSERT_TRUE(RunToEnd());
   ASSERT_FALSE(end_->ok());
   EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(end_->error().message, "claim.json: none");
-  EXPECT_FALSE(kill_);
+  EXPECT_THAT(end_->error().message, testing::HasSubstr("(journal: damaged); a kill without a condition ends it"));
 }
 
 }  // namespace

@@ -42,8 +42,7 @@ class ScriptedAm : public AmService {
   void SendLog(const Caller&, int64_t, std::vector<LogNews>, Reply<std::monostate>) override {}
   void GetStatus(const std::string&, Reply<StatusAnswer>) override {}
   void Watch(const std::string&, int64_t, Duration, const WatcherToken&, Reply<StatusAnswer>) override {}
-  void Kill(const std::string&, const KillRequest&, Reply<StatusAnswer>) override {}
-  void KillIf(const std::string&, const KillRequest&, Reply<KillReply>) override {}
+  void Kill(const std::string&, const KillRequest&, Reply<KillReply>) override {}
   void Attach(const std::string&, const Claim&, Reply<AttachReply>) override {}
   void ReadLogs(const std::string&, const LogQuery&, Reply<LogAnswer>) override {}
 

@@ -183,8 +183,8 @@ TEST_F(KeeperClaimTest, JobPastItsUsersRunTimeIsAskedToEndWithTheLimitNamed) {
   ASSERT_TRUE(held.ok()) << held.error().message;
   StartKeeper();
   const auto asked = [this] {
-    const auto request = records_.ReadKillRequest();
-    return request.ok() && request->has_value() ? (*request)->reason : "";
+    const auto kills = records_.ReadKills();
+    return kills.ok() && !kills->empty() ? kills->front().request.reason : "";
   };
   ASSERT_TRUE(WaitFor([&] { return !asked().empty(); }));
   EXPECT_THAT(asked(), AllOf(HasSubstr("the job has run for 59 minutes, all that machine.json lets a job of "),

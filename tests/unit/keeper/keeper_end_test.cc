@@ -71,13 +71,13 @@ TEST_F(KeeperEndTest, TermAsksTheAmToEndTheJob) {
   const pid_t keeper = StartKeeper();
   BecomeAm({1});
   kill(keeper, SIGTERM);
-  ASSERT_TRUE(WaitForFile("kill-request.json"));
+  ASSERT_TRUE(WaitFor([this] { return *records_.HasPlainKill(); }));
   kill(keeper, SIGHUP);
   kill(keeper, SIGTERM);
   ASSERT_TRUE(WaitFor([this] { return Content("keeper.log").find("is stopping already") != std::string::npos; }));
-  const auto request = records_.ReadKillRequest();
-  ASSERT_TRUE(request.ok() && *request);
-  EXPECT_EQ((*request)->reason, StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid()));
+  const auto kills = records_.ReadKills();
+  ASSERT_EQ(kills->size(), 1u);
+  EXPECT_EQ(kills->front().request.reason, StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid()));
   Launch("1-1", "exit 0");
   EXPECT_TRUE(WaitFor([&] { return Exit("1-1"); })) << "the keeper rules on";
   EXPECT_FALSE(keepers_[keeper]);
@@ -104,7 +104,8 @@ TEST_F(KeeperEndTest, TermEndsTheJobThoughTheAmDoesNot) {
 
 TEST_F(KeeperEndTest, TermGivesTheTasksTheirGraceThoughTheAmCannotBeAsked) {
   SetGrace(Duration(60000));
-  std::filesystem::create_directory(records_.place() / "kill-request.json");  // in the place of the file
+  // A file in the place of the folder.
+  std::ofstream(records_.place() / "kill-requests") << "";
   const pid_t keeper = StartKeeper();
   BecomeAm({1});
   Launch("1-1", "trap 'touch saved; exit 0' TERM; touch runs; while :; do sleep 0.01; done");

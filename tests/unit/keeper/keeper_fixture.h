@@ -31,9 +31,6 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
     return arbiter_.UnwrittenEnd(records);
   }
   Status Settle(const JobRecords& records) const override { return arbiter_.Settle(records); }
-  Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const override {
-    return arbiter_.LeaveLook(records, watcher);
-  }
   std::string WhyItEnds(const JobRecords& records) const override { return arbiter_.WhyItEnds(records); }
 
  protected:

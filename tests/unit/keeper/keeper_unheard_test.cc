@@ -30,7 +30,7 @@ class KeeperUnheardTest : public KeeperFixture {
 TEST_F(KeeperUnheardTest, AKillEndsTheJob) {
   const pid_t keeper = StartKeeper();
   ASSERT_FALSE(Ams().empty());
-  ASSERT_TRUE(records_.WriteKillRequest({"enough"}).ok());
+  ASSERT_TRUE(records_.WriteKill({"enough"}).ok());
   const Verdict verdict = Ended(keeper);
   EXPECT_EQ(verdict.state, FinalState::kKilled);
   EXPECT_EQ(verdict.message, "enough");
@@ -39,7 +39,7 @@ TEST_F(KeeperUnheardTest, AKillEndsTheJob) {
 TEST_F(KeeperUnheardTest, AKillOnConditionOfAnotherOwnerDoesNothing) {
   LimitStart(Duration(3'000));
   const pid_t keeper = StartKeeper();
-  ASSERT_TRUE(records_.WriteConditionalKill("k1", {.reason = "enough", .if_owner = {"another"}}).ok());
+  ASSERT_TRUE(records_.WriteKill({.reason = "enough", .if_owner = {"another"}}).ok());
   EXPECT_EQ(Ended(keeper).state, FinalState::kFailed) << "of its limit";
 }
 

@@ -35,7 +35,7 @@ TEST_F(UnreadableJobTest, TasksRunOnAndTheVerdictComesWhenTheyHaveEnded) {
 
 TEST_F(UnreadableJobTest, AKillRequestEndsIt) {
   RunThenDamage("trap 'echo asked >termed; exit 0' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
-  ASSERT_TRUE(records_.WriteKillRequest({"enough"}).ok());
+  ASSERT_TRUE(records_.WriteKill({"enough"}).ok());
   ASSERT_TRUE(KeeperEnded(keeper_));
   const JobStatus status = FinalStatus();
   EXPECT_EQ(status.state, "KILLED");
@@ -46,9 +46,29 @@ TEST_F(UnreadableJobTest, AKillRequestEndsIt) {
 
 TEST_F(UnreadableJobTest, AKillAtOnceAsksNobody) {
   RunThenDamage("trap '' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
-  ASSERT_TRUE(records_.WriteKillRequest({"enough", Duration(0)}).ok());
+  ASSERT_TRUE(records_.WriteKill({"enough", Duration(0)}).ok());
   ASSERT_TRUE(KeeperEnded(keeper_));
   EXPECT_EQ(FinalStatus().state, "KILLED");
+}
+
+TEST_F(UnreadableJobTest, AKillWithAConditionIsRefusedAndNeverObeyed) {
+  RunThenDamage(kBusy);
+  ASSERT_TRUE(records_.WriteKill({.reason = "late", .if_owner = {"o1"}}).ok());
+  ASSERT_TRUE(WaitFor([&] { return records_.ReadKills()->empty(); }));
+  EXPECT_THAT(Content("keeper.log"), HasSubstr("(late) refused"));
+  std::ofstream(records_.place() / "go") << "";
+  ASSERT_TRUE(KeeperEnded(keeper_));
+  EXPECT_EQ(FinalStatus().state, "FAILED");
+}
+
+TEST_F(UnreadableJobTest, TheShortestGraceOfTwoKillsCounts) {
+  RunThenDamage("trap '' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
+  kill(keeper_, SIGSTOP);
+  ASSERT_TRUE(records_.WriteKill({"patient", Duration(60'000)}).ok());
+  ASSERT_TRUE(records_.WriteKill({"at once", Duration(0)}).ok());
+  kill(keeper_, SIGCONT);
+  ASSERT_TRUE(KeeperEnded(keeper_));
+  EXPECT_EQ(FinalStatus().verdict->message, "at once");
 }
 
 TEST_F(UnreadableJobTest, AnExecutorWithoutATaskIsNotWaitedFor) {

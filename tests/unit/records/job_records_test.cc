@@ -93,14 +93,11 @@ TEST_F(JobRecordsTest, ATokenThatIsNotWholeIsRefusedWithItsLength) {
 
 TEST_F(JobRecordsTest, TheOwnerOfAKillRequestsFileIsItsAsker_NeedsRoot) {
   Write("spec.json", ToJson(SmallSpec()));
-  ASSERT_TRUE(records_.WriteKillRequest({.reason = "enough", .asker = "somebody who says so"}).ok());
-  ASSERT_TRUE(records_.WriteConditionalKill("k", {.reason = "late", .if_owner = {"o1"}}).ok());
-  EXPECT_EQ((*records_.ReadKillRequest())->asker, "") << "the job's own user";
+  const auto kill = records_.WriteKill({.reason = "enough", .asker = "somebody who says so"});
+  EXPECT_EQ(records_.ReadKills()->front().request.asker, "") << "the job's own user";
   if (geteuid() != 0) GTEST_SKIP() << "files of another user: needs root";
-  ASSERT_EQ(chown((temp_.path() / "kill-request.json").c_str(), 12345, 12345), 0);
-  ASSERT_EQ(chown((temp_.path() / "kill-requests/k.json").c_str(), 12345, 12345), 0);
-  EXPECT_EQ((*records_.ReadKillRequest())->asker, "uid 12345");
-  EXPECT_EQ(records_.ReadConditionalKills()->front().request.asker, "uid 12345");
+  ASSERT_EQ(chown((temp_.path() / "kill-requests" / (kill->name + ".json")).c_str(), 12345, 12345), 0);
+  EXPECT_EQ(records_.ReadKills()->front().request.asker, "uid 12345");
 }
 
 TEST_F(JobRecordsTest, DamagedLeaseIsNamedWithItsField) {
@@ -135,19 +132,20 @@ TEST_F(JobRecordsTest, SecretsAreReadUntilTheyAreRemoved) {
   }
 }
 
-TEST_F(JobRecordsTest, ShorterGraceReplacesALongerAndNotTheOtherWayRound) {
-  Write("spec.json", ToJson(SmallSpec()));
-  const auto reason = [&] { return (*records_.ReadKillRequest())->reason; };
-  EXPECT_FALSE(records_.ReadKillRequest()->has_value());
-  ASSERT_TRUE(records_.WriteKillRequest({"first", 60s}).ok());
-  EXPECT_EQ(reason(), "first");
-  ASSERT_TRUE(records_.WriteKillRequest({"the job's own, 10 s"}).ok());
-  EXPECT_EQ(reason(), "the job's own, 10 s");
-  ASSERT_TRUE(records_.WriteKillRequest({"longer", 30s}).ok());
-  EXPECT_EQ(reason(), "the job's own, 10 s");
-  ASSERT_TRUE(records_.WriteKillRequest({"now", 0s}).ok());
-  EXPECT_EQ(reason(), "now");
-  EXPECT_EQ((*records_.ReadKillRequest())->grace, 0s);
+TEST_F(JobRecordsTest, KillsAreReadBackAlsoThatOfAClientOfTheFirstRelease) {
+  EXPECT_TRUE(records_.ReadKills()->empty());
+  const auto named = records_.WriteKill({.reason = "late", .if_owner = {"o1"}});
+  EXPECT_FALSE(*records_.HasPlainKill());
+  Write("kill-request.json", ToJson(KillRequest{.reason = "old"}));
+  Write("kill-requests/cut.json", "{");
+  EXPECT_TRUE(*records_.HasPlainKill());
+  const auto kills = records_.ReadKills();
+  ASSERT_EQ(kills->size(), 2u);
+  EXPECT_EQ((*kills)[0].request.reason, "late");
+  EXPECT_EQ((*kills)[1].request.reason, "old");
+  for (const RecordedKill& kill : *kills) EXPECT_TRUE(records_.RemoveKill(kill.name).ok());
+  EXPECT_TRUE(records_.ReadKills()->empty());
+  EXPECT_TRUE(records_.RemoveKill(named->name).ok()) << "again";
 }
 
 TEST_F(JobRecordsTest, StatusIsReadBack) {

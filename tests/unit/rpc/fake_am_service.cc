@@ -57,17 +57,9 @@ void FakeAmService::Watch(const std::string&, int64_t, Duration limit, const Wat
   watching.push_back(reply);
 }
 
-void FakeAmService::Kill(const std::string&, const KillRequest& plain, Reply<StatusAnswer> reply) {
+void FakeAmService::Kill(const std::string&, const KillRequest& request, Reply<KillReply> reply) {
   calls.push_back("Kill");
-  kills.emplace_back(plain.reason, plain.grace);
-  askers.push_back(plain.asker);
-  reply.Success(Status());
-}
-
-void FakeAmService::KillIf(const std::string&, const KillRequest& request, Reply<KillReply> reply) {
-  calls.push_back("KillIf");
-  conditional_kills.push_back(request);
-  askers.push_back(request.asker);
+  kills.push_back(request);
   reply.Success({kill_answer, Status()});
 }
 

@@ -24,8 +24,7 @@ class FakeAmService : public AmService {
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
   void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
              Reply<StatusAnswer> reply) override;
-  void Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) override;
-  void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
+  void Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
   void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) override;
   void ReadLogs(const std::string& token, const LogQuery& query, Reply<LogAnswer> reply) override;
 
@@ -40,12 +39,10 @@ class FakeAmService : public AmService {
   std::vector<Outcome> outcomes;
   std::optional<KeptOutputs> outputs;                   // with the last of them
   std::vector<LogExcerpt> logs;                         // the same
-  std::vector<std::pair<std::string, Duration>> kills;  // reason and grace
-  std::vector<std::string> askers;                      // of kills of both kinds
   std::vector<Duration> watch_limits;
   std::vector<WatcherToken> watchers;
-  std::vector<KillRequest> conditional_kills;
-  KillAnswer kill_answer = KillAnswer::kFenced;  // of KillIf
+  std::vector<KillRequest> kills;
+  KillAnswer kill_answer = KillAnswer::kFenced;
   std::vector<Claim> claims;
   std::vector<std::pair<int64_t, std::vector<LogNews>>> sent_logs;
   std::vector<LogQuery> log_queries;

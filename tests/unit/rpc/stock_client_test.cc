@@ -65,7 +65,7 @@ TEST_F(StockClientTest, PythonRegistersAwaitsReportsAndIsRefused) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
   ASSERT_EQ(service.outcomes.size(), 1u);
   EXPECT_EQ(service.outcomes.front().stderr_tail, "Traceback: \xc3\xa4");
-  EXPECT_EQ(service.kills.front().first, "from Python");
+  EXPECT_EQ(service.kills.front().reason, "from Python");
   EXPECT_EQ(server->connections(), 0u);
 }
 

@@ -153,7 +153,6 @@ class NobodyRules : public Arbiter {
   ArbiterView Look(const JobRecords&) const override { return {}; }
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords&) const override { return std::optional<JobStatus>(); }
   Status Settle(const JobRecords&) const override { return Ok(); }
-  Result<bool> LeaveLook(const JobRecords&, const WatcherToken&) const override { return false; }
   std::string WhyItEnds(const JobRecords&) const override { return ""; }
 };
 
