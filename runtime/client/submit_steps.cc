@@ -357,8 +357,7 @@ Status CourseSteps::Kill(const SubmitStep& step) {
   if (!step.differs_in.empty()) kill.reason += StrCat(", with other ", Join(step.differs_in, ", "));
   // A full disk keeps nobody from telling the AM.
   const auto recorded = records->WriteKill(kill);
-  if (!recorded.ok())
-    notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
+  if (!recorded.ok()) notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   replaced_ = recorded.ok() ? *recorded : RecordedKill{"", kill};
   return Ok();
 }

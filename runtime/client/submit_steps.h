@@ -101,10 +101,10 @@ class CourseSteps {
   const JobStore& jobs_;
   const RequestIndex& index_;
   std::unique_ptr<RequestLock> lock_;
-  JobId id_;                             // of the job that it may make
+  JobId id_;                              // of the job that it may make
   std::optional<RecordedKill> replaced_;  // of the job that has to make way
-  int signal_ = 0;                       // the first that came; 0: none
-  JobMaker maker_;                       // the last member: it discards while the lock is held
+  int signal_ = 0;                        // the first that came; 0: none
+  JobMaker maker_;                        // the last member: it discards while the lock is held
 };
 
 // What a job in this state is to a submit; `kill_requested`: its folder holds a plain kill.

@@ -144,9 +144,9 @@ class Keeper {
   Containers containers_;
   AmSupervision am_;
   Phase phase_ = Phase::kServing;
-  Verdict verdict_;                            // of a job that ends without an AM
-  std::string stop_reason_;                    // why somebody told this keeper to stop; empty: nobody did
-  size_t running_told_ = 0;                    // containers, when the trouble was last told
+  Verdict verdict_;          // of a job that ends without an AM
+  std::string stop_reason_;  // why somebody told this keeper to stop; empty: nobody did
+  size_t running_told_ = 0;  // containers, when the trouble was last told
   FolderPresence presence_;
   // The status as it was read at the beginning, without tasks.
   JobStatus first_status_;

@@ -360,8 +360,8 @@ std::optional<KillRequest> Keeper::KillToObey() const {
   std::optional<KillRequest> soonest;
   for (const RecordedKill& kill : *kills) {
     KillRequest request = kill.request;
-    const bool taken = knows_owner && JudgeKill(ByClockOf(now, request), submission->claim.owner, {}, now) ==
-                                          KillAnswer::kTaken;
+    const bool taken =
+        knows_owner && JudgeKill(ByClockOf(now, request), submission->claim.owner, {}, now) == KillAnswer::kTaken;
     if (request.grace < Duration(0)) request.grace = grace_;
     if ((taken || request.IsPlain()) && (!soonest || request.grace < soonest->grace)) soonest = request;
   }
@@ -373,15 +373,14 @@ void Keeper::RefuseKills() {
   const auto kills = records_.ReadKills();
   if (!kills.ok()) return LogWarn(kills.error().message);
   for (const auto& [name, request] : *kills) {
-    LogWarn(StrCat("kill request ", name, " (", request.reason, ") refused: only an application master knows who owns "
+    LogWarn(StrCat("kill request ", name, " (", request.reason,
+                   ") refused: only an application master knows who owns "
                    "and watches the job; a kill without a condition ends it"));
     if (const Status removed = records_.RemoveKill(name); !removed.ok()) LogWarn(removed.error().message);
   }
 }
 
-void Keeper::EndForKill(const KillRequest& kill) {
-  EndWithoutAm(Killed(ReasonWithAsker(kill)), kill.grace);
-}
+void Keeper::EndForKill(const KillRequest& kill) { EndWithoutAm(Killed(ReasonWithAsker(kill)), kill.grace); }
 
 void Keeper::HearAm() {
   am_heard_ = loop_.Now();

@@ -127,7 +127,8 @@ KillAnswer RequestJob::Answer(const Asked& asked) {
 KillAnswer RequestJob::Decide(const Asked& asked) {
   if (state_ >= State::kStopping)
     return final_state_ == FinalState::kKilled && state_ == State::kStopping ? KillAnswer::kTaken : KillAnswer::kEnded;
-  if (stage_.flaw != RequestFlaw::kIgnoresFence && attention_.Judge(asked.request, asked.request.due) == KillAnswer::kFenced)
+  if (stage_.flaw != RequestFlaw::kIgnoresFence &&
+      attention_.Judge(asked.request, asked.request.due) == KillAnswer::kFenced)
     return KillAnswer::kFenced;
   if (asked.request.due > stage_.now()) {
     Apply(attention_.DecidePlan(asked.request));

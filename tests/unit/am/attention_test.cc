@@ -37,9 +37,7 @@ class AttentionTest : public testing::Test {
   std::vector<std::string> Look(const std::string& watcher, Instant now = kLookedAt) {
     return Take(attention_.DecideLook({watcher}, now));
   }
-  bool Allows(const KillRequest& request) const {
-    return attention_.Judge(request, kLookedAt) == KillAnswer::kTaken;
-  }
+  bool Allows(const KillRequest& request) const { return attention_.Judge(request, kLookedAt) == KillAnswer::kTaken; }
   std::vector<std::string> Plan(const KillRequest& request) { return Take(attention_.DecidePlan(request)); }
 
   Ownership attention_;

@@ -76,8 +76,7 @@ TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
   ASSERT_TRUE(records_.WriteKill({.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)}).ok());
   master_.OnScheduler(SchedulerLost{"gone for a moment"});
   master_.OnScheduler(SchedulerReached{});  // an AM that rules again looks at once
-  EXPECT_EQ(records_.ReadKills()->size(), 1u)
-      << "what had nothing to write is settled, the plan waits for it";
+  EXPECT_EQ(records_.ReadKills()->size(), 1u) << "what had nothing to write is settled, the plan waits for it";
   journal_.WriteAll();
   EXPECT_THAT(journal_.appended, Contains("kill_planned"));
   EXPECT_TRUE(records_.ReadKills()->empty());

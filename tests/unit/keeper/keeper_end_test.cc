@@ -77,7 +77,8 @@ TEST_F(KeeperEndTest, TermAsksTheAmToEndTheJob) {
   ASSERT_TRUE(WaitFor([this] { return Content("keeper.log").find("is stopping already") != std::string::npos; }));
   const auto kills = records_.ReadKills();
   ASSERT_EQ(kills->size(), 1u);
-  EXPECT_EQ(kills->front().request.reason, StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid()));
+  EXPECT_EQ(kills->front().request.reason,
+            StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid()));
   Launch("1-1", "exit 0");
   EXPECT_TRUE(WaitFor([&] { return Exit("1-1"); })) << "the keeper rules on";
   EXPECT_FALSE(keepers_[keeper]);

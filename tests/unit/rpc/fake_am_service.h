@@ -37,8 +37,8 @@ class FakeAmService : public AmService {
   std::vector<std::pair<Caller, Registration>> registered;
   std::vector<PublishedValues> published;
   std::vector<Outcome> outcomes;
-  std::optional<KeptOutputs> outputs;                   // with the last of them
-  std::vector<LogExcerpt> logs;                         // the same
+  std::optional<KeptOutputs> outputs;  // with the last of them
+  std::vector<LogExcerpt> logs;        // the same
   std::vector<Duration> watch_limits;
   std::vector<WatcherToken> watchers;
   std::vector<KillRequest> kills;
