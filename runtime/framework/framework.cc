@@ -185,26 +185,6 @@ int TrackedPosition(const JobSpec& spec, const TaskId& task) {
 
 }  // namespace
 
-const Framework& FrameworkOf(const JobSpec& spec) {
-  switch (spec.framework) {
-    case FrameworkKind::kStandalone:
-      return StandaloneFramework();
-    case FrameworkKind::kTensorflow:
-      return TensorflowFramework();
-    case FrameworkKind::kPytorch:
-      return PytorchFramework();
-    case FrameworkKind::kJax:
-      return JaxFramework();
-    case FrameworkKind::kLightgbm:
-      return LightgbmFramework();
-    case FrameworkKind::kXgboost:
-      return XgboostFramework();
-    case FrameworkKind::kStaged:
-      return StagedFramework();
-  }
-  CHECK(false);
-}
-
 Status CheckFramework(const JobSpec& spec) {
   TRY(CheckProcesses(spec));
   if (spec.mode == DistributedMode::kFcfs) return CheckFcfs(spec);
