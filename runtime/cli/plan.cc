@@ -45,13 +45,10 @@ std::string EachProcess(const RoleSpec& role) {
 
 std::string RolesTable(const JobSpec& spec, const TableRoom& room) {
   constexpr size_t kLeastCommand = 20;
-  TextTable table({{"ROLE"},
-                   {"TASKS", 0, true},
-                   {"MEMORY", 1, true},
-                   {"CORES", 2, true},
-                   {"GPUS", 2, true},
-                   {"COMMAND", 0, false, kLeastCommand}},
-                  "  ");
+  TextTable table(
+      {TextColumn("ROLE"), TextColumn("TASKS", 0, true), TextColumn("MEMORY", 1, true), TextColumn("CORES", 2, true),
+       TextColumn("GPUS", 2, true), TextColumn("COMMAND", 0, false, kLeastCommand)},
+      "  ");
   for (const RoleSpec& role : spec.roles)
     table.Add({role.name, StrCat(role.instances), StrCat(role.resources.memory_mb, " MB"),
                StrCat(role.resources.vcores), StrCat(role.resources.gpus),

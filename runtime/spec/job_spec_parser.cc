@@ -36,7 +36,7 @@ constexpr std::string_view kLaterFrameworks[] = {"horovod", "mxnet", "mpi", "ray
 
 Result<FrameworkKind> ParseFramework(const PropertyValues& values) {
   const std::string name = ToLower(Trim(values.Text(kFramework)));
-  const auto kind = FrameworkKindFromString(name);
+  const auto kind = FromName<FrameworkKind>(name);
   if (kind && kind != FrameworkKind::kStaged) return *kind;
   const bool later = std::ranges::find(kLaterFrameworks, name) != std::end(kLaterFrameworks);
   return values.Bad(kFramework, StrCat(later ? "not supported yet; " : "",
@@ -82,7 +82,7 @@ Status ParseLimits(const PropertyValues& values, Warnings& warnings, JobSpec& sp
   TRY_ASSIGN(spec.startup_timeout, values.Millis(kStartupTimeoutKey, 0));
   TRY(ParseTaskLimits(values, warnings, spec));
   TRY_ASSIGN(spec.log_limit_mb, values.MemoryMb("tony.task.log-limit", 0));
-  const auto background = BackgroundFromString(ToLower(Trim(values.Text(kBackground))));
+  const auto background = FromName<Background>(ToLower(Trim(values.Text(kBackground))));
   if (!background) return values.Bad(kBackground, "expected auto, end, wait or fail");
   spec.background = *background;
   TRY_ASSIGN(spec.priority, values.Number("tony.local.priority", -kMostJobPriority, kMostJobPriority));
@@ -170,69 +170,6 @@ std::string ParseHistoryFolder(const PropertyValues& values, const std::filesyst
   return {};
 }
 
-}  // namespace
-
-std::string SchedulerOf(const PropertyValues& values) { return ToLower(Trim(values.Text(kScheduler))); }
-
-std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory) {
-  const auto base = directory.empty() ? std::filesystem::current_path() : std::filesystem::absolute(directory);
-  const auto path = (base / ExpandTilde(text)).lexically_normal();
-  return path.has_filename() ? path : path.parent_path();  // "src/" is "src"
-}
-
-Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory) {
-  Problems problems;
-  const PropertyValues values(properties, problems);
-  ParsedJobSpec parsed;
-  JobSpec& spec = parsed.spec;
-  TRY(CheckUtf8(values));
-  parsed.warnings = properties.warnings();
-  parsed.is_of_tonys = properties.is_of_tonys();
-  parsed.configuration = EffectiveConfiguration(properties);
-  // Each part is read whatever is wrong with the others: everything is told at once.
-  const auto take = [&problems](auto part, auto& into) {
-    if (part.ok()) {
-      into = *std::move(part);
-    } else {
-      problems.Note(part.error());
-    }
-  };
-  const auto check = [&problems](const Status& part) {
-    if (!part.ok()) problems.Note(part.error());
-  };
-  take(ParseFramework(values), spec.framework);
-  take(ParseMode(values), spec.mode);
-  check(CheckKeys(values, parsed.warnings));
-  ParsedRoles roles;
-  take(ParseRoles(values, parsed.warnings), roles);
-  if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
-  spec.roles = std::move(roles.roles);
-  spec.completion_rule = roles.completion_rule;
-  take(ParseName(values), spec.name);
-  take(ParseTags(values), spec.tags);
-  spec.scheduler = SchedulerOf(values);
-  take(ParseYarn(values, roles.single_task), spec.yarn);
-  ParsedEnvironment environment;
-  take(ParseEnvironment(values, parsed.warnings), environment);
-  spec.execution_env = std::move(environment.execution);
-  spec.container_env = std::move(environment.container);
-  parsed.secrets = std::move(environment.secrets);
-  check(ParseFiles(values, directory, roles.single_task, spec));
-  take(ParseSiteFiles(values, directory), parsed.site_files);
-  take(ParseTimers(values, parsed.warnings), spec.timers);
-  check(ParseLimits(values, parsed.warnings, spec));
-  take(ParseRestartRules(values, parsed.warnings), spec.restart);
-  take(ParseCheckpoint(values, directory, parsed.warnings), spec.checkpoint);
-  take(ParseFailureRules(values), spec.failure_rules);
-  spec.history_folder = ParseHistoryFolder(values, directory, parsed.warnings);
-  take(values.Seconds("tony.azkaban.watch-timeout", 1, kYearSeconds), parsed.watch_timeout);
-  TRY(problems.All(parsed.warnings));
-  RunScriptsByPython(spec, parsed.warnings);
-  return parsed;
-}
-
-namespace {
-
 constexpr std::string_view kTonyPrefix = "tony.";
 constexpr int kMostUnknown = 20;  // a wrong file altogether should not fill the screen
 
@@ -313,6 +250,65 @@ class KeyCheck {
 };
 
 }  // namespace
+
+std::string SchedulerOf(const PropertyValues& values) { return ToLower(Trim(values.Text(kScheduler))); }
+
+std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory) {
+  const auto base = directory.empty() ? std::filesystem::current_path() : std::filesystem::absolute(directory);
+  const auto path = (base / ExpandTilde(text)).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();  // "src/" is "src"
+}
+
+Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory) {
+  Problems problems;
+  const PropertyValues values(properties, problems);
+  ParsedJobSpec parsed;
+  JobSpec& spec = parsed.spec;
+  TRY(CheckUtf8(values));
+  parsed.warnings = properties.warnings();
+  parsed.is_of_tonys = properties.is_of_tonys();
+  parsed.configuration = EffectiveConfiguration(properties);
+  // Each part is read whatever is wrong with the others: everything is told at once.
+  const auto take = [&problems](auto part, auto& into) {
+    if (part.ok()) {
+      into = *std::move(part);
+    } else {
+      problems.Note(part.error());
+    }
+  };
+  const auto check = [&problems](const Status& part) {
+    if (!part.ok()) problems.Note(part.error());
+  };
+  take(ParseFramework(values), spec.framework);
+  take(ParseMode(values), spec.mode);
+  check(CheckKeys(values, parsed.warnings));
+  ParsedRoles roles;
+  take(ParseRoles(values, parsed.warnings), roles);
+  if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
+  spec.roles = std::move(roles.roles);
+  spec.completion_rule = roles.completion_rule;
+  take(ParseName(values), spec.name);
+  take(ParseTags(values), spec.tags);
+  spec.scheduler = SchedulerOf(values);
+  take(ParseYarn(values, roles.single_task), spec.yarn);
+  ParsedEnvironment environment;
+  take(ParseEnvironment(values, parsed.warnings), environment);
+  spec.execution_env = std::move(environment.execution);
+  spec.container_env = std::move(environment.container);
+  parsed.secrets = std::move(environment.secrets);
+  check(ParseFiles(values, directory, roles.single_task, spec));
+  take(ParseSiteFiles(values, directory), parsed.site_files);
+  take(ParseTimers(values, parsed.warnings), spec.timers);
+  check(ParseLimits(values, parsed.warnings, spec));
+  take(ParseRestartRules(values, parsed.warnings), spec.restart);
+  take(ParseCheckpoint(values, directory, parsed.warnings), spec.checkpoint);
+  take(ParseFailureRules(values), spec.failure_rules);
+  spec.history_folder = ParseHistoryFolder(values, directory, parsed.warnings);
+  take(values.Seconds("tony.azkaban.watch-timeout", 1, kYearSeconds), parsed.watch_timeout);
+  TRY(problems.All(parsed.warnings));
+  RunScriptsByPython(spec, parsed.warnings);
+  return parsed;
+}
 
 Status CheckKeys(const PropertyValues& values, Warnings& warnings) { return KeyCheck(values, warnings).Run(); }
 

@@ -93,7 +93,7 @@ std::string NodeLabelOf(const PropertyValues& values, std::string_view keys_of) 
 
 Result<Placement> PlacementOf(const PropertyValues& values, std::string_view keys_of) {
   const std::string key = KeyOf(keys_of, "placement");
-  if (const auto placement = PlacementFromString(Trim(values.Text(key)))) return *placement;
+  if (const auto placement = FromName<Placement>(Trim(values.Text(key)))) return *placement;
   return values.Bad(key, "expected pack or spread");
 }
 
@@ -251,51 +251,7 @@ Status CheckSomeTracked(const std::vector<RoleSpec>& roles) {
                                            "tony.application.untracked.jobtypes or tony.application.sidecar.jobtypes")};
 }
 
-}  // namespace
-
-Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings) {
-  ParsedRoles parsed;
-  const size_t problems_before = values.problems().count();
-  for (const auto& name : RolesAskedFor(values)) {
-    auto role = ParseRoleAskedFor(values, name);
-    if (!role.ok()) values.problems().Note(role.error());
-    if (role.ok() && role->instances > 0) parsed.roles.push_back(*std::move(role));
-  }
-  // Not all roles are known: what follows would blame them for what is missing.
-  if (values.problems().count() > problems_before) return parsed;
-  parsed.single_task = parsed.roles.empty();
-  if (parsed.single_task) {
-    TRY(CheckNoRoleWasMeant(values));
-    WarnOfSingleTask(values, warnings);
-    if (values.Has(kLogDir))
-      warnings.push_back(
-          values
-              .Bad(kLogDir, StrCat("a job without roles has no TensorBoard beside it; its command finds ",
-                                   "TB_LOG_DIR and TB_PORT"))
-              .message);
-    TRY_ASSIGN(RoleSpec role, SingleTask(values));
-    parsed.roles.push_back(std::move(role));
-  } else {
-    WarnOfRelativeLogDir(values, warnings);
-    TRY(CheckTotals(values, parsed.roles));  // of roles, as TonY's
-  }
-  std::ranges::sort(parsed.roles, {}, &RoleSpec::name);
-  TRY_ASSIGN(parsed.completion_rule, ParseCompletion(values, parsed.single_task, parsed.roles, warnings));
-  if (!parsed.single_task) {
-    for (RoleSpec& role : parsed.roles) {
-      TRY_ASSIGN(role.outlives_restarts, OutlivesRestarts(values, role));
-    }
-  }
-  TRY(CheckSomeTracked(parsed.roles));
-  TRY(ParseDependencies(values, parsed.roles, warnings));
-  TRY(ParseOutliving(values, parsed.roles, warnings));
-  TRY(AddPreprocess(values, parsed.single_task, parsed.roles, warnings));
-  return parsed;
-}
-
 // The limits of one task, with the names and meanings that TonY changed between 0.4.6 and 0.5.3.
-
-namespace {
 
 constexpr std::string_view kTonyVersion = "tony.compat.version";
 constexpr std::string_view kTony046 = "0.4.6";
@@ -352,17 +308,6 @@ Result<Duration> ParseExecutionLimit(const PropertyValues& values, Warnings& war
     warnings.push_back(values.Bad(kWorkerTimeout, StrCat("no effect, as ", kExecutionLimitKey, " is set")).message);
   return values.Millis(is_new ? kExecutionLimitKey : kWorkerTimeout, 0);
 }
-
-}  // namespace
-
-Status ParseTaskLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
-  TRY(ParseContainerLimits(values, warnings, spec));
-  TRY_ASSIGN(spec.registry_timeout, values.Seconds(kRegistryTimeoutKey, 0, kMostRegistrySeconds));
-  TRY_ASSIGN(spec.timers.execution_limit, ParseExecutionLimit(values, warnings));
-  return Ok();
-}
-
-namespace {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -421,6 +366,53 @@ size_t TotalBytes(const Variables& variables) {
 }
 
 }  // namespace
+
+Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings) {
+  ParsedRoles parsed;
+  const size_t problems_before = values.problems().count();
+  for (const auto& name : RolesAskedFor(values)) {
+    auto role = ParseRoleAskedFor(values, name);
+    if (!role.ok()) values.problems().Note(role.error());
+    if (role.ok() && role->instances > 0) parsed.roles.push_back(*std::move(role));
+  }
+  // Not all roles are known: what follows would blame them for what is missing.
+  if (values.problems().count() > problems_before) return parsed;
+  parsed.single_task = parsed.roles.empty();
+  if (parsed.single_task) {
+    TRY(CheckNoRoleWasMeant(values));
+    WarnOfSingleTask(values, warnings);
+    if (values.Has(kLogDir))
+      warnings.push_back(
+          values
+              .Bad(kLogDir, StrCat("a job without roles has no TensorBoard beside it; its command finds ",
+                                   "TB_LOG_DIR and TB_PORT"))
+              .message);
+    TRY_ASSIGN(RoleSpec role, SingleTask(values));
+    parsed.roles.push_back(std::move(role));
+  } else {
+    WarnOfRelativeLogDir(values, warnings);
+    TRY(CheckTotals(values, parsed.roles));  // of roles, as TonY's
+  }
+  std::ranges::sort(parsed.roles, {}, &RoleSpec::name);
+  TRY_ASSIGN(parsed.completion_rule, ParseCompletion(values, parsed.single_task, parsed.roles, warnings));
+  if (!parsed.single_task) {
+    for (RoleSpec& role : parsed.roles) {
+      TRY_ASSIGN(role.outlives_restarts, OutlivesRestarts(values, role));
+    }
+  }
+  TRY(CheckSomeTracked(parsed.roles));
+  TRY(ParseDependencies(values, parsed.roles, warnings));
+  TRY(ParseOutliving(values, parsed.roles, warnings));
+  TRY(AddPreprocess(values, parsed.single_task, parsed.roles, warnings));
+  return parsed;
+}
+
+Status ParseTaskLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
+  TRY(ParseContainerLimits(values, warnings, spec));
+  TRY_ASSIGN(spec.registry_timeout, values.Seconds(kRegistryTimeoutKey, 0, kMostRegistrySeconds));
+  TRY_ASSIGN(spec.timers.execution_limit, ParseExecutionLimit(values, warnings));
+  return Ok();
+}
 
 Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values, Warnings& warnings) {
   ParsedEnvironment parsed;
