@@ -1,7 +1,7 @@
 // One table of names for an enum whose values count from 0 without a gap. ToString() and FromName() both read it.
 //
 //   enum class Completion { kTracked, kUntracked, kSidecar };
-//   constexpr auto NamesOf(Completion) { return Names("tracked", "untracked", "sidecar"); }
+//   constexpr auto NamesOf(Completion) { return EnumNames("tracked", "untracked", "sidecar"); }
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace tony {
 
 // In the order of the values.
 template <class... Texts>
-constexpr auto Names(const Texts&... texts) {
+constexpr auto EnumNames(const Texts&... texts) {
   return std::array<std::string_view, sizeof...(Texts)>{texts...};
 }
 

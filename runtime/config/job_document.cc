@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
 #include "runtime/config/keys.h"
@@ -381,24 +380,6 @@ Status ReadDocument(const DocumentNode& root, JobDocument& document) {
 }
 
 }  // namespace
-
-std::string_view ToString(DocumentNode::Kind kind) {
-  switch (kind) {
-    case DocumentNode::Kind::kNull:
-      return "null";
-    case DocumentNode::Kind::kBool:
-      return "true or false";
-    case DocumentNode::Kind::kNumber:
-      return "a number";
-    case DocumentNode::Kind::kText:
-      return "a text";
-    case DocumentNode::Kind::kArray:
-      return "a list";
-    case DocumentNode::Kind::kObject:
-      return "an object";
-  }
-  CHECK(false);
-}
 
 std::string InQuotes(std::string_view text, size_t longest) {
   std::string out = "\"";

@@ -271,26 +271,6 @@ constexpr Key kKeys[] = {
 
 }  // namespace
 
-std::string_view ToString(KeyType type) {
-  switch (type) {
-    case KeyType::kText:
-      return "text";
-    case KeyType::kNumber:
-      return "number";
-    case KeyType::kMemory:
-      return "memory";
-    case KeyType::kFlag:
-      return "true or false";
-    case KeyType::kMillis:
-      return "milliseconds";
-    case KeyType::kSeconds:
-      return "seconds";
-    case KeyType::kList:
-      return "list";
-  }
-  CHECK(false);
-}
-
 bool IsReservedRole(std::string_view name) {
   return std::ranges::find(kReservedRoles, name) != std::end(kReservedRoles);
 }

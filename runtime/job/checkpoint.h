@@ -19,7 +19,7 @@ enum class CheckpointWriter {
   kOthers,      // it was there before
   kUnknown,     // no listing says it
 };
-constexpr auto NamesOf(CheckpointWriter) { return Names("this_job", "earlier_job", "others", "unknown"); }
+constexpr auto NamesOf(CheckpointWriter) { return EnumNames("this_job", "earlier_job", "others", "unknown"); }
 
 struct Checkpoint {
   std::string path;   // absolute; a file or a folder

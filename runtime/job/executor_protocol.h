@@ -27,7 +27,7 @@ struct Caller {
 };
 
 enum class Phase { kWaiting, kRunning, kStopping, kEnded };
-constexpr auto NamesOf(Phase) { return Names("waiting", "running", "stopping", "ended"); }
+constexpr auto NamesOf(Phase) { return EnumNames("waiting", "running", "stopping", "ended"); }
 
 struct Registration {
   Endpoint endpoint;
@@ -74,8 +74,8 @@ enum class RefusalReason {
   kNotRuling,
 };
 constexpr auto NamesOf(RefusalReason) {
-  return Names("bad token", "wrong job", "unknown attempt", "stale attempt", "stale epoch", "bad protocol",
-               "bad request", "not ruling");
+  return EnumNames("bad token", "wrong job", "unknown attempt", "stale attempt", "stale epoch", "bad protocol",
+                   "bad request", "not ruling");
 }
 
 struct Refusal {

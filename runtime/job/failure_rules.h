@@ -40,7 +40,7 @@ enum class OomEvidence {
   kMachine,  // it ended processes of the machine; whose, nobody can tell
   kCgroup,   // it ended processes of the attempt's cgroup
 };
-constexpr auto NamesOf(OomEvidence) { return Names("unknown", "none", "machine", "cgroup"); }
+constexpr auto NamesOf(OomEvidence) { return EnumNames("unknown", "none", "machine", "cgroup"); }
 
 // All conditions that a rule sets must hold. One that sets none holds always.
 struct FailureRule {

@@ -41,7 +41,7 @@ inline Duration SpentOf(Duration limit, Instant submitted, Instant now) {
 // kStaged is for tests of TonY itself: a job spec may have it, and no property can ask for it.
 enum class FrameworkKind { kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost, kStaged };
 constexpr auto NamesOf(FrameworkKind) {
-  return Names("standalone", "tensorflow", "pytorch", "jax", "lightgbm", "xgboost", "staged");
+  return EnumNames("standalone", "tensorflow", "pytorch", "jax", "lightgbm", "xgboost", "staged");
 }
 
 // What the end of a role's tasks means for the job.
@@ -50,14 +50,14 @@ enum class Completion {
   kUntracked,  // not waited for, but a failure fails the job (parameter servers)
   kSidecar,    // not waited for; a failure is ignored
 };
-constexpr auto NamesOf(Completion) { return Names("tracked", "untracked", "sidecar"); }
+constexpr auto NamesOf(Completion) { return EnumNames("tracked", "untracked", "sidecar"); }
 
 // Whose rule says when tracked tasks that failed, and are not restarted, fail the job.
 enum class CompletionRule {
   kStrict,  // the first of a role does, unless the role says otherwise
   kTony,    // TonY's: the chief's does, and that all of them failed; of other roles only if they say so
 };
-constexpr auto NamesOf(CompletionRule) { return Names("strict", "tony"); }
+constexpr auto NamesOf(CompletionRule) { return EnumNames("strict", "tony"); }
 
 // The rule for processes that the command of a task has left running in the background when it ends with 0.
 enum class Background {
@@ -66,7 +66,7 @@ enum class Background {
   kWait,  // the task waits for all of them
   kFail,  // the task has failed
 };
-constexpr auto NamesOf(Background) { return Names("auto", "end", "wait", "fail"); }
+constexpr auto NamesOf(Background) { return EnumNames("auto", "end", "wait", "fail"); }
 
 struct Resources {
   int64_t memory_mb = 2048;
@@ -81,7 +81,7 @@ enum class DistributedMode {
   kFcfs,  // at once, first come first served: batch inference
 };
 // As TonY wrote them, and read them in any case.
-constexpr auto NamesOf(DistributedMode) { return Names("GANG", "FCFS"); }
+constexpr auto NamesOf(DistributedMode) { return EnumNames("GANG", "FCFS"); }
 std::optional<DistributedMode> DistributedModeFromString(std::string_view text);
 
 // A file or folder of the submitter's that a process finds in its own folder. TonY: SRC[::NAME][#archive].
@@ -106,7 +106,7 @@ enum class RestartScope {
   kJob,   // every task, in new containers
 };
 constexpr size_t kRestartScopes = 4;
-constexpr auto NamesOf(RestartScope) { return Names("task", "role", "gang", "job"); }
+constexpr auto NamesOf(RestartScope) { return EnumNames("task", "role", "gang", "job"); }
 
 // How many restarts there may be.
 struct RestartBudget {
@@ -140,7 +140,7 @@ struct CheckpointSpec {
 };
 
 enum class Placement { kPack, kSpread };  // of a role's tasks on machines: where room is; as evenly as room allows
-constexpr auto NamesOf(Placement) { return Names("pack", "spread"); }
+constexpr auto NamesOf(Placement) { return EnumNames("pack", "spread"); }
 
 // What every task of another role has come to before this one's tasks start.
 struct Dependency {
@@ -152,7 +152,7 @@ struct Dependency {
   Until until = Until::kSucceeded;
   bool operator==(const Dependency&) const = default;
 };
-constexpr auto NamesOf(Dependency::Until) { return Names("succeeded", "ready"); }
+constexpr auto NamesOf(Dependency::Until) { return EnumNames("succeeded", "ready"); }
 
 // How long a role's tasks may run on once every task of a group of roles has ended.
 struct Outliving {

@@ -58,8 +58,8 @@ enum class OutcomeClass {
   kQuota,
 };
 constexpr auto NamesOf(OutcomeClass) {
-  return Names("success", "user_error", "user_config", "oom", "node_lost", "preempted", "infra", "hung", "timeout",
-               "killed", "abandoned", "spec_invalid", "auth", "quota");
+  return EnumNames("success", "user_error", "user_config", "oom", "node_lost", "preempted", "infra", "hung", "timeout",
+                   "killed", "abandoned", "spec_invalid", "auth", "quota");
 }
 std::string_view MeaningOf(OutcomeClass c);  // one clause for a person
 std::vector<OutcomeClass> AllOutcomeClasses();
@@ -70,7 +70,7 @@ enum class Advice {
   kTransient,  // try again, at nobody's charge
   kPermanent,  // do not
 };
-constexpr auto NamesOf(Advice) { return Names("none", "transient", "permanent"); }
+constexpr auto NamesOf(Advice) { return EnumNames("none", "transient", "permanent"); }
 
 // Whether a workflow engine may sensibly submit the job again.
 bool IsRetryable(OutcomeClass c, Advice advice = Advice::kNone);
@@ -81,7 +81,7 @@ enum class Source {
   kPeer,    // its connection to another task broke, so that task's end is the cause
   kSignal,  // it was told to end by a signal; who sent it, the program itself or a stranger, cannot be known
 };
-constexpr auto NamesOf(Source) { return Names("itself", "peer", "signal"); }
+constexpr auto NamesOf(Source) { return EnumNames("itself", "peer", "signal"); }
 
 struct Outcome {
   OutcomeClass cls = OutcomeClass::kSuccess;
@@ -117,7 +117,7 @@ Charge ChargeOf(const Outcome& outcome);
 OutcomeClass ClassOf(const ExitStatus& exit);
 
 enum class FinalState { kSucceeded, kFailed, kKilled };
-constexpr auto NamesOf(FinalState) { return Names("SUCCEEDED", "FAILED", "KILLED"); }
+constexpr auto NamesOf(FinalState) { return EnumNames("SUCCEEDED", "FAILED", "KILLED"); }
 
 struct Verdict {
   FinalState state = FinalState::kSucceeded;
