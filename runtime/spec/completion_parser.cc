@@ -63,16 +63,15 @@ class CompletionParser {
       if (role.completion != Completion::kTracked)
         return values_.Bad(succeeded, StrCat("the role is ", ToString(role.completion),
                                              ", and the job waits for none of its tasks; expected a tracked role"));
-      TRY_ASSIGN(const int64_t enough, values_.Number(succeeded, 1, role.instances));
-      role.min_succeeded = static_cast<int>(enough);
+      TRY_ASSIGN(role.min_succeeded, values_.Count(succeeded, 1, role.instances));
     }
     if (!values_.Has(failed)) return Ok();
-    TRY_ASSIGN(const int64_t limit, values_.Number(failed, 1, role.instances));
-    const int64_t most = role.min_succeeded > 0 ? role.instances - role.min_succeeded + 1 : role.instances;
+    TRY_ASSIGN(const int limit, values_.Count(failed, 1, role.instances));
+    const int most = role.min_succeeded > 0 ? role.instances - role.min_succeeded + 1 : role.instances;
     if (limit > most)
       return values_.Bad(failed, StrCat("expected at most ", most, ": with so many failures of ", role.instances,
                                         " tasks, ", succeeded, "=", role.min_succeeded, " is out of reach"));
-    role.min_failed = static_cast<int>(limit);
+    role.min_failed = limit;
     return Ok();
   }
 
@@ -182,8 +181,7 @@ class Stages {
     const bool any = std::ranges::any_of(roles_, [&](const RoleSpec& role) { return !Of(role).empty(); });
     const std::string_view key = prepare_.empty() ? kTraining : kPrepare;
     if (!any && !(prepare_.empty() && training_.empty()))
-      warnings.push_back(
-          values_.Bad(key, "no effect: no role of the first stage is tracked, or there is one stage").message);
+      values_.Warn(key, "no effect: no role of the first stage is tracked, or there is one stage", warnings);
   }
 
  private:

@@ -27,7 +27,7 @@ constexpr size_t kLongestType = 20;  // YarnConfiguration.APPLICATION_TYPE_LENGT
 constexpr std::string_view kScheduler = "tony.scheduler";
 constexpr std::string_view kTags = "tony.application.tags";
 
-constexpr int64_t kMostAmCores = 1024;
+constexpr int kMostAmCores = 1024;
 constexpr size_t kLongestJobName = 256;
 constexpr int64_t kYearSeconds = 365 * 24 * 3600;
 
@@ -128,8 +128,7 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   TRY_ASSIGN(yarn.type, YarnText(values, kType));
   if (yarn.type.size() > kLongestType)
     return values.Bad(kType, StrCat("expected at most ", kLongestType, " characters"));
-  TRY_ASSIGN(const int64_t priority, values.Number("tony.yarn.priority", 0, INT32_MAX));
-  yarn.priority = static_cast<int>(priority);
+  TRY_ASSIGN(yarn.priority, values.Count("tony.yarn.priority", 0, INT32_MAX));
   TRY_ASSIGN(yarn.node_label, YarnText(values, "tony.application.node-label"));
   TRY_ASSIGN(yarn.am_node_label, YarnText(values, "tony.am.node-label"));
   if (yarn.am_node_label.empty()) yarn.am_node_label = yarn.node_label;
@@ -140,8 +139,7 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
     TRY_ASSIGN(yarn.am_memory_mb, values.MemoryMb("tony.am.memory"));
   }
   if (!single_task && values.Has("tony.am.vcores")) {
-    TRY_ASSIGN(const int64_t vcores, values.Number("tony.am.vcores", 1, kMostAmCores));
-    yarn.am_vcores = static_cast<int>(vcores);
+    TRY_ASSIGN(yarn.am_vcores, values.Count("tony.am.vcores", 1, kMostAmCores));
   }
   TRY_ASSIGN(yarn.gang_hold, values.Millis(kGangHold, 0));
   if (yarn.gang_hold > kLongestGangHold)
@@ -166,7 +164,7 @@ std::string ParseHistoryFolder(const PropertyValues& values, const std::filesyst
   if (place.ok()) return ToString(*place);
   if (folder.find("://") == std::string::npos && (is_local || SchedulerOf(values) != kYarnScheduler))
     return AbsolutePath(folder, directory);
-  warnings.push_back(values.Bad(key, StrCat("no history is kept there: ", place.error().message)).message);
+  values.Warn(key, StrCat("no history is kept there: ", place.error().message), warnings);
   return {};
 }
 

@@ -17,18 +17,13 @@ constexpr std::string_view kCheckpointPattern = "tony.checkpoint.pattern";
 constexpr std::string_view kFruitless = "tony.checkpoint.fruitless-restarts";
 constexpr std::string_view kResume = "tony.checkpoint.resume";
 
-constexpr int64_t kMostRestarts = 1'000'000;
+constexpr int kMostRestarts = 1'000'000;
 constexpr std::string_view kFrameworkScope = "framework";
 constexpr size_t kLongestPath = 4095;  // PATH_MAX without the NUL
 
-Result<int> Budget(const PropertyValues& values, std::string_view key) {
-  TRY_ASSIGN(const int64_t most, values.Number(key, 0, kMostRestarts));
-  return static_cast<int>(most);
-}
-
 Result<RestartBudget> BudgetOf(const PropertyValues& values, std::string_view level) {
   RestartBudget budget;
-  TRY_ASSIGN(budget.most, Budget(values, StrCat("tony.restart.", level, ".budget")));
+  TRY_ASSIGN(budget.most, values.Count(StrCat("tony.restart.", level, ".budget"), 0, kMostRestarts));
   TRY_ASSIGN(budget.window, values.Millis(StrCat("tony.restart.", level, ".window-ms"), 0));
   return budget;
 }
@@ -36,9 +31,9 @@ Result<RestartBudget> BudgetOf(const PropertyValues& values, std::string_view le
 // TonY restarted nothing less than the whole job, and counted it here. Our own key goes before it.
 Status TakeTonysRetries(const PropertyValues& values, RestartRules& rules, Warnings& warnings) {
   if (!values.Has(kTonyRetries)) return Ok();
-  TRY_ASSIGN(const int retries, Budget(values, kTonyRetries));
+  TRY_ASSIGN(const int retries, values.Count(kTonyRetries, 0, kMostRestarts));
   if (values.Has(kJobBudget)) {
-    warnings.push_back(values.Bad(kTonyRetries, StrCat("no effect, as ", kJobBudget, " is set")).message);
+    values.Warn(kTonyRetries, StrCat("no effect, as ", kJobBudget, " is set"), warnings);
     return Ok();
   }
   rules.levels[static_cast<size_t>(RestartScope::kJob)].most = retries;
@@ -98,8 +93,7 @@ Result<bool> ParseResumeLatest(const PropertyValues& values) {
 
 void WarnOfNoDirectory(const PropertyValues& values, Warnings& warnings) {
   for (const auto key : {kCheckpointPattern, kFruitless, kResume}) {
-    if (values.Has(key))
-      warnings.push_back(values.Bad(key, StrCat("no effect, as ", kDirectory, " is not set")).message);
+    if (values.Has(key)) values.Warn(key, StrCat("no effect, as ", kDirectory, " is not set"), warnings);
   }
 }
 
@@ -126,16 +120,15 @@ Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& time
   }
   TRY_ASSIGN(const int64_t missed, values.Number(kMissed, 0, 1'000'000));
   if (values.Has(kLost)) {
-    warnings.push_back(values.Bad(kMissed, StrCat("no effect, as ", kLost, " is set")).message);
+    values.Warn(kMissed, StrCat("no effect, as ", kLost, " is set"), warnings);
     return values.Millis(kLost, 1);
   }
   const Duration asked = timers.heartbeat * std::max(kLeastMissed, missed);
   if (asked >= least) return asked;
-  warnings.push_back(
-      values
-          .Bad(kMissed, StrCat("taken as ", least.count(), " ms: a lost task has had ", kCutoff, " (",
-                               timers.cutoff_after.count(), ") + ", kGrace, " (", timers.grace.count(), ") to stop"))
-          .message);
+  values.Warn(kMissed,
+              StrCat("taken as ", least.count(), " ms: a lost task has had ", kCutoff, " (",
+                     timers.cutoff_after.count(), ") + ", kGrace, " (", timers.grace.count(), ") to stop"),
+              warnings);
   return least;
 }
 
@@ -275,7 +268,7 @@ Status ParseRoleRestart(const PropertyValues& values, RoleSpec& role) {
   const std::string scope = key_of("restart.scope"), budget = key_of("restart.budget");
   TRY_ASSIGN(role.restart_scope, ScopeOf(values, has_own && values.Has(scope) ? scope : std::string(kScope)));
   if (!has_own || !values.Has(budget)) return Ok();
-  TRY_ASSIGN(role.restarts, Budget(values, budget));
+  TRY_ASSIGN(role.restarts, values.Count(budget, 0, kMostRestarts));
   return Ok();
 }
 
@@ -283,8 +276,7 @@ Result<CheckpointSpec> ParseCheckpoint(const PropertyValues& values, const std::
                                        Warnings& warnings) {
   CheckpointSpec checkpoint;
   TRY_ASSIGN(checkpoint.pattern, ParsePattern(values));
-  TRY_ASSIGN(const int64_t fruitless, values.Number(kFruitless, 1, kMostRestarts));
-  checkpoint.most_fruitless = static_cast<int>(fruitless);
+  TRY_ASSIGN(checkpoint.most_fruitless, values.Count(kFruitless, 1, kMostRestarts));
   TRY_ASSIGN(checkpoint.resume_latest, ParseResumeLatest(values));
   if (!values.Has(kDirectory)) {
     WarnOfNoDirectory(values, warnings);
