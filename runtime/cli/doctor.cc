@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -25,10 +23,17 @@
 #include "runtime/staging/programs.h"
 
 namespace tony {
+
+void Fields(auto& io, Is<Check> auto& check) {
+  io.Field("name", check.name);
+  io.Field("health", check.health);
+  io.Field("text", check.text);
+  io.Field("advice", check.advice);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
 
 constexpr int64_t kMegabyte = 1 << 20;
 constexpr int64_t kEnoughDisk = 1024 * kMegabyte;  // logs of a job may grow to its log limit, 1 GB by default
@@ -38,18 +43,6 @@ constexpr int64_t kLittleDisk = 16 * kMegabyte;  // journal and status of a job 
 
 Check FailOf(std::string name, const Error& error, std::string advice = "") {
   return {std::move(name), Health::kFail, error.message, std::move(advice)};
-}
-
-std::string_view ToString(Health health) {
-  switch (health) {
-    case Health::kOk:
-      return "ok";
-    case Health::kWarn:
-      return "warn";
-    case Health::kFail:
-      return "fail";
-  }
-  return "";
 }
 
 Checks AllChecks() {
@@ -76,15 +69,11 @@ std::string Text(const Checks& checks, const TableRoom& room) {
 }
 
 std::string Json(const Checks& checks, bool healthy) {
-  json::array all;
-  for (const Check& check : checks) {
-    const std::string_view health = ToString(check.health);
-    all.push_back(json::object{{"name", check.name},
-                               {"health", json::string_view(health.data(), health.size())},
-                               {"text", check.text},
-                               {"advice", check.advice}});
-  }
-  return SerializeJson(json::object{{"schema", 1}, {"healthy", healthy}, {"checks", all}});
+  return WriteJsonObject([&](JsonWriter& io) {
+    Schema(io, 1);
+    io.Field("healthy", healthy);
+    io.Field("checks", checks);
+  });
 }
 
 // Of what fails the checks have said what mends it.
