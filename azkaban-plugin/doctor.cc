@@ -9,7 +9,6 @@
 #include <limits>
 #include <optional>
 
-#include "azkaban-plugin/doctor_parts.h"
 #include "azkaban-plugin/install.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
@@ -87,13 +86,6 @@ std::map<std::string, std::string> StepVariables(const PluginFiles& files) {
   return variables;
 }
 
-// Where the jobs of all users are to lie; empty: in each user's own home.
-fs::path HomeOfAll(const ExecutorServer& server, const PluginFiles& files) {
-  const auto variables = StepVariables(files);
-  if (const auto set = variables.find("TONY_HOME"); set != variables.end()) return set->second;
-  return server.Variable("TONY_HOME");
-}
-
 Checks StepUsers(const std::vector<std::string>& names, const Installation& installation, const PluginFiles& files) {
   if (!files.complete) return {};
   if (!files.ExecutesAsUser()) {
@@ -102,7 +94,10 @@ Checks StepUsers(const std::vector<std::string>& names, const Installation& inst
         WarnCheck("users", StrCat("all steps run as ", installation.server.user.name, ", so --user says nothing"), "")};
   }
   Checks checks;
-  const fs::path home_of_all = HomeOfAll(installation.server, files);
+  // Where the jobs of all users are to lie; empty: in each user's own home.
+  const auto variables = StepVariables(files);
+  const auto set = variables.find("TONY_HOME");
+  const fs::path home_of_all = set != variables.end() ? set->second : installation.server.Variable("TONY_HOME");
   for (const std::string& name : names) Add(checks, CheckStepUser(name, files, home_of_all));
   if (names.empty() && home_of_all.empty())
     checks.push_back(WarnCheck("users",
@@ -118,42 +113,6 @@ Checks Home(const PluginFiles& files) {
   if (const char* home = std::getenv("TONY_HOME"); home != nullptr) return CheckHomeOfAll(home);
   return {};
 }
-
-}  // namespace
-
-VerbSpec DoctorVerb() {
-  return {"doctor",
-          "[JOBTYPES_FOLDER]",
-          0,
-          1,
-          "what stands in the way of steps of type=tony on this executor server, and what to do",
-          {{"executor", OptionSpec::Kind::kValue, "PID", "judge for this executor server, its user and its folder"},
-           {"user", OptionSpec::Kind::kRepeated, "NAME", "a user that steps run as, under execute-as-user"},
-           {"json", OptionSpec::Kind::kFlag, "", "one JSON object on standard output"}}};
-}
-
-Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments) {
-  TRY_ASSIGN(const CommandLine line, CommandLine::Parse(DoctorVerb(), arguments));
-  Installation installation;
-  TRY_ASSIGN(installation.server, Server(line));
-  installation.jobtypes = line.words().empty() ? JobtypesOf(installation.server) : fs::absolute(line.words().front());
-  PluginFiles files;
-  Checks all = CheckServer(installation.server);
-  Add(all, CheckInstallation(installation, files));
-  Add(all, StepUsers(line.Values("user"), installation, files));
-  BecomeLike(installation.server, StepVariables(files));
-  if (installation.server.user.uid != geteuid())
-    all.push_back(WarnCheck("rights", StrCat("what follows is judged for you, not for ", installation.server.user.name),
-                            "run the doctor as root or as that user"));
-  Add(all, Home(files));
-  Add(all, DefaultBackend().operations().Doctor());
-  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
-  return ReportChecks(all, line.Has("json"), room);
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kFirstGpu = "/dev/nvidia0";
 
@@ -227,7 +186,102 @@ std::optional<Check> CheckYarnFile(const fs::path& folder, const User& user, con
                    "install all programs of TonY into one folder");
 }
 
+// The users that steps run as under execute-as-user. They are judged by modes: nobody becomes them.
+
+constexpr const char* kRefusedUsers = "root,azkaban";  // Azkaban's default
+
+struct StepUser {
+  User user;
+  fs::path folder;
+};
+
+Result<std::optional<StepUser>> FindStepUser(const std::string& name) {
+  TRY_ASSIGN(const auto found, FindUser(name));
+  if (!found) return std::optional<StepUser>();
+  TRY_ASSIGN(auto groups, GroupsOf(*found));
+  return std::optional(StepUser{{found->uid, std::move(groups), false, name}, found->folder});
+}
+
+bool IsRefused(const std::string& name, const PluginFiles& files) {
+  const auto names = Split(files.ServerValue("azkaban.server.blacklist.users", kRefusedUsers), ',');
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Root and the user can try whether it may be written; root not on another machine's disk.
+bool CanTry(const fs::path& home, const User& user) {
+  const auto system = FileSystemOf(home);
+  return geteuid() == user.uid || (geteuid() == 0 && system.ok() && !system->network);
+}
+
+// What keeps users whom nobody knows yet from a folder of their own in it.
+Checks CheckOpen(const fs::path& home) {
+  const std::string make = StrCat("as root: install -d -m 1777 ", home.string());
+  const Sight sight = SightOf(home);
+  if (sight.kind == Sight::Kind::kHidden)
+    return {FailCheck("home", StrCat("not every user can have a folder in ", home.string(), ": ", sight.closed),
+                      "folders above it: mode 0755")};
+  struct stat info {};
+  if (sight.kind == Sight::Kind::kMissing || stat(home.c_str(), &info) != 0) {
+    return {FailCheck(
+        "home", StrCat(home.string(), " is not there: it would be the first user's own, and closed to others"), make)};
+  }
+  if (!S_ISDIR(info.st_mode)) return {FailCheck("home", home.string() + " is not a folder", make)};
+  const std::string mend = StrCat("its owner or root: chmod 1777 ", home.string());
+  if (const auto obstacle = Obstacle(home, Anybody(), W_OK | X_OK))
+    return {FailCheck("home", StrCat("not every user can have a folder in ", home.string(), ": ", *obstacle),
+                      obstacle->starts_with(home.string() + " ") ? mend : "folders above it: mode 0755")};
+  if ((info.st_mode & S_ISVTX) == 0)
+    return {FailCheck("home", home.string() + " is not sticky: users could exchange each other's folders", mend)};
+  if (info.st_uid == 0) return {};
+  return {WarnCheck("home",
+                    StrCat(UserText(info.st_uid), ", who owns ", home.string(), ", can exchange its users' folders"),
+                    StrCat("as root: chown root ", home.string()))};
+}
+
+// Users whose jobs are refused since somebody has taken their names.
+Checks CheckTaken(const fs::path& home) {
+  Checks taken;
+  std::error_code error;
+  for (fs::directory_iterator entry(home, error), end; !error && entry != end; entry.increment(error)) {
+    const auto user = ParseInt(entry->path().filename().string());
+    if (!user || *user <= 0) continue;
+    const auto found = FindHome(home, static_cast<uid_t>(*user));
+    if (!found.ok()) taken.push_back(FailCheck("home", found.error().message, ""));
+  }
+  return taken;
+}
+
 }  // namespace
+
+VerbSpec DoctorVerb() {
+  return {"doctor",
+          "[JOBTYPES_FOLDER]",
+          0,
+          1,
+          "what stands in the way of steps of type=tony on this executor server, and what to do",
+          {{"executor", OptionSpec::Kind::kValue, "PID", "judge for this executor server, its user and its folder"},
+           {"user", OptionSpec::Kind::kRepeated, "NAME", "a user that steps run as, under execute-as-user"},
+           {"json", OptionSpec::Kind::kFlag, "", "one JSON object on standard output"}}};
+}
+
+Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments) {
+  TRY_ASSIGN(const CommandLine line, CommandLine::Parse(DoctorVerb(), arguments));
+  Installation installation;
+  TRY_ASSIGN(installation.server, Server(line));
+  installation.jobtypes = line.words().empty() ? JobtypesOf(installation.server) : fs::absolute(line.words().front());
+  PluginFiles files;
+  Checks all = CheckServer(installation.server);
+  Add(all, CheckInstallation(installation, files));
+  Add(all, StepUsers(line.Values("user"), installation, files));
+  BecomeLike(installation.server, StepVariables(files));
+  if (installation.server.user.uid != geteuid())
+    all.push_back(WarnCheck("rights", StrCat("what follows is judged for you, not for ", installation.server.user.name),
+                            "run the doctor as root or as that user"));
+  Add(all, Home(files));
+  Add(all, DefaultBackend().operations().Doctor());
+  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
+  return ReportChecks(all, line.Has("json"), room);
+}
 
 Checks CheckHadoop(const Installation& installation, const PluginFiles& files) {
   const std::string name = "HADOOP_CONF_DIR", variable = StrCat("env.", name);
@@ -307,39 +361,6 @@ Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& f
   return {OkCheck("execute.as.user", StrCat("by ", helper.string()))};
 }
 
-// The users that steps run as under execute-as-user. They are judged by modes: nobody becomes them.
-
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kRefusedUsers = "root,azkaban";  // Azkaban's default
-
-struct StepUser {
-  User user;
-  fs::path folder;
-};
-
-Result<std::optional<StepUser>> FindStepUser(const std::string& name) {
-  TRY_ASSIGN(const auto found, FindUser(name));
-  if (!found) return std::optional<StepUser>();
-  TRY_ASSIGN(auto groups, GroupsOf(*found));
-  return std::optional(StepUser{{found->uid, std::move(groups), false, name}, found->folder});
-}
-
-bool IsRefused(const std::string& name, const PluginFiles& files) {
-  const auto names = Split(files.ServerValue("azkaban.server.blacklist.users", kRefusedUsers), ',');
-  return std::ranges::find(names, name) != names.end();
-}
-
-// Root and the user can try whether it may be written; root not on another machine's disk.
-bool CanTry(const fs::path& home, const User& user) {
-  const auto system = FileSystemOf(home);
-  return geteuid() == user.uid || (geteuid() == 0 && system.ok() && !system->network);
-}
-
-}  // namespace
-
 Checks CheckStepUser(const std::string& name, const PluginFiles& files, const fs::path& home_of_all) {
   const std::string title = StrCat("user ", name);
   if (IsRefused(name, files))
@@ -370,50 +391,6 @@ Checks CheckStepUser(const std::string& name, const PluginFiles& files, const fs
   check.name = title;
   return {check};
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-// What keeps users whom nobody knows yet from a folder of their own in it.
-Checks CheckOpen(const fs::path& home) {
-  const std::string make = StrCat("as root: install -d -m 1777 ", home.string());
-  const Sight sight = SightOf(home);
-  if (sight.kind == Sight::Kind::kHidden)
-    return {FailCheck("home", StrCat("not every user can have a folder in ", home.string(), ": ", sight.closed),
-                      "folders above it: mode 0755")};
-  struct stat info {};
-  if (sight.kind == Sight::Kind::kMissing || stat(home.c_str(), &info) != 0) {
-    return {FailCheck(
-        "home", StrCat(home.string(), " is not there: it would be the first user's own, and closed to others"), make)};
-  }
-  if (!S_ISDIR(info.st_mode)) return {FailCheck("home", home.string() + " is not a folder", make)};
-  const std::string mend = StrCat("its owner or root: chmod 1777 ", home.string());
-  if (const auto obstacle = Obstacle(home, Anybody(), W_OK | X_OK))
-    return {FailCheck("home", StrCat("not every user can have a folder in ", home.string(), ": ", *obstacle),
-                      obstacle->starts_with(home.string() + " ") ? mend : "folders above it: mode 0755")};
-  if ((info.st_mode & S_ISVTX) == 0)
-    return {FailCheck("home", home.string() + " is not sticky: users could exchange each other's folders", mend)};
-  if (info.st_uid == 0) return {};
-  return {WarnCheck("home",
-                    StrCat(UserText(info.st_uid), ", who owns ", home.string(), ", can exchange its users' folders"),
-                    StrCat("as root: chown root ", home.string()))};
-}
-
-// Users whose jobs are refused since somebody has taken their names.
-Checks CheckTaken(const fs::path& home) {
-  Checks taken;
-  std::error_code error;
-  for (fs::directory_iterator entry(home, error), end; !error && entry != end; entry.increment(error)) {
-    const auto user = ParseInt(entry->path().filename().string());
-    if (!user || *user <= 0) continue;
-    const auto found = FindHome(home, static_cast<uid_t>(*user));
-    if (!found.ok()) taken.push_back(FailCheck("home", found.error().message, ""));
-  }
-  return taken;
-}
-
-}  // namespace
 
 Checks CheckHomeOfAll(const fs::path& home) {
   Checks checks = CheckOpen(home);

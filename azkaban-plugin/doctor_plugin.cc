@@ -1,10 +1,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <sstream>
 
-#include "azkaban-plugin/doctor_parts.h"
+#include "azkaban-plugin/doctor.h"
 #include "azkaban-plugin/install.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "azkaban-plugin/step_request.h"
@@ -50,6 +49,131 @@ std::optional<Properties> Read(const fs::path& file, const User& user, const std
   return *std::move(properties);
 }
 
+Check Alias(const Installation& installation, std::string_view name) {
+  const fs::path path = installation.jobtypes / name;
+  std::error_code error;
+  const std::string title = StrCat("type ", name);
+  if (fs::symlink_status(path, error).type() == fs::file_type::not_found)
+    return WarnCheck(title, "no such job type: flows that say so fail",
+                     StrCat(kAdapter, " install ", installation.jobtypes.string(), " makes the link"));
+  if (fs::equivalent(path, installation.folder(), error)) return OkCheck(title, StrCat("the same as ", kTypeName));
+  if (fs::is_symlink(path, error))
+    return WarnCheck(title, StrCat(path.string(), " is a link to ", fs::read_symlink(path, error).string()),
+                     StrCat(kAdapter, " install --replace ", installation.jobtypes.string()));
+  return WarnCheck(title, StrCat(path.string(), " is a job type of its own: flows that say so do not come here"),
+                   StrCat(kAdapter, " install --replace ", installation.jobtypes.string(), " moves it away"));
+}
+
+// Azkaban skips them without a word.
+std::vector<std::string> FoldersWithoutType(const fs::path& jobtypes) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(jobtypes, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code hidden;
+    if (fs::is_directory(entry->path(), hidden) && !fs::exists(entry->path() / kPrivateFile, hidden) && !hidden)
+      names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names);
+  std::erase(names, kTypeName);  // told already
+  for (const std::string_view alias : kAliases) std::erase(names, alias);
+  return names;
+}
+
+constexpr int64_t kAzkabanWantsMb = 3 * 1024;  // its memory check's reserve
+constexpr std::string_view kUsualClass = "azkaban.jobExecutor.ProcessJob";
+
+// What Azkaban reads before it looks at plugin.properties: they say nothing there.
+constexpr std::string_view kReadTooEarly[] = {
+    "retries",        "retry.backoff",  "type",          "working.dir",   "user.to.proxy",          "dependencies",
+    "failure.emails", "success.emails", "notify.emails", "job.log.level", "azkaban.job.log.layout",
+};
+constexpr std::string_view kEarlyFamilies[] = {"job.notification.", "flow."};
+constexpr std::string_view kServersOwn[] = {"jobtype.class",     "jobtype.classpath",  "jobtype.lib.dir",
+                                            "execute.as.user",   "azkaban.native.lib", "memCheck.enabled",
+                                            "azkaban.group.name"};
+
+template <class List>
+bool IsIn(const List& list, std::string_view key) {
+  return std::ranges::find(list, key) != std::end(list);
+}
+
+bool IsReadTooEarly(std::string_view key) {
+  return IsIn(kReadTooEarly, key) ||
+         std::ranges::any_of(kEarlyFamilies, [&](std::string_view family) { return key.starts_with(family); });
+}
+
+template <class Which>
+std::vector<std::string> Keys(const Properties& properties, Which which) {
+  std::vector<std::string> keys;
+  for (const auto& [key, property] : properties.all())
+    if (which(key, property.value)) keys.push_back(key);
+  return keys;
+}
+
+void WarnOfKeys(Checks& checks, std::string_view file, const std::vector<std::string>& keys, std::string_view what,
+                std::string_view advice) {
+  if (!keys.empty())
+    checks.push_back(WarnCheck(std::string(file), StrCat(Join(keys, ", "), ": ", what), std::string(advice)));
+}
+
+// The names in ${...} that nothing defines for certain. Azkaban takes ${a-b} for plain text.
+std::vector<std::string> OpenVariables(const Properties& properties) {
+  std::vector<std::string> open;
+  const auto is_variable = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
+  for (const auto& [key, property] : properties.all()) {
+    std::string_view rest = property.value;
+    for (size_t at = rest.find("${"); at != std::string_view::npos; at = rest.find("${")) {
+      rest.remove_prefix(at + 2);
+      const std::string name(rest.substr(0, rest.find('}')));
+      const bool known = name == "plugin.dir" || name.starts_with("azkaban.") || properties.Find(name) != nullptr;
+      if (!known && std::ranges::all_of(name, is_variable)) open.push_back(StrCat(key, " (${", name, "})"));
+    }
+  }
+  return open;
+}
+
+// The role that a key is of; empty: of none.
+std::string RoleOf(const std::string& key) {
+  const Key* row = FindKey(key);
+  return row != nullptr && row->name.starts_with("tony.<role>.") ? Split(key, '.')[1] : "";
+}
+
+bool IsSecret(const std::string& key, const std::string& value) { return !value.empty() && IsSecretName(key); }
+
+Check Process(const ExecutorServer& server) {
+  if (server.pid == 0)
+    return OkCheck("executor", StrCat("none named with --executor: judged for you, ", server.user.name));
+  const std::string who = StrCat("process ", server.pid, " of ", server.user.name);
+  if (!server.IsJava())
+    return FailCheck("executor",
+                     StrCat(who, " is ", server.command_line.empty() ? "no program" : server.command_line.front(),
+                            ", not Java, so it is not Azkaban's executor server"),
+                     "pgrep -f azkaban shows its process id");
+  if (Join(server.command_line, " ").find("azkaban") == std::string::npos)
+    return WarnCheck("executor", StrCat(who, " is Java, but its command line does not name azkaban"), "");
+  return OkCheck("executor", StrCat(who, server.folder.empty() ? "" : StrCat(", in ", server.folder.string())));
+}
+
+Check Service(const ExecutorServer& server) {
+  const std::string service = ServiceIn(server.cgroups);
+  std::error_code error;
+  if (service.empty() || !fs::exists("/run/systemd/system", error))
+    return OkCheck("service", "jobs on this machine do not belong to a service");
+  return WarnCheck("service",
+                   StrCat("the executor server is part of ", service,
+                          ": with it systemd ends the jobs that run on this machine, also when it is only restarted"),
+                   "KillMode=process for that service, or start the server in a scope: systemd-run --scope");
+}
+
+Check KillProgram(const ExecutorServer& server) {
+  for (const std::string& folder : Split(server.Variable("PATH"), ':')) {
+    if (!folder.empty() && !Obstacle(fs::path(folder) / "kill", server.user, X_OK))
+      return OkCheck("kill", StrCat(folder, "/kill"));
+  }
+  return WarnCheck("kill", "no such program in the executor server's PATH; Azkaban cancels a step by it",
+                   "install procps, or add its folder to PATH");
+}
+
 }  // namespace
 
 std::string PluginFiles::ServerValue(std::string_view key, std::string_view usual) const {
@@ -92,42 +216,6 @@ Checks CheckPluginFiles(const Installation& installation, PluginFiles& files) {
   return checks;
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-Check Alias(const Installation& installation, std::string_view name) {
-  const fs::path path = installation.jobtypes / name;
-  std::error_code error;
-  const std::string title = StrCat("type ", name);
-  if (fs::symlink_status(path, error).type() == fs::file_type::not_found)
-    return WarnCheck(title, "no such job type: flows that say so fail",
-                     StrCat(kAdapter, " install ", installation.jobtypes.string(), " makes the link"));
-  if (fs::equivalent(path, installation.folder(), error)) return OkCheck(title, StrCat("the same as ", kTypeName));
-  if (fs::is_symlink(path, error))
-    return WarnCheck(title, StrCat(path.string(), " is a link to ", fs::read_symlink(path, error).string()),
-                     StrCat(kAdapter, " install --replace ", installation.jobtypes.string()));
-  return WarnCheck(title, StrCat(path.string(), " is a job type of its own: flows that say so do not come here"),
-                   StrCat(kAdapter, " install --replace ", installation.jobtypes.string(), " moves it away"));
-}
-
-// Azkaban skips them without a word.
-std::vector<std::string> FoldersWithoutType(const fs::path& jobtypes) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(jobtypes, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code hidden;
-    if (fs::is_directory(entry->path(), hidden) && !fs::exists(entry->path() / kPrivateFile, hidden) && !hidden)
-      names.push_back(entry->path().filename().string());
-  }
-  std::ranges::sort(names);
-  std::erase(names, kTypeName);  // told already
-  for (const std::string_view alias : kAliases) std::erase(names, alias);
-  return names;
-}
-
-}  // namespace
-
 Checks CheckJobtypes(const Installation& installation) {
   Checks checks;
   for (const std::string_view name : kAliases) checks.push_back(Alias(installation, name));
@@ -142,72 +230,6 @@ Checks CheckJobtypes(const Installation& installation) {
                                "the next installation removes it"));
   return checks;
 }
-
-namespace {
-
-constexpr int64_t kAzkabanWantsMb = 3 * 1024;  // its memory check's reserve
-constexpr std::string_view kUsualClass = "azkaban.jobExecutor.ProcessJob";
-
-// What Azkaban reads before it looks at plugin.properties: they say nothing there.
-constexpr std::string_view kReadTooEarly[] = {
-    "retries",        "retry.backoff",  "type",          "working.dir",   "user.to.proxy",          "dependencies",
-    "failure.emails", "success.emails", "notify.emails", "job.log.level", "azkaban.job.log.layout",
-};
-constexpr std::string_view kEarlyFamilies[] = {"job.notification.", "flow."};
-constexpr std::string_view kServersOwn[] = {"jobtype.class",     "jobtype.classpath",  "jobtype.lib.dir",
-                                            "execute.as.user",   "azkaban.native.lib", "memCheck.enabled",
-                                            "azkaban.group.name"};
-
-template <class List>
-bool IsIn(const List& list, std::string_view key) {
-  return std::ranges::find(list, key) != std::end(list);
-}
-
-bool IsReadTooEarly(std::string_view key) {
-  return IsIn(kReadTooEarly, key) ||
-         std::ranges::any_of(kEarlyFamilies, [&](std::string_view family) { return key.starts_with(family); });
-}
-
-template <class Which>
-std::vector<std::string> Keys(const Properties& properties, Which which) {
-  std::vector<std::string> keys;
-  for (const auto& [key, property] : properties.all())
-    if (which(key, property.value)) keys.push_back(key);
-  return keys;
-}
-
-void WarnOfKeys(Checks& checks, std::string_view file, const std::vector<std::string>& keys, std::string_view what,
-                std::string_view advice) {
-  if (!keys.empty())
-    checks.push_back(WarnCheck(std::string(file), StrCat(Join(keys, ", "), ": ", what), std::string(advice)));
-}
-
-bool IsVariableCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
-
-// The names in ${...} that nothing defines for certain. Azkaban takes ${a-b} for plain text.
-std::vector<std::string> OpenVariables(const Properties& properties) {
-  std::vector<std::string> open;
-  for (const auto& [key, property] : properties.all()) {
-    std::string_view rest = property.value;
-    for (size_t at = rest.find("${"); at != std::string_view::npos; at = rest.find("${")) {
-      rest.remove_prefix(at + 2);
-      const std::string name(rest.substr(0, rest.find('}')));
-      const bool known = name == "plugin.dir" || name.starts_with("azkaban.") || properties.Find(name) != nullptr;
-      if (!known && std::ranges::all_of(name, IsVariableCharacter)) open.push_back(StrCat(key, " (${", name, "})"));
-    }
-  }
-  return open;
-}
-
-// The role that a key is of; empty: of none.
-std::string RoleOf(const std::string& key) {
-  const Key* row = FindKey(key);
-  return row != nullptr && row->name.starts_with("tony.<role>.") ? Split(key, '.')[1] : "";
-}
-
-bool IsSecret(const std::string& key, const std::string& value) { return !value.empty() && IsSecretName(key); }
-
-}  // namespace
 
 Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb) {
   Checks checks;
@@ -287,46 +309,6 @@ Checks CheckSiteDefaults(const PluginFiles& files) {
   if (checks.empty()) checks.push_back(OkCheck("site defaults", StrCat(count, " of tony.*, all understood")));
   return checks;
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-Check Process(const ExecutorServer& server) {
-  if (server.pid == 0)
-    return OkCheck("executor", StrCat("none named with --executor: judged for you, ", server.user.name));
-  const std::string who = StrCat("process ", server.pid, " of ", server.user.name);
-  if (!server.IsJava())
-    return FailCheck("executor",
-                     StrCat(who, " is ", server.command_line.empty() ? "no program" : server.command_line.front(),
-                            ", not Java, so it is not Azkaban's executor server"),
-                     "pgrep -f azkaban shows its process id");
-  if (Join(server.command_line, " ").find("azkaban") == std::string::npos)
-    return WarnCheck("executor", StrCat(who, " is Java, but its command line does not name azkaban"), "");
-  return OkCheck("executor", StrCat(who, server.folder.empty() ? "" : StrCat(", in ", server.folder.string())));
-}
-
-Check Service(const ExecutorServer& server) {
-  const std::string service = ServiceIn(server.cgroups);
-  std::error_code error;
-  if (service.empty() || !fs::exists("/run/systemd/system", error))
-    return OkCheck("service", "jobs on this machine do not belong to a service");
-  return WarnCheck("service",
-                   StrCat("the executor server is part of ", service,
-                          ": with it systemd ends the jobs that run on this machine, also when it is only restarted"),
-                   "KillMode=process for that service, or start the server in a scope: systemd-run --scope");
-}
-
-Check KillProgram(const ExecutorServer& server) {
-  for (const std::string& folder : Split(server.Variable("PATH"), ':')) {
-    if (!folder.empty() && !Obstacle(fs::path(folder) / "kill", server.user, X_OK))
-      return OkCheck("kill", StrCat(folder, "/kill"));
-  }
-  return WarnCheck("kill", "no such program in the executor server's PATH; Azkaban cancels a step by it",
-                   "install procps, or add its folder to PATH");
-}
-
-}  // namespace
 
 int64_t FreeMemoryMb(std::string_view meminfo) {
   int64_t kilobytes = 0;

@@ -79,14 +79,6 @@ bool IsOwn(std::string_view name, const std::string& value, const User& user) {
   return name != "HOME" || (stat(value.c_str(), &status) == 0 && status.st_uid == user.uid);
 }
 
-// What -conf names, else `conf`: how Azkaban's start scripts call it.
-fs::path ConfFolder(const ExecutorServer& server) {
-  const auto& words = server.command_line;
-  const auto option = std::ranges::find(words, "-conf");
-  const bool named = option != words.end() && option + 1 != words.end();
-  return server.folder / (named ? *(option + 1) : std::string("conf"));
-}
-
 }  // namespace
 
 User Anybody() { return {0, {}, true, "every user"}; }
@@ -154,7 +146,11 @@ Result<ExecutorServer> ReadExecutorServer(pid_t pid, const fs::path& proc) {
 fs::path JobtypesOf(const ExecutorServer& server) {
   constexpr std::string_view kUsual = "plugins/jobtypes";
   if (server.folder.empty()) return {};
-  const fs::path file = ConfFolder(server) / "azkaban.properties";
+  // What -conf names, else `conf`: how Azkaban's start scripts call it.
+  const auto& words = server.command_line;
+  const auto option = std::ranges::find(words, "-conf");
+  const bool is_named = option != words.end() && option + 1 != words.end();
+  const fs::path file = server.folder / (is_named ? *(option + 1) : std::string("conf")) / "azkaban.properties";
   const auto text = ReadFile(file);
   if (!text.ok()) return server.folder / kUsual;
   const auto conf = ParseServerProperties(*text, file.string());

@@ -73,10 +73,6 @@ bool IsText(const fs::path& path, const std::string& text) {
   return now.ok() && *now == text && HasMode(path, kTextMode);
 }
 
-bool IsCopy(const fs::path& program, const fs::path& copy) {
-  return HasMode(copy, kProgramMode) && IsSameProgram(program, copy);
-}
-
 std::vector<fs::path> Entries(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code error;
@@ -86,116 +82,7 @@ std::vector<fs::path> Entries(const fs::path& folder) {
   return entries;
 }
 
-}  // namespace
-
-std::vector<std::string> FurtherFiles(const fs::path& old) {
-  std::vector<std::string> names;
-  if (old.empty()) return names;
-  for (const fs::path& entry : Entries(old)) {
-    const std::string name = entry.filename().string();
-    if (name != kPrivateFile && name != kPluginFile && name != kProgramsFolder) names.push_back(name);
-  }
-  return names;
-}
-
-bool IsSameProgram(const fs::path& one, const fs::path& other) {
-  std::error_code error;
-  if (fs::equivalent(one, other, error)) return true;
-  if (fs::file_size(one, error) != fs::file_size(other, error)) return false;
-  const auto first = ReadFile(one), second = ReadFile(other);
-  return first.ok() && second.ok() && *first == *second;
-}
-
-bool IsBuilt(const fs::path& folder, const PluginContent& content) {
-  const fs::path bin = folder / kProgramsFolder;
-  if (!HasMode(folder, kFolderMode) || !IsText(folder / kPrivateFile, content.private_text) ||
-      !IsText(folder / kPluginFile, content.plugin_text) || Entries(bin).size() != content.programs.size())
-    return false;
-  return (content.programs.empty() || HasMode(bin, kFolderMode)) &&
-         std::ranges::all_of(content.programs, [&](const fs::path& p) { return IsCopy(p, bin / p.filename()); });
-}
-
-Status BuildPlugin(const fs::path& folder, const PluginContent& content) {
-  TRY(MakeReadableFolder(folder));
-  TRY(CarryOver(content.old, folder));
-  if (!content.programs.empty()) {
-    const fs::path bin = folder / kProgramsFolder;
-    TRY(MakeReadableFolder(bin));
-    for (const fs::path& program : content.programs) TRY(CopyProgram(program, bin / program.filename()));
-    TRY(SyncPath(bin));
-  }
-  TRY(WriteText(folder / kPluginFile, content.plugin_text));
-  TRY(WriteText(folder / kPrivateFile, content.private_text));
-  return SyncPath(folder);
-}
-
-Result<UniqueFd> LockBeside(const fs::path& jobtypes) {
-  const fs::path parent = jobtypes.parent_path();
-  UniqueFd fd(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return FileError(ErrorCode::kNotPermitted, "open", parent, errno);
-  // A file system without locks for folders is no obstacle: two installations at once are rare, and renames stay whole.
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    return Error{ErrorCode::kUnavailable, StrCat(parent.string(), ": another installation is at work there")};
-  return fd;
-}
-
-Result<WorkFolder> WorkFolder::Make(const fs::path& jobtypes) {
-  const fs::path parent = jobtypes.parent_path();
-  struct stat inner = {}, outer = {};
-  if (stat(jobtypes.c_str(), &inner) != 0 || stat(parent.c_str(), &outer) != 0) return CannotWrite("read", jobtypes);
-  if (inner.st_dev != outer.st_dev)
-    return Error{ErrorCode::kCannotWrite,
-                 StrCat(jobtypes.string(), ": a file system of its own; the job type is made in ", parent.string(),
-                        " and renamed into it, which needs one file system for both")};
-  fs::path path = parent / StrCat(kWorkPrefix, RandomHex(6));
-  if (mkdir(path.c_str(), 0700) != 0) {
-    Error error = CannotWrite("make", path);
-    error.message += StrCat("; the job type is made in ", parent.string(), " and renamed into ", jobtypes.string(),
-                            ", so both must be writable");
-    return error;
-  }
-  return WorkFolder(std::move(path));
-}
-
-WorkFolder::~WorkFolder() {
-  if (!path_.empty()) (void)RemoveTree(path_).ok();  // the next installation removes it
-}
-
-std::vector<fs::path> Leftovers(const fs::path& jobtypes) {
-  std::vector<fs::path> found = Entries(jobtypes.parent_path());
-  std::erase_if(found, [](const fs::path& path) { return !path.filename().string().starts_with(kWorkPrefix); });
-  return found;
-}
-
-Status PutInPlace(const fs::path& made, const fs::path& place) {
-  std::error_code error;
-  const bool there = fs::symlink_status(place, error).type() != fs::file_type::not_found;
-  if (!there && rename(made.c_str(), place.c_str()) != 0) return CannotWrite("make", place);
-  if (there && renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) != 0) {
-    const int error_number = errno;
-    Error failed = FileError(ErrorCode::kCannotWrite, "replace", place, error_number);
-    if (error_number == EINVAL || error_number == ENOSYS || error_number == EOPNOTSUPP || error_number == EXDEV)
-      failed.message = StrCat("replace ", place.string(),
-                              ": this file system cannot exchange two folders in one step; stop the executor server, "
-                              "move the old one out of the folder of job types and install again");
-    return failed;
-  }
-  return SyncPath(place.parent_path());
-}
-
-fs::path FreeAside(const fs::path& jobtypes, std::string_view name) {
-  for (int number = 1;; ++number) {
-    fs::path aside = jobtypes.parent_path() / StrCat(name, ".replaced-", number);
-    std::error_code error;
-    if (fs::symlink_status(aside, error).type() == fs::file_type::not_found) return aside;
-  }
-}
-
 // The straight way: look at what is there, refuse what is not ours, build outside, rename into place.
-
-namespace {
-
-namespace fs = std::filesystem;
 
 struct Options {
   bool with_programs = false;
@@ -420,6 +307,112 @@ Status Install(const Plan& plan) {
 }
 
 }  // namespace
+
+std::vector<std::string> FurtherFiles(const fs::path& old) {
+  std::vector<std::string> names;
+  if (old.empty()) return names;
+  for (const fs::path& entry : Entries(old)) {
+    const std::string name = entry.filename().string();
+    if (name != kPrivateFile && name != kPluginFile && name != kProgramsFolder) names.push_back(name);
+  }
+  return names;
+}
+
+bool IsSameProgram(const fs::path& one, const fs::path& other) {
+  std::error_code error;
+  if (fs::equivalent(one, other, error)) return true;
+  if (fs::file_size(one, error) != fs::file_size(other, error)) return false;
+  const auto first = ReadFile(one), second = ReadFile(other);
+  return first.ok() && second.ok() && *first == *second;
+}
+
+bool IsBuilt(const fs::path& folder, const PluginContent& content) {
+  const fs::path bin = folder / kProgramsFolder;
+  if (!HasMode(folder, kFolderMode) || !IsText(folder / kPrivateFile, content.private_text) ||
+      !IsText(folder / kPluginFile, content.plugin_text) || Entries(bin).size() != content.programs.size())
+    return false;
+  return (content.programs.empty() || HasMode(bin, kFolderMode)) &&
+         std::ranges::all_of(content.programs, [&](const fs::path& program) {
+           const fs::path copy = bin / program.filename();
+           return HasMode(copy, kProgramMode) && IsSameProgram(program, copy);
+         });
+}
+
+Status BuildPlugin(const fs::path& folder, const PluginContent& content) {
+  TRY(MakeReadableFolder(folder));
+  TRY(CarryOver(content.old, folder));
+  if (!content.programs.empty()) {
+    const fs::path bin = folder / kProgramsFolder;
+    TRY(MakeReadableFolder(bin));
+    for (const fs::path& program : content.programs) TRY(CopyProgram(program, bin / program.filename()));
+    TRY(SyncPath(bin));
+  }
+  TRY(WriteText(folder / kPluginFile, content.plugin_text));
+  TRY(WriteText(folder / kPrivateFile, content.private_text));
+  return SyncPath(folder);
+}
+
+Result<UniqueFd> LockBeside(const fs::path& jobtypes) {
+  const fs::path parent = jobtypes.parent_path();
+  UniqueFd fd(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return FileError(ErrorCode::kNotPermitted, "open", parent, errno);
+  // A file system without locks for folders is no obstacle: two installations at once are rare, and renames stay whole.
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return Error{ErrorCode::kUnavailable, StrCat(parent.string(), ": another installation is at work there")};
+  return fd;
+}
+
+Result<WorkFolder> WorkFolder::Make(const fs::path& jobtypes) {
+  const fs::path parent = jobtypes.parent_path();
+  struct stat inner = {}, outer = {};
+  if (stat(jobtypes.c_str(), &inner) != 0 || stat(parent.c_str(), &outer) != 0) return CannotWrite("read", jobtypes);
+  if (inner.st_dev != outer.st_dev)
+    return Error{ErrorCode::kCannotWrite,
+                 StrCat(jobtypes.string(), ": a file system of its own; the job type is made in ", parent.string(),
+                        " and renamed into it, which needs one file system for both")};
+  fs::path path = parent / StrCat(kWorkPrefix, RandomHex(6));
+  if (mkdir(path.c_str(), 0700) != 0) {
+    Error error = CannotWrite("make", path);
+    error.message += StrCat("; the job type is made in ", parent.string(), " and renamed into ", jobtypes.string(),
+                            ", so both must be writable");
+    return error;
+  }
+  return WorkFolder(std::move(path));
+}
+
+WorkFolder::~WorkFolder() {
+  if (!path_.empty()) (void)RemoveTree(path_).ok();  // the next installation removes it
+}
+
+std::vector<fs::path> Leftovers(const fs::path& jobtypes) {
+  std::vector<fs::path> found = Entries(jobtypes.parent_path());
+  std::erase_if(found, [](const fs::path& path) { return !path.filename().string().starts_with(kWorkPrefix); });
+  return found;
+}
+
+Status PutInPlace(const fs::path& made, const fs::path& place) {
+  std::error_code error;
+  const bool there = fs::symlink_status(place, error).type() != fs::file_type::not_found;
+  if (!there && rename(made.c_str(), place.c_str()) != 0) return CannotWrite("make", place);
+  if (there && renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) != 0) {
+    const int error_number = errno;
+    Error failed = FileError(ErrorCode::kCannotWrite, "replace", place, error_number);
+    if (error_number == EINVAL || error_number == ENOSYS || error_number == EOPNOTSUPP || error_number == EXDEV)
+      failed.message = StrCat("replace ", place.string(),
+                              ": this file system cannot exchange two folders in one step; stop the executor server, "
+                              "move the old one out of the folder of job types and install again");
+    return failed;
+  }
+  return SyncPath(place.parent_path());
+}
+
+fs::path FreeAside(const fs::path& jobtypes, std::string_view name) {
+  for (int number = 1;; ++number) {
+    fs::path aside = jobtypes.parent_path() / StrCat(name, ".replaced-", number);
+    std::error_code error;
+    if (fs::symlink_status(aside, error).type() == fs::file_type::not_found) return aside;
+  }
+}
 
 VerbSpec InstallVerb() {
   constexpr auto kFlag = OptionSpec::Kind::kFlag;

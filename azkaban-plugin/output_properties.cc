@@ -4,7 +4,6 @@
 
 #include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
-#include "runtime/cli/output.h"
 
 namespace tony::azkaban {
 namespace {

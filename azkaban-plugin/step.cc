@@ -179,18 +179,13 @@ void UseOwnHome() {
   if (user.ok() && *user && !(*user)->folder.empty()) setenv("HOME", (*user)->folder.c_str(), 1);
 }
 
-// Not for the job's own programs.
-void ForgetPlaceOfStep() {
-  for (const char* variable : {"JOB_PROP_FILE", "JOB_OUTPUT_PROP_FILE", "JOBTYPE_PRIVATE_PROP_FILE"})
-    unsetenv(variable);
-}
-
 Result<Exit> Run() {
   UseOwnHome();
   TRY_ASSIGN(StepPlace place, PlaceOfStep());
   TRY_ASSIGN(Step step, ReadStep(place.properties, place.directory));
   TRY_ASSIGN(const Backend* const backend, BackendFor(step.job));
-  ForgetPlaceOfStep();
+  for (const char* variable : {"JOB_PROP_FILE", "JOB_OUTPUT_PROP_FILE", "JOBTYPE_PRIVATE_PROP_FILE"})
+    unsetenv(variable);  // not for the job's own programs
   return StepRun(*backend, std::move(place), std::move(step)).Run();
 }
 

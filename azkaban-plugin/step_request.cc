@@ -38,57 +38,9 @@ std::vector<std::string> KeysOf(const RoleSpec& role) {
   return keys;
 }
 
-}  // namespace
-
-Error WithWhatAsks(Error refused, const JobSpec& spec, const Configuration& configuration) {
-  if (!refused.message.starts_with(kAsk)) return refused;
-  std::vector<std::string> told;
-  for (const RoleSpec& role : spec.roles)
-    for (const std::string& key : KeysOf(role))
-      if (std::string text = Told(configuration, key); !text.empty()) told.push_back(std::move(text));
-  refused.message += StrCat("; it asks by ", Join(told, ", "));
-  return refused;
-}
-
-namespace {
-
 constexpr mode_t kForAll = 0644;
 
 Error WriteError(const std::filesystem::path& file) { return FileError(ErrorCode::kCannotWrite, "write", file, errno); }
-
-}  // namespace
-
-Status WriteAttachment(const std::filesystem::path& file, std::string_view object) {
-  const std::filesystem::path part = StrCat(file.string(), ".part");
-  unlink(part.c_str());  // of an adapter that was killed
-  const UniqueFd fd(open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kForAll));
-  if (!fd.valid() || fchmod(fd.get(), kForAll) != 0) return WriteError(part);
-  TRY(WriteAll(fd.get(), StrCat("[", object, "]\n"), part));
-  return rename(part.c_str(), file.c_str()) == 0 ? Ok() : Status(WriteError(file));
-}
-
-Status WriteOutputProperties(const std::filesystem::path& file, std::string_view object) {
-  const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, kForAll));
-  if (!fd.valid()) return WriteError(file);
-  return WriteAll(fd.get(), StrCat(object, "\n"), file);
-}
-
-Result<Step> ReadStep(const std::filesystem::path& property_file, const std::filesystem::path& directory) {
-  std::error_code error;
-  const auto type = std::filesystem::status(property_file, error).type();
-  // A pipe that nobody writes to would keep the step for ever.
-  if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::regular)
-    return Error{ErrorCode::kInvalid, StrCat("JOB_PROP_FILE ", property_file.string(), ": not a file")};
-  const SubmitOptions options = {.spec_file = property_file.string(), .spec_name = "the step's properties"};
-  TRY_ASSIGN(const Properties properties, LoadProperties(options, directory, ReadFromCluster));
-  Step step;
-  TRY_ASSIGN(step.request, RequestOfStep(properties));
-  step.attachment = StepText(properties, "azkaban.job.attachment.file");
-  TRY_ASSIGN(step.job, CheckedJobSpec(properties, directory));
-  return step;
-}
-
-namespace {
 
 constexpr std::string_view kUrl = "azkaban.url";
 constexpr std::string_view kProject = "azkaban.flow.projectname";
@@ -207,6 +159,46 @@ std::vector<std::string> Notes(const Properties& properties) {
 }
 
 }  // namespace
+
+Error WithWhatAsks(Error refused, const JobSpec& spec, const Configuration& configuration) {
+  if (!refused.message.starts_with(kAsk)) return refused;
+  std::vector<std::string> told;
+  for (const RoleSpec& role : spec.roles)
+    for (const std::string& key : KeysOf(role))
+      if (std::string text = Told(configuration, key); !text.empty()) told.push_back(std::move(text));
+  refused.message += StrCat("; it asks by ", Join(told, ", "));
+  return refused;
+}
+
+Status WriteAttachment(const std::filesystem::path& file, std::string_view object) {
+  const std::filesystem::path part = StrCat(file.string(), ".part");
+  unlink(part.c_str());  // of an adapter that was killed
+  const UniqueFd fd(open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kForAll));
+  if (!fd.valid() || fchmod(fd.get(), kForAll) != 0) return WriteError(part);
+  TRY(WriteAll(fd.get(), StrCat("[", object, "]\n"), part));
+  return rename(part.c_str(), file.c_str()) == 0 ? Ok() : Status(WriteError(file));
+}
+
+Status WriteOutputProperties(const std::filesystem::path& file, std::string_view object) {
+  const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, kForAll));
+  if (!fd.valid()) return WriteError(file);
+  return WriteAll(fd.get(), StrCat(object, "\n"), file);
+}
+
+Result<Step> ReadStep(const std::filesystem::path& property_file, const std::filesystem::path& directory) {
+  std::error_code error;
+  const auto type = std::filesystem::status(property_file, error).type();
+  // A pipe that nobody writes to would keep the step for ever.
+  if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::regular)
+    return Error{ErrorCode::kInvalid, StrCat("JOB_PROP_FILE ", property_file.string(), ": not a file")};
+  const SubmitOptions options = {.spec_file = property_file.string(), .spec_name = "the step's properties"};
+  TRY_ASSIGN(const Properties properties, LoadProperties(options, directory, ReadFromCluster));
+  Step step;
+  TRY_ASSIGN(step.request, RequestOfStep(properties));
+  step.attachment = StepText(properties, "azkaban.job.attachment.file");
+  TRY_ASSIGN(step.job, CheckedJobSpec(properties, directory));
+  return step;
+}
 
 Result<bool> ReplacesOlder(const Properties& properties) {
   Problems problems;

@@ -4,9 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/names.h"
+
 namespace tony {
 
 enum class Health { kOk, kWarn, kFail };  // fail: jobs cannot run
+constexpr auto NamesOf(Health) { return EnumNames("ok", "warn", "fail"); }
 struct Check {
   std::string name;  // "ledger"
   Health health = Health::kOk;

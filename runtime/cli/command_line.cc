@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 #include "runtime/base/strings.h"
 
@@ -35,11 +34,6 @@ Error UnknownOption(const VerbSpec& verb, const std::string& argument, std::stri
   return UsageError(StrCat(verb.name, ": unknown option \"", argument, "\"; ", hint));
 }
 
-// A number below zero is a word: no option's name begins with a digit.
-bool IsOption(const std::string& argument) {
-  return argument.size() > 1 && argument[0] == '-' && (argument[1] < '0' || argument[1] > '9');
-}
-
 }  // namespace
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
@@ -70,14 +64,17 @@ Result<CommandLine> CommandLine::Parse(const VerbSpec& verb, const std::vector<s
   CommandLine line;
   bool options_ended = false;
   for (size_t at = 0; at < arguments.size(); ++at) {
-    if (!options_ended && arguments[at] == "--") {
+    // A number below zero is a word: no option's name begins with a digit.
+    const std::string& argument = arguments[at];
+    const bool is_option = argument.size() > 1 && argument[0] == '-' && (argument[1] < '0' || argument[1] > '9');
+    if (!options_ended && argument == "--") {
       options_ended = true;
-    } else if (!options_ended && IsOption(arguments[at])) {
+    } else if (!options_ended && is_option) {
       TRY(line.TakeOption(verb, arguments, at));
     } else if (!options_ended && verb.words.starts_with("-- ")) {
-      return UsageError(StrCat(verb.name, ": stray word \"", arguments[at], "\"; the command goes behind --"));
+      return UsageError(StrCat(verb.name, ": stray word \"", argument, "\"; the command goes behind --"));
     } else {
-      line.words_.push_back(arguments[at]);
+      line.words_.push_back(argument);
     }
   }
   TRY(line.CheckWords(verb));

@@ -42,207 +42,15 @@ const OptionSpec kQuiet = {"quiet", kFlag, "", "do not say what to type next", "
 const OptionSpec kColour = {"color", kValue, "WHEN", "always, never, or auto: on a terminal, unless $NO_COLOR is set"};
 const OptionSpec kJson = {"json", kFlag, "", "one JSON object on standard output"};
 
-VerbSpec SubmitVerb() {
-  std::vector<OptionSpec> options = SpecOptions();
-  options.push_back({"detach", kFlag, "", "do not wait; the job goes on without this command"});
-  options.push_back(kLogs);
-  options.push_back({"request-id", kValue, "ID", "what the job is for; a second submit under it finds the job"});
-  options.push_back({"submission", kValue, "N", "grows when somebody wants it done again; 0 if not given"});
-  options.push_back(
-      {"on-existing", kValue, "POLICY", "adopt (running or succeeded), attach (running) or never; adopt if not given"});
-  options.push_back({"owner", kValue, "TOKEN", "who answers for the job from now on"});
-  options.push_back(
-      {"first-try", kFlag, "", "an engine's first try: another program replaces the job, a consumed result none"});
-  options.push_back({"run", kValue, "TOKEN", "the engine's run, the same for all its tries: tells whose a job is"});
-  options.push_back({"watch-timeout", kValue, "SECONDS", "the job ends as abandoned when nobody looks for so long"});
-  options.push_back(kQuiet);
-  options.push_back(kJson);
-  return {"submit",
-          "[SPEC_FILE|-]",
-          0,
-          1,
-          "run a job and wait for its end, on a terminal with a live table; Ctrl-C kills it. A spec file ends in "
-          ".properties, .job, .xml, .json or .yaml; - reads a job document from standard input",
-          options};
+Verb MakeVerb(Result<int> (*run)(const CommandLine& line), std::string_view name, std::string_view words,
+              size_t least_words, size_t most_words, std::string_view text, std::vector<OptionSpec> options,
+              bool in_home = true) {
+  return {{name, words, least_words, most_words, text, std::move(options)}, run, in_home};
 }
 
-VerbSpec RunVerbSpec() {
-  return {
-      "run",
-      "-- COMMAND [ARGUMENT...]",
-      1,
-      kAny,
-      "run a command on several workers, as submit does, without a file; if it names a file that is here, in copies of "
-      "this folder",
-      {{"n", kValue, "N", "so many workers, 1 if not given"},
-       {"framework", kValue, "NAME", "whose variables they get, pytorch if not given"},
-       {"memory", kValue, "SIZE", "each worker's, 2g if not given"},
-       {"cpus", kValue, "N", "each worker's"},
-       {"gpus", kValue, "N", "each worker's"},
-       {"nproc-per-node", kValue, "N", "so many processes a worker, or gpu: one for each of its GPUs"},
-       {"name", kValue, "NAME", "the job's"},
-       {"src_dir", kValue, "PATH", "the program's folder in place of this one"},
-       {"python_venv", kValue, "PATH", "a virtual environment: venv in each worker's folder"},
-       {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the workers' processes"},
-       {"secrets-fd", kValue, "FD", "variables that are told nobody, a JSON object on this descriptor"},
-       {"conf", kRepeated, "KEY=VALUE", "one property more"},
-       {"strict", kFlag, "", "warnings of keys and values are errors"},
-       {"detach", kFlag, "", "do not wait; the job goes on without this command"},
-       kLogs,
-       kQuiet,
-       kJson}};
-}
-
-VerbSpec PlanVerb() {
-  std::vector<OptionSpec> options = SpecOptions();
-  options.push_back({"explain", kFlag, "", "each value that it is made of instead, and where it comes from"});
-  options.push_back({"task", kValue, "ROLE:INDEX", "the commands and the environment of that task instead"});
-  options.push_back(kColour);
-  options.push_back(kQuiet);
-  options.push_back(kJson);
-  return {"plan", "[SPEC_FILE|-]", 0, 1, "print the job that submit would run, and start nothing", options};
-}
-
-VerbSpec ListVerb() {
-  return {"list",
-          "",
-          0,
-          0,
-          "the jobs that have not ended and the newest others, newest first",
-          {{"limit", kValue, "N", "at most so many that have ended, 100 if not given; 0: all"},
-           {"queue", kFlag, "",
-            "the jobs of all users on the machine instead, in the order of their turns; and the queues of a cluster "
-            "that is configured"},
-           kColour,
-           kQuiet,
-           kJson}};
-}
-
-VerbSpec WaitVerb() {
-  return {"wait",
-          "JOB",
-          1,
-          1,
-          "wait for the end of a job, as submit does; brings back a local one that nobody rules",
-          {{"timeout", kValue, "SECONDS", "give up after so long; exit 69 if the job has not ended"},
-           {"since", kValue, "SEQ", "return at the first change after SEQ; exit 0 while the job has not ended"},
-           {"owner", kValue, "TOKEN", "return as soon as the job belongs to another one; exit 0"},
-           {"watcher", kValue, "TOKEN", "who looks; voids planned kills of other watchers"},
-           {"follow", kFlag, "", "print every change"},
-           kQuiet,
-           kJson}};
-}
-
-VerbSpec WatchVerb() {
-  return {
-      "watch",
-      "[JOB...] [-]",
-      0,
-      kAny,
-      "print every change of many jobs until all have ended; with - or without JOB also of those on standard input: "
-      "JOB to add, -JOB to leave out",
-      {{"watcher", kValue, "TOKEN", "who looks"}, kJson}};
-}
-
-VerbSpec KillVerb() {
-  return {"kill",
-          "[JOB]",
-          0,
-          1,
-          "end a job and wait until nothing of it is left",
-          {{"request-id", kValue, "ID", "the job of this request, also one that is still to come"},
-           {"if-owner", kValue, "TOKEN", "only while this one is its owner"},
-           {"if-watcher", kValue, "TOKEN", "only while nobody else has looked later than this one"},
-           {"delay", kValue, "SECONDS", "not before, and only if the conditions hold until then; does not wait"},
-           {"reason", kValue, "TEXT", "what its verdict will say"},
-           {"no-wait", kFlag, "", "return when the kill is recorded"},
-           kQuiet,
-           kJson}};
-}
-
-VerbSpec AckVerb() {
-  return {"ack",
-          "JOB",
-          1,
-          1,
-          "say that the result of an ended job has been consumed",
-          {{"owner", kValue, "TOKEN", "who says it: the job's newest owner"}, kJson}};
-}
-
-VerbSpec FindVerb() {
-  return {"find", "", 0, 0, "the job of a request", {{"request-id", kValue, "ID", "as it was submitted with"}, kJson}};
-}
-
-VerbSpec RecoverVerb() {
-  return {"recover", "[JOB]", 0, 1, "bring back this machine's jobs that nobody rules; all if none is given", {kJson}};
-}
-
-VerbSpec LogsVerb() {
-  return {"logs",
-          "JOB [ROLE | TASK[#ATTEMPT]]...",
-          1,
-          kAny,
-          "print what the tasks wrote, of all or of worker, worker:0, worker:0#2; of several, each line as \"TASK | "
-          "output\" or \"TASK ! error\"",
-          {{"follow", kFlag, "", "go on until the job has ended, and end with its verdict and exit code", "f"},
-           {"stdout", kFlag, "", "standard output only"},
-           {"stderr", kFlag, "", "standard error only"},
-           {"tail", kValue, "LINES", "the last so many lines of each stream; with -f, from there on", "n"},
-           {"since", kValue, "TIME",
-            "what was written later: 30s, 10m, 2h, 14d ago, 2026-11-21 or 2026-11-21T09:30Z; known to a second"},
-           {"grep", kValue, "REGEX", "only lines that have a match of this, as RE2 reads it; (?i)... in any case"},
-           {"timestamps", kFlag, "", "when each line was written, to a second; - where that is not known", "t"},
-           {"cursor", kValue, "CURSOR", "go on where an earlier answer ended"},
-           {"max-bytes", kValue, "N", "at most so much text in one answer; with --tail the end of it"},
-           kQuiet,
-           kJson}};
-}
-
-VerbSpec HistoryVerb() {
-  return {
-      "history",
-      "[JOB]",
-      0,
-      1,
-      "what became of a job: attempts, restarts, where the time went; without one, the jobs that have ended",
-      {{"state", kValue, "STATE", "only jobs that ended so: SUCCEEDED, FAILED, KILLED"},
-       {"class", kValue, "CLASS", "only of this outcome class, as oom"},
-       {"name", kValue, "GLOB", "only those of such a name"},
-       {"user", kValue, "NAME", "only this user's"},
-       {"request-id", kValue, "ID", "only those of this request"},
-       {"since", kValue, "TIME", "only those that ended later: 2026-11-21, 2026-11-21T09:30Z, or 14d, 12h, 30m ago"},
-       {"until", kValue, "TIME", "only those that ended earlier"},
-       {"limit", kValue, "N", "at most so many, 50 if not given; 0: all"},
-       {"stats", kFlag, "", "only their numbers, by state and class"},
-       {"reindex", kFlag, "", "make the list anew from the folders of the jobs"},
-       {"conf", kFlag, "", "what the job was made of: each property, and where it came from"},
-       {"events", kFlag, "", "each decision of its application masters, one a line"},
-       {"export", kFlag, "", "write it for TonY's portal and Dr. Elephant, below tony.history.location, once more"},
-       {"serve", kFlag, "", "pages of the jobs that have ended, for a browser on this machine, until Ctrl-C"},
-       {"port", kValue, "PORT", "--serve: where; any free one if not given"},
-       kColour,
-       kQuiet,
-       kJson}};
-}
-
-VerbSpec ExplainExitVerb() {
-  return {"explain-exit",
-          "[CODE]",
-          0,
-          1,
-          "what an exit means and what would be done: 137, SIGKILL, -100; all if none is given",
-          {{"job", kValue, "JOB", "with this job's own rules"}, kJson}};
-}
-
-VerbSpec GcVerb() {
-  return {"gc",
-          "",
-          0,
-          0,
-          "remove jobs that ended long ago, and staged content that no job needs",
-          {{"older-than", kValue, "AGE", "how long a job must have ended: 14d, 12h, 30m; 14d if not given"},
-           {"dry-run", kFlag, "", "say what would be removed, and remove nothing"},
-           kJson}};
+std::vector<OptionSpec> With(std::vector<OptionSpec> options, std::initializer_list<OptionSpec> more) {
+  options.insert(options.end(), more);
+  return options;
 }
 
 bool IsJson(const std::string& word) { return word == "--json" || word == "-json"; }
@@ -292,24 +100,20 @@ Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   return Ok();
 }
 
-// Who submits or waits is told of the job, whatever became of the words.
-bool TellsOfJob(const VerbSpec& verb) {
-  static constexpr std::string_view kOfJob[] = {"submit", "run", "wait", "watch"};
-  return std::ranges::count(kOfJob, verb.name) > 0;
-}
-
 int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
   const Result<CommandLine> line = CommandLine::Parse(command.verb, arguments);
   if (!line.ok()) return Fail(line.error(), AsksForJson(arguments));
-  const Status stack = CheckStack();
-  const Status may_begin = stack.ok() ? CheckOpenFiles() : stack;
-  if (!may_begin.ok()) return Fail(may_begin.error(), line->Has("json"));
-  const Status as_owner = WorkAsOwner(command, *line);
-  if (!as_owner.ok()) return Fail(as_owner.error(), line->Has("json"));
-  const Result<int> result = WithoutThrowing([&] { return command.run(*line); });
+  const Result<int> result = WithoutThrowing([&]() -> Result<int> {
+    TRY(CheckStack());
+    TRY(CheckOpenFiles());
+    TRY(WorkAsOwner(command, *line));
+    return command.run(*line);
+  });
   const int exit = result.ok() ? *result : Fail(result.error(), line->Has("json"));
   const int of_answer = ExitOfAnswer(exit);
-  return TellsOfJob(command.verb) ? exit : of_answer;
+  // For these verbs the exit code is the job's, even if the output could not be written.
+  static constexpr std::string_view kOfJob[] = {"submit", "run", "wait", "watch"};
+  return std::ranges::count(kOfJob, command.verb.name) > 0 ? exit : of_answer;
 }
 
 Error UnknownCommand(const std::string& verb) {
@@ -325,69 +129,162 @@ Error UnknownCommand(const std::string& verb) {
 
 std::vector<Verb> Verbs() {
   return {
-      {{"init",
-        "[KIND]",
-        0,
-        1,
-        "write job.yaml and a program that it runs, to begin with: pytorch if not given, jax, tensorflow or batch",
-        {kJson}},
-       RunInit,
-       false},
-      {SubmitVerb(), RunSubmit},
-      {RunVerbSpec(), RunRun},
-      {PlanVerb(), RunPlan, false},
-      {{"status",
-        "JOB...",
-        1,
-        kAny,
-        "what is known of jobs: tasks, restarts, memory of its limit, CPU of a core; starts nothing",
-        {kColour, kQuiet, kJson}},
-       RunStatus},
-      {ListVerb(), RunList},
-      {WaitVerb(), RunWait},
-      {WatchVerb(), RunWatch},
-      {KillVerb(), RunKill},
-      {AckVerb(), RunAck},
-      {FindVerb(), RunFind},
-      {RecoverVerb(), RunRecover},
-      {LogsVerb(), RunLogs},
-      {{"outputs", "JOB", 1, 1, "the JSON object that the chief of an ended job left in $TONY_OUTPUT_FILE", {kJson}},
-       RunOutputs},
-      {HistoryVerb(), RunHistory},
-      {ExplainExitVerb(), RunExplainExit},
-      {GcVerb(), RunGc},
-      {{"doctor",
-        "",
-        0,
-        0,
-        "what of this machine stands in the way of jobs; exit 1 if something does",
-        {{"yarn", kFlag, "", "what of the cluster that is configured; writes a file there, and removes it"},
-         kColour,
-         kQuiet,
-         kJson}},
-       RunDoctor,
-       false},
-      {{"version", "", 0, 0, "this program's version", {kJson}}, RunVersion, false},
-      {{"help",
-        "[COMMAND | keys [PART]]",
-        0,
-        2,
-        "this list, the options of one command, or the keys of a job's properties",
-        {{"markdown", kFlag, "", "of keys: all, as rows of a page"},
-         {"man", kFlag, "", "the manual page of all commands, for man"}}},
-       RunHelp,
-       false},
-      {{"completion",
-        "SHELL",
-        1,
-        1,
-        "print what makes bash, zsh or fish complete commands, options, jobs and keys: source <(tony completion bash)",
-        {}},
-       RunCompletion,
-       false},
-      {{"complete", "-- WORD...", 0, kAny, "what the completions of shells ask: what may follow", {}},
-       RunComplete,
-       false},
+      MakeVerb(
+          RunInit, "init", "[KIND]", 0, 1,
+          "write job.yaml and a program that it runs, to begin with: pytorch if not given, jax, tensorflow or batch",
+          {kJson}, false),
+      MakeVerb(RunSubmit, "submit", "[SPEC_FILE|-]", 0, 1,
+               "run a job and wait for its end, on a terminal with a live table; Ctrl-C kills it. A spec file ends in "
+               ".properties, .job, .xml, .json or .yaml; - reads a job document from standard input",
+               With(SpecOptions(),
+                    {{"detach", kFlag, "", "do not wait; the job goes on without this command"},
+                     kLogs,
+                     {"request-id", kValue, "ID", "what the job is for; a second submit under it finds the job"},
+                     {"submission", kValue, "N", "grows when somebody wants it done again; 0 if not given"},
+                     {"on-existing", kValue, "POLICY",
+                      "adopt (running or succeeded), attach (running) or never; adopt if not given"},
+                     {"owner", kValue, "TOKEN", "who answers for the job from now on"},
+                     {"first-try", kFlag, "",
+                      "an engine's first try: another program replaces the job, a consumed result none"},
+                     {"run", kValue, "TOKEN", "the engine's run, the same for all its tries: tells whose a job is"},
+                     {"watch-timeout", kValue, "SECONDS", "the job ends as abandoned when nobody looks for so long"},
+                     kQuiet,
+                     kJson})),
+      MakeVerb(RunRun, "run", "-- COMMAND [ARGUMENT...]", 1, kAny,
+               "run a command on several workers, as submit does, without a file; if it names a file that is here, in "
+               "copies of this folder",
+               {{"n", kValue, "N", "so many workers, 1 if not given"},
+                {"framework", kValue, "NAME", "whose variables they get, pytorch if not given"},
+                {"memory", kValue, "SIZE", "each worker's, 2g if not given"},
+                {"cpus", kValue, "N", "each worker's"},
+                {"gpus", kValue, "N", "each worker's"},
+                {"nproc-per-node", kValue, "N", "so many processes a worker, or gpu: one for each of its GPUs"},
+                {"name", kValue, "NAME", "the job's"},
+                {"src_dir", kValue, "PATH", "the program's folder in place of this one"},
+                {"python_venv", kValue, "PATH", "a virtual environment: venv in each worker's folder"},
+                {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the workers' processes"},
+                {"secrets-fd", kValue, "FD", "variables that are told nobody, a JSON object on this descriptor"},
+                {"conf", kRepeated, "KEY=VALUE", "one property more"},
+                {"strict", kFlag, "", "warnings of keys and values are errors"},
+                {"detach", kFlag, "", "do not wait; the job goes on without this command"},
+                kLogs,
+                kQuiet,
+                kJson}),
+      MakeVerb(
+          RunPlan, "plan", "[SPEC_FILE|-]", 0, 1, "print the job that submit would run, and start nothing",
+          With(SpecOptions(), {{"explain", kFlag, "", "each value that it is made of instead, and where it comes from"},
+                               {"task", kValue, "ROLE:INDEX", "the commands and the environment of that task instead"},
+                               kColour,
+                               kQuiet,
+                               kJson}),
+          false),
+      MakeVerb(RunStatus, "status", "JOB...", 1, kAny,
+               "what is known of jobs: tasks, restarts, memory of its limit, CPU of a core; starts nothing",
+               {kColour, kQuiet, kJson}),
+      MakeVerb(
+          RunList, "list", "", 0, 0, "the jobs that have not ended and the newest others, newest first",
+          {{"limit", kValue, "N", "at most so many that have ended, 100 if not given; 0: all"},
+           {"queue", kFlag, "",
+            "the jobs of all users on the machine instead, in the order of their turns; and the queues of a cluster "
+            "that is configured"},
+           kColour,
+           kQuiet,
+           kJson}),
+      MakeVerb(RunWait, "wait", "JOB", 1, 1,
+               "wait for the end of a job, as submit does; brings back a local one that nobody rules",
+               {{"timeout", kValue, "SECONDS", "give up after so long; exit 69 if the job has not ended"},
+                {"since", kValue, "SEQ", "return at the first change after SEQ; exit 0 while the job has not ended"},
+                {"owner", kValue, "TOKEN", "return as soon as the job belongs to another one; exit 0"},
+                {"watcher", kValue, "TOKEN", "who looks; voids planned kills of other watchers"},
+                {"follow", kFlag, "", "print every change"},
+                kQuiet,
+                kJson}),
+      MakeVerb(RunWatch, "watch", "[JOB...] [-]", 0, kAny,
+               "print every change of many jobs until all have ended; with - or without JOB also of those on standard "
+               "input: "
+               "JOB to add, -JOB to leave out",
+               {{"watcher", kValue, "TOKEN", "who looks"}, kJson}),
+      MakeVerb(RunKill, "kill", "[JOB]", 0, 1, "end a job and wait until nothing of it is left",
+               {{"request-id", kValue, "ID", "the job of this request, also one that is still to come"},
+                {"if-owner", kValue, "TOKEN", "only while this one is its owner"},
+                {"if-watcher", kValue, "TOKEN", "only while nobody else has looked later than this one"},
+                {"delay", kValue, "SECONDS", "not before, and only if the conditions hold until then; does not wait"},
+                {"reason", kValue, "TEXT", "what its verdict will say"},
+                {"no-wait", kFlag, "", "return when the kill is recorded"},
+                kQuiet,
+                kJson}),
+      MakeVerb(RunAck, "ack", "JOB", 1, 1, "say that the result of an ended job has been consumed",
+               {{"owner", kValue, "TOKEN", "who says it: the job's newest owner"}, kJson}),
+      MakeVerb(RunFind, "find", "", 0, 0, "the job of a request",
+               {{"request-id", kValue, "ID", "as it was submitted with"}, kJson}),
+      MakeVerb(RunRecover, "recover", "[JOB]", 0, 1,
+               "bring back this machine's jobs that nobody rules; all if none is given", {kJson}),
+      MakeVerb(
+          RunLogs, "logs", "JOB [ROLE | TASK[#ATTEMPT]]...", 1, kAny,
+          "print what the tasks wrote, of all or of worker, worker:0, worker:0#2; of several, each line as \"TASK | "
+          "output\" or \"TASK ! error\"",
+          {{"follow", kFlag, "", "go on until the job has ended, and end with its verdict and exit code", "f"},
+           {"stdout", kFlag, "", "standard output only"},
+           {"stderr", kFlag, "", "standard error only"},
+           {"tail", kValue, "LINES", "the last so many lines of each stream; with -f, from there on", "n"},
+           {"since", kValue, "TIME",
+            "what was written later: 30s, 10m, 2h, 14d ago, 2026-11-21 or 2026-11-21T09:30Z; known to a second"},
+           {"grep", kValue, "REGEX", "only lines that have a match of this, as RE2 reads it; (?i)... in any case"},
+           {"timestamps", kFlag, "", "when each line was written, to a second; - where that is not known", "t"},
+           {"cursor", kValue, "CURSOR", "go on where an earlier answer ended"},
+           {"max-bytes", kValue, "N", "at most so much text in one answer; with --tail the end of it"},
+           kQuiet,
+           kJson}),
+      MakeVerb(RunOutputs, "outputs", "JOB", 1, 1,
+               "the JSON object that the chief of an ended job left in $TONY_OUTPUT_FILE", {kJson}),
+      MakeVerb(
+          RunHistory, "history", "[JOB]", 0, 1,
+          "what became of a job: attempts, restarts, where the time went; without one, the jobs that have ended",
+          {{"state", kValue, "STATE", "only jobs that ended so: SUCCEEDED, FAILED, KILLED"},
+           {"class", kValue, "CLASS", "only of this outcome class, as oom"},
+           {"name", kValue, "GLOB", "only those of such a name"},
+           {"user", kValue, "NAME", "only this user's"},
+           {"request-id", kValue, "ID", "only those of this request"},
+           {"since", kValue, "TIME",
+            "only those that ended later: 2026-11-21, 2026-11-21T09:30Z, or 14d, 12h, 30m ago"},
+           {"until", kValue, "TIME", "only those that ended earlier"},
+           {"limit", kValue, "N", "at most so many, 50 if not given; 0: all"},
+           {"stats", kFlag, "", "only their numbers, by state and class"},
+           {"reindex", kFlag, "", "make the list anew from the folders of the jobs"},
+           {"conf", kFlag, "", "what the job was made of: each property, and where it came from"},
+           {"events", kFlag, "", "each decision of its application masters, one a line"},
+           {"export", kFlag, "", "write it for TonY's portal and Dr. Elephant, below tony.history.location, once more"},
+           {"serve", kFlag, "", "pages of the jobs that have ended, for a browser on this machine, until Ctrl-C"},
+           {"port", kValue, "PORT", "--serve: where; any free one if not given"},
+           kColour,
+           kQuiet,
+           kJson}),
+      MakeVerb(RunExplainExit, "explain-exit", "[CODE]", 0, 1,
+               "what an exit means and what would be done: 137, SIGKILL, -100; all if none is given",
+               {{"job", kValue, "JOB", "with this job's own rules"}, kJson}),
+      MakeVerb(RunGc, "gc", "", 0, 0, "remove jobs that ended long ago, and staged content that no job needs",
+               {{"older-than", kValue, "AGE", "how long a job must have ended: 14d, 12h, 30m; 14d if not given"},
+                {"dry-run", kFlag, "", "say what would be removed, and remove nothing"},
+                kJson}),
+      MakeVerb(RunDoctor, "doctor", "", 0, 0,
+               "what of this machine stands in the way of jobs; exit 1 if something does",
+               {{"yarn", kFlag, "", "what of the cluster that is configured; writes a file there, and removes it"},
+                kColour,
+                kQuiet,
+                kJson},
+               false),
+      MakeVerb(RunVersion, "version", "", 0, 0, "this program's version", {kJson}, false),
+      MakeVerb(RunHelp, "help", "[COMMAND | keys [PART]]", 0, 2,
+               "this list, the options of one command, or the keys of a job's properties",
+               {{"markdown", kFlag, "", "of keys: all, as rows of a page"},
+                {"man", kFlag, "", "the manual page of all commands, for man"}},
+               false),
+      MakeVerb(RunCompletion, "completion", "SHELL", 1, 1,
+               "print what makes bash, zsh or fish complete commands, options, jobs and keys: source <(tony completion "
+               "bash)",
+               {}, false),
+      MakeVerb(RunComplete, "complete", "-- WORD...", 0, kAny, "what the completions of shells ask: what may follow",
+               {}, false),
   };
 }
 

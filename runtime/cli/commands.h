@@ -38,6 +38,8 @@ struct Verb {
 };
 std::vector<Verb> Verbs();
 
+std::vector<std::string> JobKinds();  // those that `tony init` writes
+
 // All of `tony`: finds the verb, parses its line, runs it; an error becomes one line on standard error, with --json one
 // object on standard output too, and its exit code. `arguments` are those after the program's name.
 int RunTony(const std::vector<std::string>& arguments);

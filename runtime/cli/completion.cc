@@ -1,16 +1,13 @@
 // `tony completion SHELL`: the script that makes a shell ask `tony complete` where Tab is pressed. And that: a
 // candidate a line, "WORD<Tab>TEXT"; the line ":files" stands for the shell's own files.
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
-#include "runtime/cli/init.h"
 #include "runtime/cli/output.h"
-#include "runtime/cli/progress.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
@@ -36,20 +33,13 @@ struct Candidates {
 constexpr size_t kMostEndedJobs = 50;
 
 // Values of options that are one of a few words.
-struct FewWords {
-  std::string_view option;
-  std::vector<std::string_view> words;
+const std::pair<std::string_view, std::vector<std::string_view>> kFewWords[] = {
+    {"on-existing", {"adopt", "attach", "never"}},
+    {"color", {"auto", "always", "never"}},
+    {"state", {"SUCCEEDED", "FAILED", "KILLED"}},
+    {"framework", {"pytorch", "jax", "tensorflow", "lightgbm", "xgboost", "standalone"}},
+    {"nproc-per-node", {"gpu"}},
 };
-const std::vector<FewWords>& OptionsOfFewWords() {
-  static const std::vector<FewWords> options = {
-      {"on-existing", {"adopt", "attach", "never"}},
-      {"color", {"auto", "always", "never"}},
-      {"state", {"SUCCEEDED", "FAILED", "KILLED"}},
-      {"framework", {"pytorch", "jax", "tensorflow", "lightgbm", "xgboost", "standalone"}},
-      {"nproc-per-node", {"gpu"}},
-  };
-  return options;
-}
 
 void AddJobs(Candidates& found) {
   const auto store = DefaultBackend().Jobs(JobId());
@@ -123,9 +113,9 @@ void AddOptions(const VerbSpec& verb, std::string_view typed, Candidates& found)
 }
 
 void AddValues(const OptionSpec& option, Candidates& found) {
-  for (const FewWords& few : OptionsOfFewWords())
-    if (few.option == option.name)
-      for (const std::string_view word : few.words) found.words.push_back({std::string(word)});
+  for (const auto& [name, words] : kFewWords)
+    if (name == option.name)
+      for (const std::string_view word : words) found.words.push_back({std::string(word)});
   if (option.name == "class")
     for (const OutcomeClass cls : AllOutcomeClasses()) found.words.push_back({std::string(ToString(cls))});
   if (option.value == "JOB") AddJobs(found);
@@ -137,16 +127,15 @@ void AddValues(const OptionSpec& option, Candidates& found) {
 void AddWords(const VerbSpec& verb, const std::vector<std::string>& before, Candidates& found) {
   const size_t place = before.size();
   if (place >= verb.max_words) return;
-  const bool of_job = verb.words.find("JOB") != std::string_view::npos;
   if (verb.name == "logs" && place > 0) return AddTasks(before.front(), found);
-  if (of_job) return AddJobs(found);
+  if (verb.words.find("JOB") != std::string_view::npos) return AddJobs(found);
   if (verb.name == "help" && place == 0) {
     AddVerbs(found);
     found.words.push_back({"keys", "the keys of a job's properties"});
   }
   if (verb.name == "help" && place == 1) AddKeys("", found);
   if (verb.name == "init")
-    for (const JobTemplate& job : JobTemplates()) found.words.push_back({std::string(job.kind)});
+    for (const std::string& kind : JobKinds()) found.words.push_back({kind});
   if (verb.name == "completion")
     for (const char* shell : {"bash", "zsh", "fish"}) found.words.push_back({shell});
   if (verb.words.find("SPEC_FILE") != std::string_view::npos || verb.name == "run") found.files = true;
@@ -162,8 +151,6 @@ const OptionSpec* OptionOf(const VerbSpec& verb, std::string_view word) {
   return found == verb.options.end() ? nullptr : &*found;
 }
 
-bool TakesValue(const OptionSpec& option) { return option.kind != OptionSpec::Kind::kFlag; }
-
 void CompleteVerb(const VerbSpec& verb, const std::vector<std::string>& words, Candidates& found) {
   const std::string& typed = words.back();
   std::vector<std::string> before;  // without options and their values
@@ -173,7 +160,7 @@ void CompleteVerb(const VerbSpec& verb, const std::vector<std::string>& words, C
     const OptionSpec* option = waits || options_ended ? nullptr : OptionOf(verb, words[i]);
     options_ended = options_ended || (!waits && words[i] == "--");
     if (!waits && !option && words[i] != "--" && words[i].find('=') == std::string::npos) before.push_back(words[i]);
-    waits = option && TakesValue(*option) ? option : nullptr;
+    waits = option && option->kind != OptionSpec::Kind::kFlag ? option : nullptr;
   }
   if (waits) return AddValues(*waits, found);
   const size_t equals = typed.find('=');

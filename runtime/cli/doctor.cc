@@ -4,12 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "runtime/base/strings.h"
@@ -26,6 +23,14 @@
 #include "runtime/staging/programs.h"
 
 namespace tony {
+
+void Fields(auto& io, Is<Check> auto& check) {
+  io.Field("name", check.name);
+  io.Field("health", check.health);
+  io.Field("text", check.text);
+  io.Field("advice", check.advice);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,6 +43,44 @@ constexpr int64_t kLittleDisk = 16 * kMegabyte;  // journal and status of a job 
 
 Check FailOf(std::string name, const Error& error, std::string advice = "") {
   return {std::move(name), Health::kFail, error.message, std::move(advice)};
+}
+
+Checks AllChecks() {
+  Checks all;
+  for (const Checks& some :
+       {CheckHome(), CheckOldJobs(), DefaultBackend().operations().Doctor(), CheckPrograms(), CheckService()})
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
+std::string Text(const Checks& checks, const TableRoom& room) {
+  constexpr size_t kHead = 6, kAdvice = 9;
+  const auto clean = [&](const std::string& line) { return room.columns > 0 ? SafeLine(line) : line; };
+  std::string text;
+  for (const Check& check : checks) {
+    const std::string health(ToString(check.health));
+    const std::string head = FitToWidth(health, kHead);
+    const std::string line = Wrapped(StrCat(head, clean(StrCat(check.name, ": ", check.text))), room.columns, kHead);
+    text += StrCat(Styled(health, StyleOfState(health), room.colour), line.substr(health.size()), "\n");
+    if (!check.advice.empty())
+      text += StrCat(Wrapped(StrCat("      -> ", clean(check.advice)), room.columns, kAdvice), "\n");
+  }
+  return text;
+}
+
+std::string Json(const Checks& checks, bool healthy) {
+  return WriteJsonObject([&](JsonWriter& io) {
+    Schema(io, 1);
+    io.Field("healthy", healthy);
+    io.Field("checks", checks);
+  });
+}
+
+// Of what fails the checks have said what mends it.
+int Report(const CommandLine& line, const Checks& checks, const TableRoom& room) {
+  const int exit = ReportChecks(checks, line.Has("json"), room);
+  if (exit == 0) SayNext(line, {"init pytorch", "run -- COMMAND"});
+  return exit;
 }
 
 }  // namespace
@@ -159,66 +202,6 @@ Checks CheckService() {
                   ".d; printf '[Service]\\nKillMode=process\\nDelegate=yes\\n' >/etc/systemd/system/", service,
                   ".d/10-tony.conf; systemctl daemon-reload; or submit through systemd-run --scope")}};
 }
-
-namespace {
-
-namespace json = boost::json;
-
-std::string_view ToString(Health health) {
-  switch (health) {
-    case Health::kOk:
-      return "ok";
-    case Health::kWarn:
-      return "warn";
-    case Health::kFail:
-      return "fail";
-  }
-  return "";
-}
-
-Checks AllChecks() {
-  Checks all;
-  for (const Checks& some :
-       {CheckHome(), CheckOldJobs(), DefaultBackend().operations().Doctor(), CheckPrograms(), CheckService()})
-    all.insert(all.end(), some.begin(), some.end());
-  return all;
-}
-
-std::string Text(const Checks& checks, const TableRoom& room) {
-  constexpr size_t kHead = 6, kAdvice = 9;
-  const auto clean = [&](const std::string& line) { return room.columns > 0 ? SafeLine(line) : line; };
-  std::string text;
-  for (const Check& check : checks) {
-    const std::string health(ToString(check.health));
-    const std::string head = FitToWidth(health, kHead);
-    const std::string line = Wrapped(StrCat(head, clean(StrCat(check.name, ": ", check.text))), room.columns, kHead);
-    text += StrCat(Styled(health, StyleOfState(health), room.colour), line.substr(health.size()), "\n");
-    if (!check.advice.empty())
-      text += StrCat(Wrapped(StrCat("      -> ", clean(check.advice)), room.columns, kAdvice), "\n");
-  }
-  return text;
-}
-
-std::string Json(const Checks& checks, bool healthy) {
-  json::array all;
-  for (const Check& check : checks) {
-    const std::string_view health = ToString(check.health);
-    all.push_back(json::object{{"name", check.name},
-                               {"health", json::string_view(health.data(), health.size())},
-                               {"text", check.text},
-                               {"advice", check.advice}});
-  }
-  return SerializeJson(json::object{{"schema", 1}, {"healthy", healthy}, {"checks", all}});
-}
-
-// Of what fails the checks have said what mends it.
-int Report(const CommandLine& line, const Checks& checks, const TableRoom& room) {
-  const int exit = ReportChecks(checks, line.Has("json"), room);
-  if (exit == 0) SayNext(line, {"init pytorch", "run -- COMMAND"});
-  return exit;
-}
-
-}  // namespace
 
 int ReportChecks(const Checks& checks, bool as_json, const TableRoom& room) {
   const bool healthy = std::ranges::count(checks, Health::kFail, &Check::health) == 0;

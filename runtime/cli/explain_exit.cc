@@ -82,6 +82,32 @@ std::string Line(const std::string& name, std::string_view text) {
   return text.empty() ? "" : StrCat("  ", Padded(name, 9), text, "\n");
 }
 
+constexpr std::string_view kPrecedence =
+    "The first rule that holds decides; of those for lines of stderr, the one for the latest line. Before all rules\n"
+    "goes the class in the file that $TONY_ERROR_FILE names, before the built-in ones go the job's own\n"
+    "(tony.failure.exit.CODE, tony.failure.signal.NAME, tony.failure.pattern.ANY). Exit code 0 is success.\n";
+
+Result<std::vector<FailureRule>> RulesOfJob(const CommandLine& line) {
+  if (!line.Has("job")) return std::vector<FailureRule>();
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.Value("job"), TerminalNotes()));
+  TRY_ASSIGN(JobSpec spec, records.ReadSpec());
+  return std::move(spec.failure_rules);
+}
+
+std::string ExplanationJson(const std::string& asked, const std::vector<FailureRule>& rules) {
+  return StrCat(R"({"schema":1,"asked":)", asked, R"(,"rules":)", ExplainJson(rules), "}");
+}
+
+int ExplainAll(bool as_json, std::vector<FailureRule> rules) {
+  rules.insert(rules.end(), BuiltInRules().begin(), BuiltInRules().end());
+  if (as_json) {
+    PrintLine(WithFields(ExplanationJson("null", rules), {{"classes", OutcomeClassesJson()}}));
+  } else {
+    Print(StrCat(RuleTable(rules), "\n", kPrecedence));
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<AskedExit> ParseAskedExit(std::string_view word) {
@@ -191,36 +217,6 @@ std::string OutcomeClassesJson() {
   }
   return WriteJson(out);
 }
-
-namespace {
-
-constexpr std::string_view kPrecedence =
-    "The first rule that holds decides; of those for lines of stderr, the one for the latest line. Before all rules\n"
-    "goes the class in the file that $TONY_ERROR_FILE names, before the built-in ones go the job's own\n"
-    "(tony.failure.exit.CODE, tony.failure.signal.NAME, tony.failure.pattern.ANY). Exit code 0 is success.\n";
-
-Result<std::vector<FailureRule>> RulesOfJob(const CommandLine& line) {
-  if (!line.Has("job")) return std::vector<FailureRule>();
-  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.Value("job"), TerminalNotes()));
-  TRY_ASSIGN(JobSpec spec, records.ReadSpec());
-  return std::move(spec.failure_rules);
-}
-
-std::string ExplanationJson(const std::string& asked, const std::vector<FailureRule>& rules) {
-  return StrCat(R"({"schema":1,"asked":)", asked, R"(,"rules":)", ExplainJson(rules), "}");
-}
-
-int ExplainAll(bool as_json, std::vector<FailureRule> rules) {
-  rules.insert(rules.end(), BuiltInRules().begin(), BuiltInRules().end());
-  if (as_json) {
-    PrintLine(WithFields(ExplanationJson("null", rules), {{"classes", OutcomeClassesJson()}}));
-  } else {
-    Print(StrCat(RuleTable(rules), "\n", kPrecedence));
-  }
-  return 0;
-}
-
-}  // namespace
 
 Result<int> RunExplainExit(const CommandLine& line) {
   const bool as_json = line.Has("json");

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <iterator>
 #include <map>
-#include <optional>
 
 #include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
@@ -31,18 +30,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::hours kDefaultAge{14 * 24};
-constexpr std::string_view kDefaultAgeText = "14d";
+constexpr std::string_view kDefaultAge = "14d";
 // A submit makes its job's folder within seconds, and people submit the same program again within minutes.
 constexpr std::chrono::hours kGrace{1};
 constexpr Duration kStagingPatience{5000};
-
-Result<Duration> AgeOption(const CommandLine& line) {
-  if (!line.Has("older-than")) return Duration(kDefaultAge);
-  const std::string text = line.Value("older-than");
-  if (const auto age = ParseAge(text)) return *age;
-  return Error{ErrorCode::kUsage, StrCat("--older-than: \"", text, "\": expected a number with d, h or m, as 14d")};
-}
 
 class Collection {
  public:
@@ -256,10 +247,12 @@ class Collection {
 }  // namespace
 
 Result<int> RunGc(const CommandLine& line) {
-  TRY_ASSIGN(const Duration age, AgeOption(line));
+  const std::string text = line.Has("older-than") ? line.Value("older-than") : std::string(kDefaultAge);
+  const auto age = ParseAge(text);
+  if (!age)
+    return Error{ErrorCode::kUsage, StrCat("--older-than: \"", text, "\": expected a number with d, h or m, as 14d")};
   TRY_ASSIGN(const fs::path home, TonyHome());
-  const std::string age_text = line.Has("older-than") ? line.Value("older-than") : std::string(kDefaultAgeText);
-  Collection collection(home, RealClock().Now(), age, age_text, line.Has("dry-run"));
+  Collection collection(home, RealClock().Now(), *age, text, line.Has("dry-run"));
   const Status here = collection.Run();
   const Status there = collection.RunOn(ConfiguredBackends());
   collection.SayWhatStays();

@@ -16,35 +16,6 @@ namespace {
 
 constexpr size_t kIndent = 2;
 
-}  // namespace
-
-bool AsksForHelp(const std::vector<std::string>& arguments) {
-  return std::ranges::any_of(
-      arguments, [](const std::string& word) { return word == "--help" || word == "-help" || word == "-h"; });
-}
-
-std::string HelpOf(std::string_view program, const VerbSpec& verb) {
-  std::string text = StrCat(program, " ", verb.name, verb.words.empty() ? "" : " ", verb.words,
-                            verb.options.empty() ? "" : " [OPTIONS]", "\n",
-                            Wrapped(StrCat("  ", verb.text), ColumnsOfStandardOutput(), kIndent), "\n\n");
-  for (const OptionSpec& option : verb.options) {
-    const bool repeated = option.kind == OptionSpec::Kind::kRepeated;
-    const std::string letter = option.letter.empty() ? "" : StrCat(Dashed(option.letter), ", ");
-    text += HelpRow(
-        StrCat(letter, Dashed(option.name), option.value.empty() ? "" : " ", option.value, repeated ? "..." : ""),
-        option.text);
-  }
-  return text;
-}
-
-std::string HelpRow(std::string left, std::string_view right) {
-  constexpr size_t kLeft = 32;
-  left.resize(std::max<size_t>(left.size() + 2, kLeft), ' ');
-  return StrCat(Wrapped(StrCat("  ", left, right), ColumnsOfStandardOutput(), kIndent + kLeft), "\n");
-}
-
-namespace {
-
 // Empty: it is honoured everywhere.
 std::string Restriction(const Key& key) {
   switch (key.effect) {
@@ -75,31 +46,6 @@ std::string Escaped(std::string_view text) {
 std::string Code(std::string_view text) { return text.empty() ? "" : StrCat("`", text, "`"); }
 
 std::string_view SecretMark(const Key& key) { return key.secrecy == KeySecrecy::kSecret ? ", secret" : ""; }
-
-}  // namespace
-
-std::string KeyList(std::string_view part) {
-  std::string list;
-  for (const Key& key : AllKeys()) {
-    if (key.name.find(part) == key.name.npos) continue;
-    const std::string value = key.default_value.empty() ? "" : StrCat(", ", key.default_value, " if not set");
-    const std::string restriction = Restriction(key);
-    list += StrCat(key.name, "  (", ToString(key.type), value, SecretMark(key), ")\n    ", key.text, "\n");
-    if (!restriction.empty()) list += StrCat("    ", restriction, "\n");
-  }
-  return list;
-}
-
-std::string KeyRowsInMarkdown() {
-  std::string rows;
-  for (const Key& key : AllKeys()) {
-    rows += StrCat("| ", Code(key.name), " | ", ToString(key.type), SecretMark(key), " | ", Code(key.default_value),
-                   " | ", Escaped(key.text), " | ", Escaped(Restriction(key)), " |\n");
-  }
-  return rows;
-}
-
-namespace {
 
 // As text of roff: no line of ours begins with a control character.
 std::string Roff(std::string_view text) {
@@ -133,8 +79,9 @@ std::string OptionEntry(const OptionSpec& option) {
 }
 
 std::string VerbSection(const VerbSpec& verb) {
-  std::string section = StrCat(".SS ", RoffQuoted(StrCat("tony ", verb.name, verb.words.empty() ? "" : " ", verb.words)),
-                               "\n", Roff(verb.text), ".\n");
+  std::string section =
+      StrCat(".SS ", RoffQuoted(StrCat("tony ", verb.name, verb.words.empty() ? "" : " ", verb.words)), "\n",
+             Roff(verb.text), ".\n");
   for (const OptionSpec& option : verb.options) section += OptionEntry(option);
   return section;
 }
@@ -151,30 +98,6 @@ constexpr std::string_view kExits[][2] = {
     {"77", "not permitted"},
     {"129, 130, 143", "interrupted"},
 };
-
-}  // namespace
-
-std::string ManualPage(Instant date) {
-  constexpr size_t kDay = std::string_view("2026-11-26").size();
-  std::string page = StrCat(".TH TONY 1 ", ToIso8601(date).substr(0, kDay), " ", RoffQuoted(StrCat("tony ", TONY_VERSION)),
-                            " ", RoffQuoted("User Commands"), "\n");
-  page += ".SH NAME\ntony \\- run distributed machine-learning jobs\n";
-  page += ".SH SYNOPSIS\n.B tony\n.I COMMAND\n.RI [ OPTION ...]\n";
-  page +=
-      StrCat(".SH DESCRIPTION\n", Roff(kJobWords), "\n.PP\n",
-             Roff("An option NAME with a VALUE is given as -NAME VALUE, --NAME VALUE or --NAME=VALUE. With --json a "
-                  "command prints one JSON object on standard output."),
-             "\n.SH COMMANDS\n");
-  for (const Verb& command : Verbs()) page += VerbSection(command.verb);
-  page += ".SH EXIT STATUS\n";
-  for (const auto& [code, meaning] : kExits) page += StrCat(".TP\n.B ", RoffQuoted(code), "\n", Roff(meaning), "\n");
-  page += StrCat(".SH FILES\n.TP\n.I ", RoffQuoted("~/.tony"), "\n",
-                 Roff("jobs, what is staged for them, and their history; elsewhere with $TONY_HOME"), "\n");
-  page += StrCat(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\n", Roff("if it is set and not empty, nothing is coloured"), "\n");
-  return page;
-}
-
-namespace {
 
 constexpr int64_t kYear10000 = 253'402'300'800;  // seconds
 
@@ -215,6 +138,72 @@ Result<Instant> DateOfManual() {
 }
 
 }  // namespace
+
+bool AsksForHelp(const std::vector<std::string>& arguments) {
+  return std::ranges::any_of(
+      arguments, [](const std::string& word) { return word == "--help" || word == "-help" || word == "-h"; });
+}
+
+std::string HelpOf(std::string_view program, const VerbSpec& verb) {
+  std::string text = StrCat(program, " ", verb.name, verb.words.empty() ? "" : " ", verb.words,
+                            verb.options.empty() ? "" : " [OPTIONS]", "\n",
+                            Wrapped(StrCat("  ", verb.text), ColumnsOfStandardOutput(), kIndent), "\n\n");
+  for (const OptionSpec& option : verb.options) {
+    const bool repeated = option.kind == OptionSpec::Kind::kRepeated;
+    const std::string letter = option.letter.empty() ? "" : StrCat(Dashed(option.letter), ", ");
+    text += HelpRow(
+        StrCat(letter, Dashed(option.name), option.value.empty() ? "" : " ", option.value, repeated ? "..." : ""),
+        option.text);
+  }
+  return text;
+}
+
+std::string HelpRow(std::string left, std::string_view right) {
+  constexpr size_t kLeft = 32;
+  left.resize(std::max<size_t>(left.size() + 2, kLeft), ' ');
+  return StrCat(Wrapped(StrCat("  ", left, right), ColumnsOfStandardOutput(), kIndent + kLeft), "\n");
+}
+
+std::string KeyList(std::string_view part) {
+  std::string list;
+  for (const Key& key : AllKeys()) {
+    if (key.name.find(part) == key.name.npos) continue;
+    const std::string value = key.default_value.empty() ? "" : StrCat(", ", key.default_value, " if not set");
+    const std::string restriction = Restriction(key);
+    list += StrCat(key.name, "  (", ToString(key.type), value, SecretMark(key), ")\n    ", key.text, "\n");
+    if (!restriction.empty()) list += StrCat("    ", restriction, "\n");
+  }
+  return list;
+}
+
+std::string KeyRowsInMarkdown() {
+  std::string rows;
+  for (const Key& key : AllKeys()) {
+    rows += StrCat("| ", Code(key.name), " | ", ToString(key.type), SecretMark(key), " | ", Code(key.default_value),
+                   " | ", Escaped(key.text), " | ", Escaped(Restriction(key)), " |\n");
+  }
+  return rows;
+}
+
+std::string ManualPage(Instant date) {
+  constexpr size_t kDay = std::string_view("2026-11-26").size();
+  std::string page = StrCat(".TH TONY 1 ", ToIso8601(date).substr(0, kDay), " ",
+                            RoffQuoted(StrCat("tony ", TONY_VERSION)), " ", RoffQuoted("User Commands"), "\n");
+  page += ".SH NAME\ntony \\- run distributed machine-learning jobs\n";
+  page += ".SH SYNOPSIS\n.B tony\n.I COMMAND\n.RI [ OPTION ...]\n";
+  page +=
+      StrCat(".SH DESCRIPTION\n", Roff(kJobWords), "\n.PP\n",
+             Roff("An option NAME with a VALUE is given as -NAME VALUE, --NAME VALUE or --NAME=VALUE. With --json a "
+                  "command prints one JSON object on standard output."),
+             "\n.SH COMMANDS\n");
+  for (const Verb& command : Verbs()) page += VerbSection(command.verb);
+  page += ".SH EXIT STATUS\n";
+  for (const auto& [code, meaning] : kExits) page += StrCat(".TP\n.B ", RoffQuoted(code), "\n", Roff(meaning), "\n");
+  page += StrCat(".SH FILES\n.TP\n.I ", RoffQuoted("~/.tony"), "\n",
+                 Roff("jobs, what is staged for them, and their history; elsewhere with $TONY_HOME"), "\n");
+  page += StrCat(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\n", Roff("if it is set and not empty, nothing is coloured"), "\n");
+  return page;
+}
 
 Result<int> RunHelp(const CommandLine& line) {
   if (line.Has("man")) {

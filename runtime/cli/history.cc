@@ -173,11 +173,6 @@ std::string Exact(Duration length) {
   return text;
 }
 
-std::string TimeText(const TimeLedger& time) {
-  return StrCat("  time: waiting ", Exact(time.waiting), ", running ", Exact(time.running), ", restarting ",
-                Exact(time.restarting), ", stopping ", Exact(time.stopping), "\n");
-}
-
 std::string RestartText(const RestartHistory& restart, Instant start) {
   const RestartDecided& d = restart.decided;
   const std::string began =
@@ -200,43 +195,26 @@ UsageTexts UsageOf(const AttemptHistory& attempt) {
 
 std::string AttemptTable(const JobHistory& history, Instant start, const TableRoom& room) {
   constexpr size_t kLeastHost = 9, kLeastOutcome = 12;
-  TextTable table({{"ATTEMPT"},
-                   {"STARTED", 2},
-                   {"RAN", 1},
-                   {"MEMORY", 4, true},
-                   {"PEAK", 3, true},
-                   {"CPU", 5, true},
-                   {"HOST", 6, false, kLeastHost},
-                   {"OUTCOME", 0, false, kLeastOutcome}},
+  TextTable table({TextColumn("ATTEMPT"), TextColumn("STARTED", 2), TextColumn("RAN", 1), TextColumn("MEMORY", 4, true),
+                   TextColumn("PEAK", 3, true), TextColumn("CPU", 5, true), TextColumn("HOST", 6, false, kLeastHost),
+                   TextColumn("OUTCOME", 0, false, kLeastOutcome)},
                   "  ");
   for (const AttemptHistory& attempt : history.attempts) {
     const bool ran = attempt.started && attempt.ended, failed = attempt.outcome && !attempt.outcome->Succeeded();
     const UsageTexts used = UsageOf(attempt);
-    table.Add(
-        {ToString(attempt.id),
-         attempt.started ? After(*attempt.started, start) : "-",
-         ran ? HumanDuration(*attempt.ended - *attempt.started) : "-",
-         used.mean_memory,
-         used.most_memory,
-         used.cpu,
-         attempt.host.empty() ? "-" : SafeLine(attempt.host),
-         {attempt.outcome ? SafeLine(Describe(*attempt.outcome)) : "not ended", failed            ? Style::kBad
-                                                                                : attempt.outcome ? Style::kGood
-                                                                                                  : Style::kPlain}});
+    const Style style = failed ? Style::kBad : attempt.outcome ? Style::kGood : Style::kPlain;
+    table.Add({ToString(attempt.id), attempt.started ? After(*attempt.started, start) : "-",
+               ran ? HumanDuration(*attempt.ended - *attempt.started) : "-", used.mean_memory, used.most_memory,
+               used.cpu, attempt.host.empty() ? "-" : SafeLine(attempt.host),
+               StyledText(attempt.outcome ? SafeLine(Describe(*attempt.outcome)) : "not ended", style)});
   }
   return table.Text(room);
 }
 
-std::string EventText(const ToldJob& told) {
-  std::string text;
-  const Instant start = told.decisions.empty() ? Instant() : told.decisions.front().time;
-  for (const Decision& decision : told.decisions) text += EventLine(decision, start) + "\n";
-  return text;
-}
-
 std::string Summary(const ToldJob& told, const TableRoom& room) {
   const JobStatus& status = told.status;
-  const std::string length = HumanDuration(told.history.time.Total());
+  const TimeLedger& time = told.history.time;
+  const std::string length = HumanDuration(time.Total());
   std::string text = StrCat("job ", status.job.value, " ", status.state, HasEnded(status) ? " after " : " for ", length,
                             ": ", status.name, ", ", status.framework, "\n");
   if (HasEnded(status) && status.verdict->state != FinalState::kSucceeded)
@@ -246,7 +224,8 @@ std::string Summary(const ToldJob& told, const TableRoom& room) {
   text += NoteLines(status);
   if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
   text += StrCat("  application masters: ", told.history.epoch.value, ", generations: ", told.history.generation.value,
-                 "\n", TimeText(told.history.time));
+                 "\n  time: waiting ", Exact(time.waiting), ", running ", Exact(time.running), ", restarting ",
+                 Exact(time.restarting), ", stopping ", Exact(time.stopping), "\n");
   for (const RestartHistory& restart : told.history.restarts) text += RestartText(restart, status.submitted);
   return Fitted(text, room) + AttemptTable(told.history, status.submitted, room);
 }
@@ -277,13 +256,6 @@ Result<Configuration> StoredConfiguration(const JobRecords& records) {
   return configuration;
 }
 
-std::string ConfigurationText(const Configuration& configuration) {
-  std::string text;
-  for (const ConfiguredValue& value : configuration)
-    text += StrCat(value.key, " = ", SafeLine(value.value), "  (", value.source, ")\n");
-  return text;
-}
-
 }  // namespace
 
 Result<int> RunHistory(const CommandLine& line) {
@@ -305,10 +277,16 @@ Result<int> RunHistory(const CommandLine& line) {
     return 0;
   }
   if (line.Has("conf")) {
-    PrintAsIs(Fitted(ConfigurationText(configuration), room));
+    std::string text;
+    for (const ConfiguredValue& value : configuration)
+      text += StrCat(value.key, " = ", SafeLine(value.value), "  (", value.source, ")\n");
+    PrintAsIs(Fitted(text, room));
     return 0;
   }
-  PrintAsIs(events ? Fitted(EventText(told), room) : Summary(told, room));
+  std::string text;
+  const Instant start = told.decisions.empty() ? Instant() : told.decisions.front().time;
+  for (const Decision& decision : told.decisions) text += EventLine(decision, start) + "\n";
+  PrintAsIs(events ? Fitted(text, room) : Summary(told, room));
   if (told.torn_bytes > 0)
     Say(StrCat("tony: the last ", told.torn_bytes, " bytes of the journal are an append that was not finished"));
   const std::string& job = records.job().value;

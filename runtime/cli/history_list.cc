@@ -48,56 +48,6 @@ void VisitLog(const std::filesystem::path& home, Visit visit) {
   });
 }
 
-}  // namespace
-
-// The folders are read before the log is locked, so that nobody who ends a job waits for it.
-Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home) {
-  TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home).List());
-  Reindexed done;
-  std::vector<EndedJob> ended;
-  for (const JobRecords& records : jobs) {
-    const auto status = StoredStatus(records);
-    if (!status.ok()) {
-      ++done.left_out;
-      Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
-    } else if (HasEnded(*status)) {
-      ended.push_back(EndedJobOf(*status));
-    }
-  }
-  done.from_folders = ended.size();
-  TRY(EndedLog(home).Rewrite(ended, Instant::min()));
-  VisitLog(home, [&done](const EndedLine&) { ++done.jobs; });
-  return done;
-}
-
-EndedJobsUpkeep::EndedJobsUpkeep(std::filesystem::path home, Instant now)
-    : home_(std::move(home)), since_(now - kEndedJobsKept) {
-  VisitLog(home_, [this](const EndedLine& line) {
-    known_.insert(UnescapeField(line.job));
-    if (line.ended < since_) ++old_;
-  });
-}
-
-bool EndedJobsUpkeep::Keep(const JobStatus& ended) {
-  const EndedJob job = EndedJobOf(ended);
-  if (job.ended < since_ || !known_.insert(job.job.value).second) return true;
-  const Status appended = EndedLog(home_).Append(job);
-  if (!appended.ok()) Say(StrCat("tony: ", appended.error().message));
-  return appended.ok();
-}
-
-Status EndedJobsUpkeep::Sync() const { return EndedLog(home_).Sync(); }
-
-size_t EndedJobsUpkeep::DropOld() {
-  if (old_ == 0) return 0;
-  const Status rewritten = EndedLog(home_).Rewrite({}, since_);
-  if (rewritten.ok()) return old_;
-  Say(StrCat("tony: ", rewritten.error().message));
-  return 0;
-}
-
-namespace {
-
 namespace json = boost::json;
 namespace fs = std::filesystem;
 
@@ -109,11 +59,11 @@ constexpr const char* kOfAJob[] = {"events", "export", "conf"};
 Result<EndedFilter> ReadFilter(const CommandLine& line, Instant now) {
   EndedFilter filter;
   if (line.Has("state")) {
-    filter.state = FinalStateFromString(line.Value("state"));
+    filter.state = FromName<FinalState>(line.Value("state"));
     if (!filter.state) return RefusedOption(line, "state", "SUCCEEDED, FAILED or KILLED");
   }
   if (line.Has("class")) {
-    filter.cls = OutcomeClassFromString(line.Value("class"));
+    filter.cls = FromName<OutcomeClass>(line.Value("class"));
     if (!filter.cls) return RefusedOption(line, "class", "an outcome class, as oom or user_error");
   }
   if (line.Has("name")) filter.name = line.Value("name");
@@ -138,30 +88,19 @@ std::string DayAndTime(Instant time) {
 std::string Table(const EndedFound& found, const fs::path& home, const TableRoom& room) {
   if (found.jobs.empty()) return "no jobs\n";
   constexpr size_t kLeastName = 8, kLeastCause = 12;
-  TextTable table({{"ENDED (UTC)", 3},
-                   {"JOB"},
-                   {"STATE"},
-                   {"CLASS", 2},
-                   {"TOOK", 4},
-                   {"TASKS", 6, true},
-                   {"RESTARTS", 7, true},
-                   {"FILES", 8},
-                   {"NAME", 5, false, kLeastName},
-                   {"FIRST CAUSE", 1, false, kLeastCause}});
+  TextTable table({TextColumn("ENDED (UTC)", 3), TextColumn("JOB"), TextColumn("STATE"), TextColumn("CLASS", 2),
+                   TextColumn("TOOK", 4), TextColumn("TASKS", 6, true), TextColumn("RESTARTS", 7, true),
+                   TextColumn("FILES", 8), TextColumn("NAME", 5, false, kLeastName),
+                   TextColumn("FIRST CAUSE", 1, false, kLeastCause)});
   for (const EndedJob& job : found.jobs) {
     const std::string state(ToString(job.state));
     const Style style = StyleOfState(state);
     const Style others = style == Style::kGood ? Style::kPlain : style;
-    table.Add({{DayAndTime(job.ended), others},
-               {SafeLine(job.job.value), others},
-               {state, style},
-               {std::string(ToString(job.cls)), others},
-               {HumanDuration(job.ended - job.submitted), others},
-               {std::to_string(job.tasks), others},
-               {std::to_string(job.restarts), others},
-               {HasFolder(home, job) ? "kept" : "gone", others},
-               {SafeLine(job.name), others},
-               {job.cause.empty() ? "-" : SafeLine(job.cause), others}});
+    table.Add(
+        {DayAndTime(job.ended), SafeLine(job.job.value), StyledText(state, style), ToString(job.cls),
+         HumanDuration(job.ended - job.submitted), StrCat(job.tasks), StrCat(job.restarts),
+         HasFolder(home, job) ? "kept" : "gone", SafeLine(job.name), job.cause.empty() ? "-" : SafeLine(job.cause)},
+        others);
   }
   return table.Text(room);
 }
@@ -233,6 +172,52 @@ Result<int> PrintReindexed(const fs::path& home, bool as_json) {
 }
 
 }  // namespace
+
+// The folders are read before the log is locked, so that nobody who ends a job waits for it.
+Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home) {
+  TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home).List());
+  Reindexed done;
+  std::vector<EndedJob> ended;
+  for (const JobRecords& records : jobs) {
+    const auto status = StoredStatus(records);
+    if (!status.ok()) {
+      ++done.left_out;
+      Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
+    } else if (HasEnded(*status)) {
+      ended.push_back(EndedJobOf(*status));
+    }
+  }
+  done.from_folders = ended.size();
+  TRY(EndedLog(home).Rewrite(ended, Instant::min()));
+  VisitLog(home, [&done](const EndedLine&) { ++done.jobs; });
+  return done;
+}
+
+EndedJobsUpkeep::EndedJobsUpkeep(std::filesystem::path home, Instant now)
+    : home_(std::move(home)), since_(now - kEndedJobsKept) {
+  VisitLog(home_, [this](const EndedLine& line) {
+    known_.insert(UnescapeField(line.job));
+    if (line.ended < since_) ++old_;
+  });
+}
+
+bool EndedJobsUpkeep::Keep(const JobStatus& ended) {
+  const EndedJob job = EndedJobOf(ended);
+  if (job.ended < since_ || !known_.insert(job.job.value).second) return true;
+  const Status appended = EndedLog(home_).Append(job);
+  if (!appended.ok()) Say(StrCat("tony: ", appended.error().message));
+  return appended.ok();
+}
+
+Status EndedJobsUpkeep::Sync() const { return EndedLog(home_).Sync(); }
+
+size_t EndedJobsUpkeep::DropOld() {
+  if (old_ == 0) return 0;
+  const Status rewritten = EndedLog(home_).Rewrite({}, since_);
+  if (rewritten.ok()) return old_;
+  Say(StrCat("tony: ", rewritten.error().message));
+  return 0;
+}
 
 Status CheckHistoryOptions(const CommandLine& line) {
   const bool has_job = !line.words().empty();

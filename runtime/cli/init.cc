@@ -1,8 +1,7 @@
 // `tony init`: a job that runs, to begin with. With --json: {"schema":1,"kind":KIND,"files":[...]}
-#include "runtime/cli/init.h"
-
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -15,6 +14,14 @@
 
 namespace tony {
 namespace {
+
+struct JobTemplate {
+  std::string_view kind;     // as it is asked for; the first one if none is
+  std::string_view program;  // the program's file
+  std::string_view needs;    // Python packages that python3 needs for it; empty: none
+  std::string_view job_text;
+  std::string_view program_text;
+};
 
 constexpr std::string_view kPytorchJob = R"(# tony submit job.yaml
 name: pytorch-example
@@ -39,7 +46,6 @@ import sys
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
-
 
 def main():
     on_gpu = torch.cuda.is_available()
@@ -66,7 +72,6 @@ def main():
             json.dump({"loss": loss.item(), "workers": workers}, out)
     dist.barrier()
     dist.destroy_process_group()
-
 
 if __name__ == "__main__":
     main()
@@ -98,16 +103,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-
 def loss_of(weights, x, y):
     return jnp.mean((weights["slope"] * x + weights["offset"] - y) ** 2)
-
 
 @jax.jit
 def step(weights, x, y):  # over all workers: x and y are spread over them, the weights are the same everywhere
     loss, gradient = jax.value_and_grad(loss_of)(weights, x, y)
     return jax.tree.map(lambda weight, slope: weight - 0.5 * slope, weights, gradient), loss
-
 
 def main():
     jax.config.update("jax_enable_preemption_service", False)  # or SIGTERM would not end it
@@ -134,7 +136,6 @@ def main():
         with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
             json.dump({"loss": float(loss), "workers": jax.process_count()}, out)
 
-
 if __name__ == "__main__":
     main()
 )";
@@ -159,7 +160,6 @@ import json
 import os
 
 import tensorflow as tf
-
 
 def main():
     strategy = tf.distribute.MultiWorkerMirroredStrategy()  # returns when all workers are there
@@ -190,7 +190,6 @@ def main():
         with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
             json.dump({"loss": loss, "workers": workers}, out)
 
-
 if __name__ == "__main__":
     main()
 )";
@@ -215,13 +214,11 @@ import os
 
 ITEMS = range(100)
 
-
 def main():
     index, tasks = int(os.environ["TASK_INDEX"]), int(os.environ["TASK_NUM"])
     mine = ITEMS[index::tasks]
     total = sum(item * item for item in mine)
     print(f"task {index} of {tasks}: {len(mine)} items, sum of squares {total}", flush=True)
-
 
 if __name__ == "__main__":
     main()
@@ -234,24 +231,9 @@ constexpr JobTemplate kTemplates[] = {
     {"batch", "work.py", "", kBatchJob, kBatchProgram},
 };
 
-}  // namespace
-
-std::span<const JobTemplate> JobTemplates() { return kTemplates; }
-
-namespace {
-
 namespace fs = std::filesystem;
 
 constexpr const char* kJobFile = "job.yaml";
-
-Result<JobTemplate> TemplateOf(const std::string& kind) {
-  std::vector<std::string> known;
-  for (const JobTemplate& candidate : JobTemplates()) {
-    if (candidate.kind == kind) return candidate;
-    known.emplace_back(candidate.kind);
-  }
-  return Error{ErrorCode::kUsage, StrCat("init: unknown kind \"", kind, "\"; expected one of ", Join(known, ", "))};
-}
 
 // A file of the user's like any other: its mode is the umask's matter.
 Status WriteFile(const fs::path& name, std::string_view text) {
@@ -273,9 +255,19 @@ Status Write(const JobTemplate& job) {
 
 }  // namespace
 
+std::vector<std::string> JobKinds() {
+  std::vector<std::string> kinds;
+  for (const JobTemplate& job : kTemplates) kinds.emplace_back(job.kind);
+  return kinds;
+}
+
 Result<int> RunInit(const CommandLine& line) {
-  const std::string kind = line.words().empty() ? std::string(JobTemplates().front().kind) : line.words().front();
-  TRY_ASSIGN(const JobTemplate job, TemplateOf(kind));
+  const std::string kind = line.words().empty() ? std::string(kTemplates[0].kind) : line.words().front();
+  const auto* const found = std::ranges::find(kTemplates, kind, &JobTemplate::kind);
+  if (found == std::end(kTemplates))
+    return Error{ErrorCode::kUsage,
+                 StrCat("init: unknown kind \"", kind, "\"; expected one of ", Join(JobKinds(), ", "))};
+  const JobTemplate& job = *found;
   TRY(Write(job));
   if (line.Has("json")) {
     PrintLine(StrCat(R"({"schema":1,"kind":)", JsonString(job.kind), R"(,"files":[)", JsonString(kJobFile), ",",

@@ -7,9 +7,7 @@
 // A job that cannot be read hides none of the others, but the exit code is its own: 69 if the disk fails, 77 if it is
 // somebody else's, 65 if its files are damaged.
 #include <algorithm>
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <filesystem>
+#include <boost/json/value.hpp>
 #include <map>
 #include <optional>
 #include <utility>
@@ -30,177 +28,152 @@
 #include "runtime/job/json_fields.h"
 
 namespace tony {
+
+void Fields(auto& io, Is<DoubtedJob> auto& doubted) {
+  io.Field("file", doubted.file);
+  io.Field("user", doubted.user);
+  io.Field("why", doubted.why);
+}
+
+void Fields(auto& io, Is<QueueBlocker> auto& blocker) {
+  io.Field("process", blocker.process);
+  io.Field("user", blocker.user);
+  io.Field("name", blocker.name);
+}
+
 namespace {
 
 // `tony list --queue`: all jobs that a scheduler has or lets wait, whosever they are, in the order of their turns.
 
-namespace json = boost::json;
-
 constexpr size_t kLeastName = 8, kLeastWhy = 12;  // columns
-
-std::string Numbers(const std::vector<int>& numbers) {
-  std::vector<std::string> texts;
-  for (const int number : numbers) texts.push_back(StrCat(number));
-  return Join(texts, ",");
-}
+constexpr int kNever = TextColumn::kNever;
 
 std::string_view State(const QueuedJob& job) { return job.runs ? "running" : "waiting"; }
 
-std::string ProcessCell(const QueuedJob& job) { return job.process > 0 ? StrCat(job.process) : std::string("-"); }
-
 // Which GPUs a job has, or how many it asks for.
 std::string GpuCell(const QueuedJob& job) {
-  return job.held_gpus.empty() ? StrCat(job.gpus) : StrCat(job.gpus, " (", Numbers(job.held_gpus), ")");
+  std::vector<std::string> held;
+  for (const int gpu : job.held_gpus) held.push_back(StrCat(gpu));
+  return held.empty() ? StrCat(job.gpus) : StrCat(job.gpus, " (", Join(held, ","), ")");
 }
 
 std::string Percent(double share) { return StrCat(static_cast<int64_t>(share * 100 + 0.5), " %"); }
 
-std::string_view State(const QueueShare& queue) {
-  return !queue.takes_jobs ? "-" : queue.is_open ? "open" : "closed to you";
-}
-
-// A cluster's queues, and the jobs in them.
-std::string ClusterTable(const QueueView& cluster, Instant now, const TableRoom& room) {
-  std::string text = Fitted(StrCat("cluster ", SafeLine(cluster.place), ": ", cluster.free_memory_mb, " of ",
-                                   cluster.memory_mb, " MB of memory and ", cluster.free_cores, " of ", cluster.cores,
-                                   " vcores are free on ", Counted(cluster.nodes, "node"), "\n"),
-                            room);
-  TextTable queues({{"QUEUE", 0, false, kLeastName},
-                    {"STATE", 2},
-                    {"SHARE", 4, true},
-                    {"MOST", 4, true},
-                    {"USED", 3, true},
-                    {"RUNNING", 1, true},
-                    {"WAITING", 1, true}});
+std::string QueuesTable(const QueueView& cluster, const TableRoom& room) {
+  TextTable queues({TextColumn("QUEUE", 0, false, kLeastName), TextColumn("STATE", 2), TextColumn("SHARE", 4, true),
+                    TextColumn("MOST", 4, true), TextColumn("USED", 3, true), TextColumn("RUNNING", 1, true),
+                    TextColumn("WAITING", 1, true)});
   for (const QueueShare& queue : cluster.queues) {
-    queues.Add({SafeLine(queue.name), std::string(State(queue)), Percent(queue.guaranteed), Percent(queue.most),
-                Percent(queue.used), StrCat(queue.running), StrCat(queue.waiting)});
+    const char* const state = !queue.takes_jobs ? "-" : queue.is_open ? "open" : "closed to you";
+    queues.Add({SafeLine(queue.name), state, Percent(queue.guaranteed), Percent(queue.most), Percent(queue.used),
+                StrCat(queue.running), StrCat(queue.waiting)});
   }
-  text += queues.Text(room);
-  if (cluster.jobs.empty()) return text + "no jobs\n";
-  TextTable jobs({{"POS", 0, true},
-                  {"JOB"},
-                  {"USER", 2, false, kLeastName},
-                  {"QUEUE", 3, false, kLeastName},
-                  {"STATE"},
-                  {"SINCE", 4},
-                  {"MEMORY", 5, true},
-                  {"CORES", 6, true},
-                  {"GPUS", 6, true},
-                  {"WHY", 1, false, kLeastWhy}});
-  int64_t position = 0;
-  for (const QueuedJob& job : cluster.jobs) {
-    jobs.Add({StrCat(++position), job.job.value, SafeLine(job.user), SafeLine(job.queue), std::string(State(job)),
-              HumanDuration(now - job.since), StrCat(job.memory_mb, " MB"), StrCat(job.vcores), StrCat(job.gpus),
-              job.runs ? "-" : SafeLine(job.why)});
-  }
-  return text + jobs.Text(room);
+  return queues.Text(room);
 }
 
-std::string Table(const QueueView& queue, Instant now, const TableRoom& room) {
-  std::string text = Fitted(StrCat(queue.free_memory_mb, " of ", queue.memory_mb, " MB of memory and ",
-                                   queue.free_gpus.size(), " of ", queue.gpus.size(), " GPUs are free\n"),
-                            room);
-  if (queue.jobs.empty()) return text + "no jobs\n";
-  TextTable jobs({{"POS", 0, true},
-                  {"JOB"},
-                  {"USER", 2, false, kLeastName},
-                  {"PROCESS", 6, true},
-                  {"STATE"},
-                  {"SINCE", 3},
-                  {"MEMORY", 4, true},
-                  {"CORES", 5, true},
-                  {"GPUS", 5},
-                  {"WHY", 1, false, kLeastWhy}});
+// On this machine a job has a process and GPUs with numbers, in a cluster a queue.
+std::string JobsTable(const QueueView& view, bool is_cluster, Instant now, const TableRoom& room) {
+  if (view.jobs.empty()) return "no jobs\n";
+  TextTable jobs({TextColumn("POS", 0, true), TextColumn("JOB"), TextColumn("USER", 2, false, kLeastName),
+                  TextColumn("PROCESS", is_cluster ? kNever : 7, true),
+                  TextColumn("QUEUE", is_cluster ? 3 : kNever, false, kLeastName), TextColumn("STATE"),
+                  TextColumn("SINCE", 4), TextColumn("MEMORY", 5, true), TextColumn("CORES", 6, true),
+                  TextColumn("GPUS", 6, is_cluster), TextColumn("WHY", 1, false, kLeastWhy)});
   int64_t position = 0;
-  for (const QueuedJob& job : queue.jobs) {
-    jobs.Add({StrCat(++position), job.job.value, SafeLine(job.user), ProcessCell(job), std::string(State(job)),
-              HumanDuration(now - job.since), StrCat(job.memory_mb, " MB"), StrCat(job.vcores), GpuCell(job),
-              job.runs ? "-" : SafeLine(job.why)});
+  for (const QueuedJob& job : view.jobs) {
+    jobs.Add({StrCat(++position), job.job.value, SafeLine(job.user), job.process > 0 ? StrCat(job.process) : "-",
+              SafeLine(job.queue), State(job), HumanDuration(now - job.since), StrCat(job.memory_mb, " MB"),
+              StrCat(job.vcores), GpuCell(job), job.runs ? "-" : SafeLine(job.why)});
   }
-  return text + jobs.Text(room);
+  return jobs.Text(room);
 }
 
-json::array ToJson(const std::vector<int>& numbers) { return json::array(numbers.begin(), numbers.end()); }
+std::string ClusterText(const QueueView& cluster, Instant now, const TableRoom& room) {
+  const std::string free = StrCat("cluster ", SafeLine(cluster.place), ": ", cluster.free_memory_mb, " of ",
+                                  cluster.memory_mb, " MB of memory and ", cluster.free_cores, " of ", cluster.cores,
+                                  " vcores are free on ", Counted(cluster.nodes, "node"), "\n");
+  return Fitted(free, room) + QueuesTable(cluster, room) + JobsTable(cluster, /*is_cluster=*/true, now, room);
+}
 
-json::array JobsJson(const std::vector<QueuedJob>& queued) {
-  json::array jobs;
-  for (const QueuedJob& job : queued) {
-    const std::string_view state = State(job);
-    jobs.push_back(json::object{{"position", jobs.size() + 1},
-                                {"job", job.job.value},
-                                {"user", job.user},
-                                {"process", job.process},
-                                {"state", json::string_view(state.data(), state.size())},
-                                {"priority", job.priority},
-                                {"memory_mb", job.memory_mb},
-                                {"vcores", job.vcores},
-                                {"gpus", job.gpus},
-                                {"held_gpus", ToJson(job.held_gpus)},
-                                {"since", ToIso8601(job.since)},
-                                {"why", job.why}});
+std::string MachineText(const QueueView& machine, Instant now, const TableRoom& room) {
+  const std::string free = StrCat(machine.free_memory_mb, " of ", machine.memory_mb, " MB of memory and ",
+                                  machine.free_gpus.size(), " of ", machine.gpus.size(), " GPUs are free\n");
+  return Fitted(free, room) + JobsTable(machine, /*is_cluster=*/false, now, room);
+}
+
+// As Boost.JSON writes it.
+RawJson Number(double value) { return {SerializeJson(value)}; }
+
+std::vector<RawJson> JobsJson(const QueueView& view, bool is_cluster) {
+  std::vector<RawJson> jobs;
+  for (const QueuedJob& job : view.jobs) {
+    jobs.push_back({WriteJsonObject([&](JsonWriter& io) {
+      io.Field("position", jobs.size() + 1);
+      io.Field("job", job.job);
+      io.Field("user", job.user);
+      is_cluster ? io.Field("queue", job.queue) : io.Field("process", job.process);
+      io.Field("state", State(job));
+      io.Field("priority", job.priority);
+      io.Field("memory_mb", job.memory_mb);
+      io.Field("vcores", job.vcores);
+      io.Field("gpus", job.gpus);
+      if (!is_cluster) io.Field("held_gpus", job.held_gpus);
+      io.Field("since", job.since, kIso);
+      io.Field("why", job.why);
+    })});
   }
   return jobs;
 }
 
-json::object ClusterJson(const QueueView& cluster) {
-  json::array queues, jobs;
+RawJson ClusterJson(const QueueView& cluster) {
+  std::vector<RawJson> queues;
   for (const QueueShare& queue : cluster.queues) {
-    queues.push_back(json::object{{"name", queue.name},
-                                  {"takes_jobs", queue.takes_jobs},
-                                  {"open", queue.is_open},
-                                  {"share", queue.guaranteed},
-                                  {"most", queue.most},
-                                  {"used", queue.used},
-                                  {"running", queue.running},
-                                  {"waiting", queue.waiting}});
+    queues.push_back({WriteJsonObject([&](JsonWriter& io) {
+      io.Field("name", queue.name);
+      io.Field("takes_jobs", queue.takes_jobs);
+      io.Field("open", queue.is_open);
+      io.Field("share", Number(queue.guaranteed));
+      io.Field("most", Number(queue.most));
+      io.Field("used", Number(queue.used));
+      io.Field("running", queue.running);
+      io.Field("waiting", queue.waiting);
+    })});
   }
-  for (const QueuedJob& job : cluster.jobs) {
-    const std::string_view state = State(job);
-    jobs.push_back(json::object{{"position", jobs.size() + 1},
-                                {"job", job.job.value},
-                                {"user", job.user},
-                                {"queue", job.queue},
-                                {"state", json::string_view(state.data(), state.size())},
-                                {"priority", job.priority},
-                                {"memory_mb", job.memory_mb},
-                                {"vcores", job.vcores},
-                                {"gpus", job.gpus},
-                                {"since", ToIso8601(job.since)},
-                                {"why", job.why}});
-  }
-  return {{"resourcemanager", cluster.place},
-          {"nodes", cluster.nodes},
-          {"memory_mb", cluster.memory_mb},
-          {"free_memory_mb", cluster.free_memory_mb},
-          {"vcores", cluster.cores},
-          {"free_vcores", cluster.free_cores},
-          {"queues", queues},
-          {"jobs", jobs}};
+  return {WriteJsonObject([&](JsonWriter& io) {
+    io.Field("resourcemanager", cluster.place);
+    io.Field("nodes", cluster.nodes);
+    io.Field("memory_mb", cluster.memory_mb);
+    io.Field("free_memory_mb", cluster.free_memory_mb);
+    io.Field("vcores", cluster.cores);
+    io.Field("free_vcores", cluster.free_cores);
+    io.Field("queues", queues);
+    io.Field("jobs", JobsJson(cluster, /*is_cluster=*/true));
+  })};
 }
 
 std::string ToJson(const QueueView& queue, const std::vector<QueueView>& clusters) {
-  const json::object machine = {{"memory_mb", queue.memory_mb}, {"cores", queue.cores}, {"gpus", ToJson(queue.gpus)}};
-  const json::object free = {{"memory_mb", queue.free_memory_mb}, {"gpus", ToJson(queue.free_gpus)}};
-  json::array doubts, blockers, warnings;
-  for (const DoubtedJob& doubted : queue.doubted)
-    doubts.push_back(json::object{{"file", doubted.file}, {"user", doubted.user}, {"why", doubted.why}});
-  for (const QueueBlocker& blocker : queue.blockers)
-    blockers.push_back(json::object{{"process", blocker.process}, {"user", blocker.user}, {"name", blocker.name}});
-  for (const std::string& warning : queue.warnings) warnings.emplace_back(warning);
-  json::array others;
+  std::vector<RawJson> others;
   for (const QueueView& cluster : clusters) others.push_back(ClusterJson(cluster));
-  return SerializeJson(json::object{{"schema", 1},
-                                    {"clusters", others},
-                                    {"ledger", queue.place},
-                                    {"private", queue.is_private},
-                                    {"machine", machine},
-                                    {"free", free},
-                                    {"jobs", JobsJson(queue.jobs)},
-                                    {"dead", queue.dead},
-                                    {"not_believed", doubts},
-                                    {"lock_holders", blockers},
-                                    {"warnings", warnings}});
+  return WriteJsonObject([&](JsonWriter& io) {
+    Schema(io, 1);
+    io.Field("clusters", others);
+    io.Field("ledger", queue.place);
+    io.Field("private", queue.is_private);
+    io.Object("machine", [&](JsonWriter& machine) {
+      machine.Field("memory_mb", queue.memory_mb);
+      machine.Field("cores", queue.cores);
+      machine.Field("gpus", queue.gpus);
+    });
+    io.Object("free", [&](JsonWriter& free) {
+      free.Field("memory_mb", queue.free_memory_mb);
+      free.Field("gpus", queue.free_gpus);
+    });
+    io.Field("jobs", JobsJson(queue, /*is_cluster=*/false));
+    io.Field("dead", queue.dead);
+    io.Field("not_believed", queue.doubted);
+    io.Field("lock_holders", queue.blockers);
+    io.Field("warnings", queue.warnings);
+  });
 }
 
 Result<int> RunQueue(const CommandLine& line) {
@@ -222,14 +195,13 @@ Result<int> RunQueue(const CommandLine& line) {
   }
   for (const std::string& warning : machine.warnings) Say(StrCat("tony: warning: ", warning));
   const Instant now = RealClock().Now();
-  PrintAsIs(Table(machine, now, room));
-  for (const QueueView& cluster : clusters) PrintAsIs(ClusterTable(cluster, now, room));
+  PrintAsIs(MachineText(machine, now, room));
+  for (const QueueView& cluster : clusters) PrintAsIs(ClusterText(cluster, now, room));
   if (failure) return *failure;
   return 0;
 }
 
 constexpr int64_t kDefaultLimit = 100;
-constexpr int kNever = TableColumn::kNever;
 
 struct JobRow {
   JobStatus status;
@@ -249,15 +221,10 @@ void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTabl
       listed.unruled ? StrCat("nobody rules it; tony wait ", job.job.value, " brings it back") : NewsLine(job);
   const Style style = StyleOfState(state);
   const Style others = style == Style::kGood ? Style::kPlain : style;  // a row that wants a person's eye is coloured
-  table.Add({{job.job.value, others},
-             {state, style},
-             {turn, others},
-             {HumanDuration(now - job.submitted), others},
-             {std::to_string(job.restart_count), others},
-             {MemoryOfLimit(together, 0), others},
-             {CpuText(together), others},
-             {SafeLine(job.name), others},
-             {SafeLine(news), others}});
+  table.Add(
+      {job.job.value, StyledText(state, style), turn, HumanDuration(now - job.submitted), StrCat(job.restart_count),
+       MemoryOfLimit(together, 0), CpuText(together), SafeLine(job.name), SafeLine(news)},
+      others);
 }
 
 // "2 of 5" among those that wait for the same machine or cluster, by job.
@@ -280,15 +247,10 @@ std::map<std::string, std::string> TurnsOf(const std::vector<JobRow>& jobs) {
 std::string Table(const std::vector<JobRow>& jobs, Instant now, const TableRoom& room) {
   constexpr size_t kLeastNews = 10;
   const auto turns = TurnsOf(jobs);
-  TextTable table({{"JOB"},
-                   {"STATE"},
-                   {"QUEUE", turns.empty() ? kNever : 1},
-                   {"AGE", 2},
-                   {"RESTARTS", 7, true},
-                   {"MEMORY", 5, true},
-                   {"CPU", 6, true},
-                   {"NAME", 4, false, kLeastName},
-                   {"NEWS", 3, false, kLeastNews}});
+  TextTable table({TextColumn("JOB"), TextColumn("STATE"), TextColumn("QUEUE", turns.empty() ? kNever : 1),
+                   TextColumn("AGE", 2), TextColumn("RESTARTS", 7, true), TextColumn("MEMORY", 5, true),
+                   TextColumn("CPU", 6, true), TextColumn("NAME", 4, false, kLeastName),
+                   TextColumn("NEWS", 3, false, kLeastNews)});
   for (const JobRow& job : jobs) {
     const auto turn = turns.find(job.status.job.value);
     AddRow(job, turn != turns.end() && MayWait(job) ? turn->second : "-", now, table);
@@ -296,20 +258,11 @@ std::string Table(const std::vector<JobRow>& jobs, Instant now, const TableRoom&
   return table.Text(room);
 }
 
-std::string Document(const JobRow& job) {
-  if (HasEnded(job.status)) return ToJson(job.status);
-  return WithFields(ToJson(job.status), {{"unruled", job.unruled ? "true" : "false"}});
-}
-
 struct Listing {
   std::vector<JobRow> jobs;
   size_t left_out = 0;
   std::optional<Error> failure;  // some job could not be read
 };
-
-ErrorCode CodeOf(const Error& error) {
-  return error.code == ErrorCode::kNotFound ? ErrorCode::kInvalid : error.code;  // a file of a job that is there
-}
 
 Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
   TRY_ASSIGN(const auto chosen, jobs.ListNewest(most_finished));
@@ -326,21 +279,21 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
       listing.jobs.push_back({*std::move(status), unruled});
     } else if (found.ok() || found.error().code != ErrorCode::kNotFound) {
       Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
-      const ErrorCode code = listing.failure ? listing.failure->code : CodeOf(status.error());
+      const bool lacks_file = status.error().code == ErrorCode::kNotFound;  // one of a job that is there
+      const ErrorCode its = lacks_file ? ErrorCode::kInvalid : status.error().code;
+      const ErrorCode code = listing.failure ? listing.failure->code : its;
       listing.failure = Error{code, StrCat(++unread, " of ", chosen.jobs.size(), " jobs could not be read")};
     }  // else it was removed meanwhile
   }
   return Ok();
 }
 
-Status AddJobsOf(const Backend& backend, size_t most_finished, Listing& listing) {
-  TRY_ASSIGN(const auto jobs, backend.Jobs(JobId()));
-  return AddJobs(*jobs, most_finished, listing);
-}
-
 Result<Listing> ListJobs(size_t most_finished) {
   Listing listing;
-  const auto add = [&](const Backend& backend) { return AddJobsOf(backend, most_finished, listing); };
+  const auto add = [&](const Backend& backend) -> Status {
+    TRY_ASSIGN(const auto jobs, backend.Jobs(JobId()));
+    return AddJobs(*jobs, most_finished, listing);
+  };
   TRY_ASSIGN(const auto failure, VisitConfigured(add));
   if (failure) listing.failure = failure;
   return listing;
@@ -355,10 +308,15 @@ Result<int> RunList(const CommandLine& line) {
   const int64_t most = limit.value_or(kDefaultLimit);
   TRY_ASSIGN(const Listing listing, ListJobs(most == 0 ? SIZE_MAX : static_cast<size_t>(most)));
   if (line.Has("json")) {
-    std::vector<std::string> documents;
-    for (const JobRow& job : listing.jobs) documents.push_back(Document(job));
-    const std::string document =
-        StrCat(R"({"schema":1,"jobs":[)", Join(documents, ","), R"(],"left_out":)", listing.left_out, "}");
+    std::vector<RawJson> jobs;
+    for (const auto& [status, unruled] : listing.jobs)
+      jobs.push_back(
+          {HasEnded(status) ? ToJson(status) : WithFields(ToJson(status), {{"unruled", unruled ? "true" : "false"}})});
+    const std::string document = WriteJsonObject([&](JsonWriter& io) {
+      Schema(io, 1);
+      io.Field("jobs", jobs);
+      io.Field("left_out", listing.left_out);
+    });
     if (listing.failure) return FailWith(*listing.failure, document);
     PrintLine(document);
     return 0;

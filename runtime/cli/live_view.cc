@@ -29,14 +29,12 @@ Duration UsageInterval(size_t tasks) {
   return std::clamp(kClock * static_cast<int64_t>(tasks) / static_cast<int64_t>(kAtOnce), kClock, kClock * 30);
 }
 
-// A new open file: making standard error itself non-blocking would do so for the shell, too.
-UniqueFd OpenTerminal() { return UniqueFd(open("/proc/self/fd/2", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)); }
-
 }  // namespace
 
 std::unique_ptr<LiveView> LiveView::Make(EventLoop& loop, const JobRecords& records) {
   if (!IsTerminal(STDERR_FILENO)) return nullptr;
-  UniqueFd terminal = OpenTerminal();
+  // A new open file: making standard error itself non-blocking would do so for the shell, too.
+  UniqueFd terminal(open("/proc/self/fd/2", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
   if (!terminal.valid()) return nullptr;
   std::unique_ptr<LiveView> view(new LiveView(loop, std::move(terminal)));
   view->memory_limits_ = MemoryLimitsOf(records);

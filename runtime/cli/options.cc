@@ -26,53 +26,6 @@ Error NotA(const std::string& what, const CommandLine& line, const std::string& 
   return {ErrorCode::kUsage, StrCat(Dashed(option), " \"", line.Value(option), "\": expected ", what)};
 }
 
-}  // namespace
-
-Result<std::optional<int64_t>> NumberOption(const CommandLine& line, const std::string& option) {
-  if (!line.Has(option)) return std::optional<int64_t>();
-  const auto number = ParseInt(line.Value(option));
-  if (!number || *number < 0) return NotA("a number, 0 or more", line, option);
-  return number;
-}
-
-Result<std::optional<Duration>> SecondsOption(const CommandLine& line, const std::string& option) {
-  if (!line.Has(option)) return std::optional<Duration>();
-  const std::string text = line.Value(option);
-  if (const auto length = ParseAge(text)) return std::optional(*length);
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || !(seconds >= 0) || seconds > kLongestSeconds)
-    return NotA("seconds, as in 30 or 0.5, or a time with a unit, as 10m", line, option);
-  return std::optional(Duration(std::llround(seconds * 1000)));
-}
-
-std::optional<Duration> ParseAge(std::string_view text) {
-  constexpr int64_t kMostSeconds = int64_t{100} * 366 * 24 * 3600;
-  const std::map<char, int64_t> seconds_in = {{'d', 24 * 3600}, {'h', 3600}, {'m', 60}, {'s', 1}};
-  const auto unit = seconds_in.find(text.empty() ? '\0' : text.back());
-  const auto number = unit == seconds_in.end() ? std::nullopt : ParseInt(text.substr(0, text.size() - 1));
-  if (!number || *number < 0 || *number > kMostSeconds / unit->second) return std::nullopt;
-  return Duration(std::chrono::seconds(*number * unit->second));
-}
-
-Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::string& option, Instant now) {
-  if (!line.Has(option)) return std::optional<Instant>();
-  std::string text = line.Value(option);
-  if (const auto age = ParseAge(text)) return std::optional(now - *age);
-  // What is left out is the beginning of the day, minute or second.
-  if (text.ends_with('Z')) text.pop_back();
-  constexpr std::string_view kMidnight = "0000-00-00T00:00:00.000Z";
-  for (const size_t size : {10, 16, 19, 23}) {
-    if (text.size() != size) continue;
-    if (const auto time = InstantFromIso8601(text.append(kMidnight.substr(size)))) return std::optional(*time);
-  }
-  return NotA("an age with d, h, m or s, as 14d, or a time in UTC, as 2026-11-21 or 2026-11-21T09:30:15Z", line,
-              option);
-}
-
-namespace {
-
 constexpr size_t kLongestRequest = 4096;
 constexpr size_t kLongestToken = 255;
 constexpr size_t kShown = 60;  // of a value that is refused
@@ -93,72 +46,6 @@ Result<Duration> WatchTimeout(const CommandLine& line) {
     return RefusedOption(line, "watch-timeout", "seconds, from 1 to those of a year");
   return *timeout;
 }
-
-}  // namespace
-
-Error RefusedOption(const CommandLine& line, const std::string& option, std::string_view expected) {
-  const std::string value = ReplaceInvalidUtf8(line.Value(option));
-  const std::string shown = value.size() <= kShown ? value : ReplaceInvalidUtf8(value.substr(0, kShown)) + "...";
-  return {ErrorCode::kUsage, StrCat(Dashed(option), " \"", shown, "\": expected ", expected)};
-}
-
-Result<RequestId> RequestIdOption(const CommandLine& line) {
-  const std::string option = "request-id";
-  if (!line.Has(option)) return RequestId();
-  const std::string id = line.Value(option);
-  // It is told in JSON, where other bytes could not come back as they were.
-  const bool text = id.find('\n') == std::string::npos && ReplaceInvalidUtf8(id) == id;
-  if (!id.empty() && id.size() <= kLongestRequest && text) return RequestId{id};
-  return RefusedOption(line, option, "1 to 4096 bytes of UTF-8 without a line end");
-}
-
-Result<OwnerToken> OwnerOption(const CommandLine& line, const std::string& option) {
-  TRY_ASSIGN(std::string token, Token(line, option));
-  return OwnerToken{std::move(token)};
-}
-
-Result<WatcherToken> WatcherOption(const CommandLine& line, const std::string& option) {
-  TRY_ASSIGN(std::string token, Token(line, option));
-  return WatcherToken{std::move(token)};
-}
-
-Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line) {
-  SubmitOrder order;
-  TRY_ASSIGN(order.request, RequestIdOption(line));
-  TRY_ASSIGN(order.claim.owner, OwnerOption(line, "owner"));
-  TRY_ASSIGN(order.claim.watch_timeout, WatchTimeout(line));
-  for (const char* option : {"submission", "on-existing", "first-try", "run"}) {
-    if (line.Has(option) && order.request.value.empty())
-      return Error{ErrorCode::kUsage, StrCat(Dashed(option), " says nothing without --request-id")};
-  }
-  TRY_ASSIGN(const auto number, NumberOption(line, "submission"));
-  order.ask.number = number.value_or(0);
-  TRY_ASSIGN(order.ask.run.value, Token(line, "run"));
-  if (line.Has("first-try")) {
-    order.ask.asker = SubmitAsker::kFirstTry;
-  } else if (!order.claim.owner.value.empty()) {
-    order.ask.asker = SubmitAsker::kLaterTry;
-  }
-  if (!line.Has("on-existing")) return order;
-  const auto policy = OnExistingFromString(line.Value("on-existing"));
-  if (!policy) return RefusedOption(line, "on-existing", "adopt, attach or never");
-  order.ask.on_existing = *policy;
-  return order;
-}
-
-Result<KillRequest> ReadKillRequest(const CommandLine& line, Instant now) {
-  KillRequest request = {.reason = line.Has("reason") ? line.Value("reason") : "tony kill"};
-  TRY_ASSIGN(request.if_owner, OwnerOption(line, "if-owner"));
-  TRY_ASSIGN(request.if_watcher, WatcherOption(line, "if-watcher"));
-  TRY_ASSIGN(const auto delay, SecondsOption(line, "delay"));
-  if (delay && *delay > Duration(0)) {
-    request.due = now + *delay;
-    request.delay = *delay;
-  }
-  return request;
-}
-
-namespace {
 
 // A word that is no spec file is most often the rest of a command whose quotes are missing.
 Status CheckSpecWord(const std::string& word) {
@@ -222,6 +109,111 @@ void LookBesideJobFile(const std::string& spec_file, const std::filesystem::path
 }
 
 }  // namespace
+
+Result<std::optional<int64_t>> NumberOption(const CommandLine& line, const std::string& option) {
+  if (!line.Has(option)) return std::optional<int64_t>();
+  const auto number = ParseInt(line.Value(option));
+  if (!number || *number < 0) return NotA("a number, 0 or more", line, option);
+  return number;
+}
+
+Result<std::optional<Duration>> SecondsOption(const CommandLine& line, const std::string& option) {
+  if (!line.Has(option)) return std::optional<Duration>();
+  const std::string text = line.Value(option);
+  if (const auto length = ParseAge(text)) return std::optional(*length);
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || !(seconds >= 0) || seconds > kLongestSeconds)
+    return NotA("seconds, as in 30 or 0.5, or a time with a unit, as 10m", line, option);
+  return std::optional(Duration(std::llround(seconds * 1000)));
+}
+
+std::optional<Duration> ParseAge(std::string_view text) {
+  constexpr int64_t kMostSeconds = int64_t{100} * 366 * 24 * 3600;
+  const std::map<char, int64_t> seconds_in = {{'d', 24 * 3600}, {'h', 3600}, {'m', 60}, {'s', 1}};
+  const auto unit = seconds_in.find(text.empty() ? '\0' : text.back());
+  const auto number = unit == seconds_in.end() ? std::nullopt : ParseInt(text.substr(0, text.size() - 1));
+  if (!number || *number < 0 || *number > kMostSeconds / unit->second) return std::nullopt;
+  return Duration(std::chrono::seconds(*number * unit->second));
+}
+
+Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::string& option, Instant now) {
+  if (!line.Has(option)) return std::optional<Instant>();
+  std::string text = line.Value(option);
+  if (const auto age = ParseAge(text)) return std::optional(now - *age);
+  // What is left out is the beginning of the day, minute or second.
+  if (text.ends_with('Z')) text.pop_back();
+  constexpr std::string_view kMidnight = "0000-00-00T00:00:00.000Z";
+  for (const size_t size : {10, 16, 19, 23}) {
+    if (text.size() != size) continue;
+    if (const auto time = InstantFromIso8601(text.append(kMidnight.substr(size)))) return std::optional(*time);
+  }
+  return NotA("an age with d, h, m or s, as 14d, or a time in UTC, as 2026-11-21 or 2026-11-21T09:30:15Z", line,
+              option);
+}
+
+Error RefusedOption(const CommandLine& line, const std::string& option, std::string_view expected) {
+  const std::string value = ReplaceInvalidUtf8(line.Value(option));
+  const std::string shown = value.size() <= kShown ? value : ReplaceInvalidUtf8(value.substr(0, kShown)) + "...";
+  return {ErrorCode::kUsage, StrCat(Dashed(option), " \"", shown, "\": expected ", expected)};
+}
+
+Result<RequestId> RequestIdOption(const CommandLine& line) {
+  const std::string option = "request-id";
+  if (!line.Has(option)) return RequestId();
+  const std::string id = line.Value(option);
+  // It is told in JSON, where other bytes could not come back as they were.
+  const bool text = id.find('\n') == std::string::npos && ReplaceInvalidUtf8(id) == id;
+  if (!id.empty() && id.size() <= kLongestRequest && text) return RequestId{id};
+  return RefusedOption(line, option, "1 to 4096 bytes of UTF-8 without a line end");
+}
+
+Result<OwnerToken> OwnerOption(const CommandLine& line, const std::string& option) {
+  TRY_ASSIGN(std::string token, Token(line, option));
+  return OwnerToken{std::move(token)};
+}
+
+Result<WatcherToken> WatcherOption(const CommandLine& line, const std::string& option) {
+  TRY_ASSIGN(std::string token, Token(line, option));
+  return WatcherToken{std::move(token)};
+}
+
+Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line) {
+  SubmitOrder order;
+  TRY_ASSIGN(order.request, RequestIdOption(line));
+  TRY_ASSIGN(order.claim.owner, OwnerOption(line, "owner"));
+  TRY_ASSIGN(order.claim.watch_timeout, WatchTimeout(line));
+  for (const char* option : {"submission", "on-existing", "first-try", "run"}) {
+    if (line.Has(option) && order.request.value.empty())
+      return Error{ErrorCode::kUsage, StrCat(Dashed(option), " says nothing without --request-id")};
+  }
+  TRY_ASSIGN(const auto number, NumberOption(line, "submission"));
+  order.ask.number = number.value_or(0);
+  TRY_ASSIGN(order.ask.run.value, Token(line, "run"));
+  if (line.Has("first-try")) {
+    order.ask.asker = SubmitAsker::kFirstTry;
+  } else if (!order.claim.owner.value.empty()) {
+    order.ask.asker = SubmitAsker::kLaterTry;
+  }
+  if (!line.Has("on-existing")) return order;
+  const auto policy = OnExistingFromString(line.Value("on-existing"));
+  if (!policy) return RefusedOption(line, "on-existing", "adopt, attach or never");
+  order.ask.on_existing = *policy;
+  return order;
+}
+
+Result<KillRequest> ReadKillRequest(const CommandLine& line, Instant now) {
+  KillRequest request = {.reason = line.Has("reason") ? line.Value("reason") : "tony kill"};
+  TRY_ASSIGN(request.if_owner, OwnerOption(line, "if-owner"));
+  TRY_ASSIGN(request.if_watcher, WatcherOption(line, "if-watcher"));
+  TRY_ASSIGN(const auto delay, SecondsOption(line, "delay"));
+  if (delay && *delay > Duration(0)) {
+    request.due = now + *delay;
+    request.delay = *delay;
+  }
+  return request;
+}
 
 std::vector<OptionSpec> SpecOptions() {
   using enum OptionSpec::Kind;

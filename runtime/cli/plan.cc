@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/cli/commands.h"
@@ -18,8 +17,10 @@
 #include "runtime/config/keys.h"
 #include "runtime/framework/task_command.h"
 #include "runtime/job/cluster_spec.h"
+#include "runtime/job/job_fields.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
+#include "runtime/job/json_fields.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/staged_files.h"
 #include "runtime/records/user_home.h"
@@ -27,6 +28,12 @@
 #include "runtime/staging/stage.h"
 
 namespace tony {
+
+void Fields(auto& io, Is<PlannedStep> auto& step) {
+  io.Field("what", step.what);
+  io.Field("text", step.text);
+}
+
 namespace {
 
 // What `tony plan` tells a person of the job that submit would run.
@@ -45,13 +52,10 @@ std::string EachProcess(const RoleSpec& role) {
 
 std::string RolesTable(const JobSpec& spec, const TableRoom& room) {
   constexpr size_t kLeastCommand = 20;
-  TextTable table({{"ROLE"},
-                   {"TASKS", 0, true},
-                   {"MEMORY", 1, true},
-                   {"CORES", 2, true},
-                   {"GPUS", 2, true},
-                   {"COMMAND", 0, false, kLeastCommand}},
-                  "  ");
+  TextTable table(
+      {TextColumn("ROLE"), TextColumn("TASKS", 0, true), TextColumn("MEMORY", 1, true), TextColumn("CORES", 2, true),
+       TextColumn("GPUS", 2, true), TextColumn("COMMAND", 0, false, kLeastCommand)},
+      "  ");
   for (const RoleSpec& role : spec.roles)
     table.Add({role.name, StrCat(role.instances), StrCat(role.resources.memory_mb, " MB"),
                StrCat(role.resources.vcores), StrCat(role.resources.gpus),
@@ -121,45 +125,23 @@ void Mask(std::map<std::string, std::string>& environment) {
   }
 }
 
-// Empty: it has an effect, or is not one of our keys.
-std::string ReasonOf(const ConfiguredValue& value, const std::string& scheduler) {
-  const Key* row = FindKey(value.key);
-  return row ? WhyNoEffect(*row, scheduler) : "";
+// Each value with its reason where it has no effect.
+std::vector<std::pair<const ConfiguredValue*, std::string>> WithReasons(const ParsedJobSpec& parsed) {
+  std::vector<std::pair<const ConfiguredValue*, std::string>> values;
+  for (const ConfiguredValue& value : parsed.configuration) {
+    const Key* row = FindKey(value.key);
+    values.emplace_back(&value, row ? WhyNoEffect(*row, parsed.spec.scheduler) : "");
+  }
+  return values;
 }
 
-std::string Explain(const Configuration& configuration, const JobSpec& spec) {
+std::string Explain(const ParsedJobSpec& parsed) {
   std::string text;
-  for (const ConfiguredValue& value : configuration) {
-    const std::string why = ReasonOf(value, spec.scheduler);
-    text +=
-        StrCat(value.key, " = ", OnOneLine(value.value), "  (", value.source, ")", why.empty() ? "" : "; ", why, "\n");
-  }
-  for (const std::string& line : CompletionLines(spec)) text += line + "\n";
+  for (const auto& [value, why] : WithReasons(parsed))
+    text += StrCat(value->key, " = ", OnOneLine(value->value), "  (", value->source, ")", why.empty() ? "" : "; ", why,
+                   "\n");
+  for (const std::string& line : CompletionLines(parsed.spec)) text += line + "\n";
   return text;
-}
-
-// {"key":"why it has no effect",...}
-std::string WithoutEffect(const Configuration& configuration, const std::string& scheduler) {
-  std::vector<std::string> members;
-  for (const ConfiguredValue& value : configuration) {
-    const std::string why = ReasonOf(value, scheduler);
-    if (!why.empty()) members.push_back(StrCat(JsonString(value.key), ":", JsonString(why)));
-  }
-  return StrCat("{", Join(members, ","), "}");
-}
-
-std::string ExplanationJson(const Configuration& configuration, const JobSpec& spec) {
-  std::vector<std::string> completion;
-  for (const std::string& line : CompletionLines(spec)) completion.push_back(JsonString(line));
-  return StrCat(R"(,"configuration":)", ToJson(configuration), R"(,"without_effect":)",
-                WithoutEffect(configuration, spec.scheduler), R"(,"completion":[)", Join(completion, ","), "]");
-}
-
-std::string Json(const PlannedSteps& steps) {
-  std::vector<std::string> all;
-  for (const PlannedStep& step : steps)
-    all.push_back(StrCat(R"({"what":)", JsonString(step.what), R"(,"text":)", JsonString(step.text), "}"));
-  return StrCat("[", Join(all, ","), "]");
 }
 
 // Nothing: none was asked for.
@@ -190,24 +172,6 @@ PlannedTask Plan(const ParsedJobSpec& parsed, const TaskId& task, const Backend&
   return planned;
 }
 
-std::string Json(const PlannedProcess& process) {
-  std::vector<std::string> words, variables;
-  for (const std::string& word : process.argv) words.push_back(JsonString(word));
-  for (const std::string& variable : process.environment) {
-    const size_t equals = variable.find('=');
-    variables.push_back(StrCat(JsonString(variable.substr(0, equals)), ":", JsonString(variable.substr(equals + 1))));
-  }
-  return StrCat(R"({"argv":[)", Join(words, ","), R"(],"environment":{)", Join(variables, ","), "}}");
-}
-
-// ,"task":{...}
-std::string Json(const TaskId& task, const PlannedTask& planned) {
-  std::vector<std::string> processes;
-  for (const PlannedProcess& process : planned.processes) processes.push_back(Json(process));
-  return StrCat(R"(,"task":{"task":)", JsonString(ToString(task)), R"(,"directory":)", JsonString(planned.directory),
-                R"(,"processes":[)", Join(processes, ","), "]}");
-}
-
 // The command of each process in a line, and what it finds in its environment.
 std::string Text(const PlannedTask& planned) {
   std::string text;
@@ -216,6 +180,26 @@ std::string Text(const PlannedTask& planned) {
     for (const std::string& variable : process.environment) text += StrCat("  ", OnOneLine(variable), "\n");
   }
   return text;
+}
+
+void WriteTask(JsonWriter& io, const TaskId& task, const PlannedTask& planned) {
+  std::vector<RawJson> processes;
+  for (const PlannedProcess& process : planned.processes) {
+    processes.push_back({WriteJsonObject([&](JsonWriter& of_process) {
+      of_process.Field("argv", process.argv);
+      of_process.Object("environment", [&](JsonWriter& environment) {
+        for (const std::string_view variable : process.environment) {
+          const size_t equals = variable.find('=');
+          environment.Field(variable.substr(0, equals), variable.substr(equals + 1));
+        }
+      });
+    })});
+  }
+  io.Object("task", [&](JsonWriter& of_task) {
+    of_task.Field("task", task);
+    of_task.Field("directory", planned.directory);
+    of_task.Field("processes", processes);
+  });
 }
 
 }  // namespace
@@ -243,7 +227,7 @@ Result<int> RunPlan(const CommandLine& line) {
   const bool explain = line.Has("explain");
   if (!line.Has("json")) {
     TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
-    const std::string text = task ? Text(planned) : Explain(parsed.configuration, parsed.spec);
+    const std::string text = task ? Text(planned) : Explain(parsed);
     PrintAsIs(explain || task ? Fitted(text, room) : PlanText(shown, sources.summary, room));
     if (!explain && !task)
       for (const RoleSpec& role : parsed.spec.roles)
@@ -253,13 +237,21 @@ Result<int> RunPlan(const CommandLine& line) {
     if (!line.words().empty() && line.words().front() != "-") SayNext(line, {StrCat("submit ", line.words().front())});
     return 0;
   }
-  const bool is_folder = !sources.summary.folder.empty();
-  std::vector<std::string> warnings;
-  for (const std::string& warning : parsed.warnings) warnings.push_back(JsonString(warning));
-  PrintLine(StrCat(R"({"schema":1,"spec":)", ToJson(shown), R"(,"warnings":[)", Join(warnings, ","), R"(],"steps":)",
-                   steps.ok() ? Json(*steps) : "[]", explain ? ExplanationJson(parsed.configuration, parsed.spec) : "",
-                   task ? Json(*task, planned) : "", is_folder ? R"(,"sources":)" : "", SourceJson(sources.summary),
-                   "}"));
+  PrintLine(WriteJsonObject([&](JsonWriter& io) {
+    Schema(io, 1);
+    io.Field("spec", RawJson{ToJson(shown)});
+    io.Field("warnings", parsed.warnings);
+    io.Field("steps", steps.ok() ? *steps : PlannedSteps());
+    if (explain) {
+      io.Field("configuration", RawJson{ToJson(parsed.configuration)});
+      io.Object("without_effect", [&](JsonWriter& reasons) {
+        for (const auto& [value, why] : WithReasons(parsed)) reasons.IfSet(value->key, why);
+      });
+      io.Field("completion", CompletionLines(parsed.spec));
+    }
+    if (task) WriteTask(io, *task, planned);
+    if (!sources.summary.folder.empty()) io.Field("sources", RawJson{SourceJson(sources.summary)});
+  }));
   return 0;
 }
 

@@ -5,7 +5,6 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
-#include "runtime/cli/output.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/outputs.h"
@@ -69,30 +68,6 @@ void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, bool tol
   if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " is heard again"));
 }
 
-std::string RestartLine(const RestartStatus& restart) {
-  return StrCat("restart ", restart.number, " (", restart.scope, "): ", restart.reason);
-}
-
-void AppendRestartLines(const std::optional<JobStatus>& before, const JobStatus& after,
-                        std::vector<std::string>& lines) {
-  const int known = before ? before->restart_count : 0;
-  for (const RestartStatus& restart : after.restarts) {
-    if (restart.number > known) lines.push_back(RestartLine(restart));
-  }
-}
-
-void AppendTroubleLine(const std::optional<JobStatus>& before, const JobStatus& after,
-                       std::vector<std::string>& lines) {
-  const std::string known = before ? before->trouble : "";
-  if (after.trouble == known || after.verdict) return;
-  lines.push_back(after.trouble.empty() ? "the trouble is over" : StrCat("trouble: ", after.trouble));
-}
-
-void AppendDelayLine(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
-  const std::string known = before ? before->delay : "";
-  if (after.delay != known && !after.delay.empty() && !after.verdict) lines.push_back(StrCat("job ", after.delay));
-}
-
 // Once for each role.
 void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
   for (size_t i = 0; i < after.tasks.size(); ++i) {
@@ -132,10 +107,16 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
     lines.push_back(StrCat("tensorboard: ", after.tensorboard_url));
   if (before && before->epoch < after.epoch && before->epoch.value > 0)
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
-  AppendTroubleLine(before, after, lines);
-  if (telling == Telling::kEverything) AppendDelayLine(before, after, lines);
-  if (telling == Telling::kEverything) AppendWaitLines(before, after, lines);
-  AppendRestartLines(before, after, lines);
+  if (after.trouble != (before ? before->trouble : "") && !after.verdict)
+    lines.push_back(after.trouble.empty() ? "the trouble is over" : StrCat("trouble: ", after.trouble));
+  if (telling == Telling::kEverything) {
+    const std::string delay = before ? before->delay : "";
+    if (after.delay != delay && !after.delay.empty() && !after.verdict) lines.push_back(StrCat("job ", after.delay));
+    AppendWaitLines(before, after, lines);
+  }
+  for (const RestartStatus& restart : after.restarts)
+    if (restart.number > (before ? before->restart_count : 0))
+      lines.push_back(StrCat("restart ", restart.number, " (", restart.scope, "): ", restart.reason));
   for (size_t i = 0; i < after.tasks.size(); ++i) {
     const TaskStatus& task = after.tasks[i];
     AppendTaskLines(FindTask(before, task.id, i), task, IsToldByRestart(task, after), telling, lines);
@@ -199,34 +180,47 @@ std::string ReasonOf(const TaskStatus& task) {
 
 std::string TasksText(const JobStatus& status, const JobRecords& records, const TableRoom& room) {
   constexpr size_t kLeastHost = 9, kLeastReason = 14;
-  TextTable table({{"TASK"},
-                   {"ATTEMPT", 4},
-                   {"STATE"},
-                   {"PID", 6, true},
-                   {"MEMORY", 2, true},
-                   {"PEAK", 5, true},
-                   {"CPU", 3, true},
-                   {"HOST", 3, false, kLeastHost},
-                   {"", 1, false, kLeastReason}},
+  TextTable table({TextColumn("TASK"), TextColumn("ATTEMPT", 4), TextColumn("STATE"), TextColumn("PID", 6, true),
+                   TextColumn("MEMORY", 2, true), TextColumn("PEAK", 5, true), TextColumn("CPU", 3, true),
+                   TextColumn("HOST", 3, false, kLeastHost), TextColumn("", 1, false, kLeastReason)},
                   "  ");
   const MemoryLimits limits = MemoryLimitsOf(records);
   for (const TaskStatus& task : status.tasks) {
     const Style style = StyleOfState(StateWord(task));
     const Style others = style == Style::kBad || style == Style::kWarning ? style : Style::kPlain;
     const auto limit = limits.find(task.id.role);
-    table.Add({{ToString(task.id), others},
-               {std::to_string(task.attempt), others},
-               {StateWord(task), style},
-               {task.pid == 0 ? "-" : std::to_string(task.pid), others},
-               {MemoryOfLimit(task, limit == limits.end() ? 0 : limit->second), others},
-               {PeakMemoryText(task), others},
-               {CpuText(task), others},
-               {task.host.empty() ? "-" : SafeLine(task.host), others},
-               {ReasonOf(task), others}});
+    table.Add({ToString(task.id), StrCat(task.attempt), StyledText(StateWord(task), style),
+               task.pid == 0 ? "-" : StrCat(task.pid), MemoryOfLimit(task, limit == limits.end() ? 0 : limit->second),
+               PeakMemoryText(task), CpuText(task), task.host.empty() ? "-" : SafeLine(task.host), ReasonOf(task)},
+              others);
   }
   size_t width = 4;
   for (const TaskStatus& task : status.tasks) width = std::max(width, ToString(task.id).size());
   return table.Text(room) + LogLinks(status, width);
+}
+
+std::string JobText(const KnownStatus& known, const JobRecords& records, Instant now) {
+  const JobStatus& status = known.status;
+  const std::string tags = status.tags.empty() ? "" : StrCat("  tags: ", Join(status.tags, ", "), "\n");
+  if (HasEnded(status)) return VerdictText(status, records) + tags;
+  std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
+                            ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
+                            status.generation.value, "\n");
+  text += tags;
+  if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
+  if (!status.tensorboard_url.empty()) text += StrCat("  tensorboard: ", status.tensorboard_url, "\n");
+  if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
+  if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
+  if (status.tolerated_failures > 0) text += StrCat("  ", ToleratedText(status), "\n");
+  text += RestartSummary(status) + CheckpointSummary(status);
+  if (known.unruled) {
+    text += StrCat("  nobody rules this job; tony wait ", status.job.value, " brings it back\n");
+  } else if (!known.am_reachable && status.epoch.value == 0) {
+    text += "  no application master has begun yet\n";
+  } else if (!known.am_reachable) {
+    text += "  the application master cannot be reached now; this is what it last wrote\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -288,34 +282,6 @@ std::string VerdictText(const JobStatus& status, const JobRecords& records) {
     text += StrCat("  ", problem, "\n");
   return text + StrCat("  logs: ", BackendOf(records.job()).logs().PlaceOfLogs(records), "\n");
 }
-
-namespace {
-
-std::string JobText(const KnownStatus& known, const JobRecords& records, Instant now) {
-  const JobStatus& status = known.status;
-  const std::string tags = status.tags.empty() ? "" : StrCat("  tags: ", Join(status.tags, ", "), "\n");
-  if (HasEnded(status)) return VerdictText(status, records) + tags;
-  std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
-                            ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
-                            status.generation.value, "\n");
-  text += tags;
-  if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
-  if (!status.tensorboard_url.empty()) text += StrCat("  tensorboard: ", status.tensorboard_url, "\n");
-  if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
-  if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
-  if (status.tolerated_failures > 0) text += StrCat("  ", ToleratedText(status), "\n");
-  text += RestartSummary(status) + CheckpointSummary(status);
-  if (known.unruled) {
-    text += StrCat("  nobody rules this job; tony wait ", status.job.value, " brings it back\n");
-  } else if (!known.am_reachable && status.epoch.value == 0) {
-    text += "  no application master has begun yet\n";
-  } else if (!known.am_reachable) {
-    text += "  the application master cannot be reached now; this is what it last wrote\n";
-  }
-  return text;
-}
-
-}  // namespace
 
 std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now, const TableRoom& room) {
   return Fitted(JobText(known, records, now), room) + TasksText(known.status, records, room);

@@ -1,5 +1,4 @@
 // `tony recover`: brings back the jobs of this machine that nobody rules, and settles those that a reboot has ended.
-#include <algorithm>
 #include <optional>
 
 #include "runtime/base/json_text.h"
@@ -43,11 +42,6 @@ Result<Recovered> Recover(const JobRecords& records) {
   return Recovered{std::move(status), settled ? "settled" : "none"};
 }
 
-struct JobsHere {
-  std::vector<JobRecords> jobs;
-  std::optional<Error> failure;  // a cluster does not answer
-};
-
 // Those that can be brought back from here.
 Status AddJobsOf(const Backend& backend, std::vector<JobRecords>& here) {
   TRY_ASSIGN(const auto jobs, backend.Jobs(JobId()));
@@ -60,12 +54,6 @@ Status AddJobsOf(const Backend& backend, std::vector<JobRecords>& here) {
   return Ok();
 }
 
-Result<JobsHere> AllJobs() {
-  JobsHere here;
-  TRY_ASSIGN(here.failure, VisitConfigured([&](const Backend& backend) { return AddJobsOf(backend, here.jobs); }));
-  return here;
-}
-
 std::string Entry(const Recovered& recovered) {
   return StrCat(R"({"job":)", JsonString(recovered.status.job.value), R"(,"state":)",
                 JsonString(recovered.status.state), R"(,"recovery":)", JsonString(recovered.what), "}");
@@ -74,16 +62,16 @@ std::string Entry(const Recovered& recovered) {
 }  // namespace
 
 Result<int> RunRecover(const CommandLine& line) {
-  JobsHere here;
+  std::vector<JobRecords> jobs;
+  std::optional<Error> failure;  // a cluster does not answer, or a job was not recovered
   if (line.words().empty()) {
-    TRY_ASSIGN(here, AllJobs());
+    TRY_ASSIGN(failure, VisitConfigured([&](const Backend& backend) { return AddJobsOf(backend, jobs); }));
   } else {
     TRY_ASSIGN(JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
-    here.jobs.push_back(std::move(records));
+    jobs.push_back(std::move(records));
   }
   std::vector<std::string> entries, lines;
-  std::optional<Error> failure = here.failure;
-  for (const JobRecords& records : here.jobs) {
+  for (const JobRecords& records : jobs) {
     const Result<Recovered> recovered = Recover(records);
     if (!recovered.ok()) {
       if (failure) Say(StrCat("tony: ", failure->message));

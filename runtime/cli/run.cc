@@ -4,7 +4,6 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
-#include "runtime/cli/output.h"
 
 namespace tony {
 namespace {

@@ -1,5 +1,4 @@
 // The verbs that look at one job or request and return: status, outputs, find, ack.
-#include <optional>
 
 #include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
@@ -22,6 +21,15 @@ Result<std::string> Tell(const std::string& id, bool json, const TableRoom& room
   TRY_ASSIGN(const JobRecords records, FindNamedJob(id, TerminalNotes()));
   TRY_ASSIGN(const KnownStatus known, AskStatus(records));
   return json ? ToJson(known) : StatusText(known, records, RealClock().Now(), room);
+}
+
+// The job's newest owner: who took the result after the job had ended, or else who owned the job.
+Result<OwnerToken> OwnerOf(const JobStatus& status) {
+  if (status.request.value.empty()) return status.claim.owner;
+  TRY_ASSIGN(const auto index, BackendOf(status.job).Requests(status.job));
+  TRY_ASSIGN(const auto record, index->Read(status.request));
+  const bool is_taken = record && record->job == status.job && !record->adopter.value.empty();
+  return is_taken ? record->adopter : status.claim.owner;
 }
 
 }  // namespace
@@ -92,24 +100,6 @@ Result<int> RunFind(const CommandLine& line) {
                    R"(,"job":)", JsonString(job), R"(,"state":)", JsonString(known.status.state), adopter, "}"));
   return 0;
 }
-
-namespace {
-
-// Who took the result after the job had ended; empty: nobody.
-Result<OwnerToken> Adopter(const JobStatus& status) {
-  if (status.request.value.empty()) return OwnerToken();
-  TRY_ASSIGN(const auto index, BackendOf(status.job).Requests(status.job));
-  TRY_ASSIGN(const auto record, index->Read(status.request));
-  return record && record->job == status.job ? record->adopter : OwnerToken();
-}
-
-// The newest one.
-Result<OwnerToken> OwnerOf(const JobStatus& status) {
-  TRY_ASSIGN(OwnerToken adopter, Adopter(status));
-  return adopter.value.empty() ? status.claim.owner : adopter;
-}
-
-}  // namespace
 
 Result<int> RunAck(const CommandLine& line) {
   TRY_ASSIGN(const OwnerToken owner, OwnerOption(line, "owner"));

@@ -32,12 +32,6 @@ struct SubmitShow {
   CommandLine line;
 };
 
-Result<SubmitShow> ReadSubmitShow(const CommandLine& line) {
-  const SubmitShow show = {line.Has("json"), line.Has("detach"), line.Has("logs"), line};
-  if (!show.logs || !show.detach) return show;
-  return Error{ErrorCode::kUsage, "--logs does not go with --detach: tony logs -f follows them"};
-}
-
 // Says the id as soon as the job is recorded. With --json the answer that comes later names it, too.
 void Announce(const JobId& job, const SubmitShow& show) {
   if (!show.json) return PrintLine(job.value);
@@ -95,7 +89,8 @@ Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords
   return ReportEnd(watched, records, show, fields);
 }
 
-int ReportAdopted(const JobRecords& records, const JobStatus& status, const SubmitShow& show, const MoreFields& fields) {
+int ReportAdopted(const JobRecords& records, const JobStatus& status, const SubmitShow& show,
+                  const MoreFields& fields) {
   if (show.json) {
     PrintLine(WithFields(StatusDocument(records, status), fields));
   } else {
@@ -114,7 +109,9 @@ std::string Names(const SubmitOrder& order, const JobId& job) {
 }  // namespace
 
 Result<int> RunSubmit(const CommandLine& line) {
-  TRY_ASSIGN(const SubmitShow show, ReadSubmitShow(line));
+  const SubmitShow show = {line.Has("json"), line.Has("detach"), line.Has("logs"), line};
+  if (show.logs && show.detach)
+    return Error{ErrorCode::kUsage, "--logs does not go with --detach: tony logs -f follows them"};
   TRY_ASSIGN(const SubmitOrder order, ReadSubmitOrder(line));
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));

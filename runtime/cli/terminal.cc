@@ -25,12 +25,11 @@ struct Range {
 // They show the text after them in another order than it has.
 constexpr std::array kTurning = {Range{0x200E, 0x200F}, Range{0x2028, 0x202E}, Range{0x2066, 0x2069}};
 
-template <size_t kSize>
-bool IsIn(uint32_t c, const std::array<Range, kSize>& ranges) {
-  return std::ranges::any_of(ranges, [c](const Range& range) { return range.first <= c && c <= range.last; });
+bool IsControl(uint32_t c) {
+  const bool turns =
+      std::ranges::any_of(kTurning, [c](const Range& range) { return range.first <= c && c <= range.last; });
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || turns;
 }
-
-bool IsControl(uint32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0) || IsIn(c, kTurning); }
 
 size_t LengthAt(std::string_view valid) {
   const auto first = static_cast<unsigned char>(valid[0]);

@@ -26,38 +26,6 @@ std::string Paths(const LeftOut& left) {
   return SafeLine(paths);
 }
 
-}  // namespace
-
-std::string HumanSize(int64_t bytes) {
-  constexpr const char* kUnits[] = {"kB", "MB", "GB"};
-  constexpr double kStep = 1000;
-  if (bytes < static_cast<int64_t>(kStep)) return Counted(bytes, "byte");
-  double size = static_cast<double>(bytes) / kStep;
-  size_t unit = 0;
-  for (; size >= kStep && unit + 1 < std::size(kUnits); ++unit) size /= kStep;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %s", size, kUnits[unit]);
-  return text;
-}
-
-std::string AmountOf(const SourceSummary& sources) {
-  return sources.folder.empty() ? "" : Amount(sources.files, sources.bytes);
-}
-
-std::vector<std::string> LeftOutLines(const SourceSummary& sources) {
-  std::vector<std::string> lines;
-  for (size_t i = 0; i < sources.left_out.size() && i < kMostRules; ++i) {
-    const LeftOut& left = sources.left_out[i];
-    lines.push_back(
-        StrCat("left out: ", Paths(left), ": ", Amount(left.files, left.bytes), " (", SafeLine(left.rule), ")"));
-  }
-  if (sources.left_out.size() > kMostRules)
-    lines.push_back(StrCat("left out: what ", sources.left_out.size() - kMostRules, " more rules name"));
-  return lines;
-}
-
-namespace {
-
 // "staging src_dir /x: 0.3 of 4.1 GB".
 std::string ProgressLine(std::string_view doing, const StageProgress& progress) {
   if (progress.total == 0) return StrCat(doing, " ", SafeLine(progress.what));  // as while uv makes an environment
@@ -101,6 +69,34 @@ class MovingLine {
 };
 
 }  // namespace
+
+std::string HumanSize(int64_t bytes) {
+  constexpr const char* kUnits[] = {"kB", "MB", "GB"};
+  constexpr double kStep = 1000;
+  if (bytes < static_cast<int64_t>(kStep)) return Counted(bytes, "byte");
+  double size = static_cast<double>(bytes) / kStep;
+  size_t unit = 0;
+  for (; size >= kStep && unit + 1 < std::size(kUnits); ++unit) size /= kStep;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %s", size, kUnits[unit]);
+  return text;
+}
+
+std::string AmountOf(const SourceSummary& sources) {
+  return sources.folder.empty() ? "" : Amount(sources.files, sources.bytes);
+}
+
+std::vector<std::string> LeftOutLines(const SourceSummary& sources) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < sources.left_out.size() && i < kMostRules; ++i) {
+    const LeftOut& left = sources.left_out[i];
+    lines.push_back(
+        StrCat("left out: ", Paths(left), ": ", Amount(left.files, left.bytes), " (", SafeLine(left.rule), ")"));
+  }
+  if (sources.left_out.size() > kMostRules)
+    lines.push_back(StrCat("left out: what ", sources.left_out.size() - kMostRules, " more rules name"));
+  return lines;
+}
 
 ClientNotes TerminalNotes() {
   const auto moving = std::make_shared<MovingLine>();

@@ -21,12 +21,18 @@ size_t TotalOf(const std::vector<size_t>& widths) {
 
 }  // namespace
 
+void TextTable::Add(std::vector<StyledText> row, Style style) {
+  for (StyledText& cell : row)
+    if (cell.style == Style::kPlain) cell.style = style;
+  rows_.push_back(std::move(row));
+}
+
 std::vector<size_t> TextTable::Widths(const TableRoom& room) const {
   std::vector<size_t> whole;
   for (size_t i = 0; i < columns_.size(); ++i) {
     size_t width = TextWidth(columns_[i].title);
     for (const auto& row : rows_) width = std::max(width, TextWidth(row[i].text));
-    whole.push_back(columns_[i].rank == TableColumn::kNever ? 0 : width);
+    whole.push_back(columns_[i].rank == TextColumn::kNever ? 0 : width);
   }
   if (room.columns == 0) return whole;
   const size_t columns = room.columns - std::min(room.columns, indent_.size());

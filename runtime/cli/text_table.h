@@ -13,12 +13,14 @@
 
 namespace tony {
 
-struct TableColumn {
+struct TextColumn {
   static constexpr int kNever = -1;  // as rank: it is not shown at all
+  TextColumn(std::string_view its_title, int its_rank = 0, bool is_to_the_right = false, size_t its_least = 0)
+      : title(its_title), rank(its_rank), to_the_right(is_to_the_right), least(its_least) {}
   std::string_view title;
-  int rank = 0;  // 0: always shown; where there is not room for all, those of the highest rank go first
-  bool to_the_right = false;
-  size_t least = 0;  // columns to which it may be cut; 0: it is shown whole
+  int rank;  // 0: always shown; where there is not room for all, those of the highest rank go first
+  bool to_the_right;
+  size_t least;  // columns to which it may be cut; 0: it is shown whole
 };
 
 struct StyledText {
@@ -36,15 +38,16 @@ struct TableRoom {
 
 class TextTable {
  public:
-  explicit TextTable(std::vector<TableColumn> columns, std::string indent = "")
+  explicit TextTable(std::vector<TextColumn> columns, std::string indent = "")
       : columns_(std::move(columns)), indent_(std::move(indent)) {}
-  void Add(std::vector<StyledText> row) { rows_.push_back(std::move(row)); }  // a cell for each column
+  // A cell for each column; those without a style of their own have this one.
+  void Add(std::vector<StyledText> row, Style style = Style::kPlain);
   std::string Text(const TableRoom& room) const;
 
  private:
   std::vector<size_t> Widths(const TableRoom& room) const;  // 0: it is left out
 
-  std::vector<TableColumn> columns_;
+  std::vector<TextColumn> columns_;
   std::string indent_;
   std::vector<std::vector<StyledText>> rows_;
 };

@@ -1,13 +1,25 @@
 // `tony watch`: one process that follows many jobs and prints a line for each change of any of them, for a triggerer.
 // Which jobs: those of the command line; and of standard input, where "JOB" begins and "-JOB" ends the watching.
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <utility>
 
+#include "runtime/base/event_loop.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/cli/commands.h"
-#include "runtime/cli/line_exchange.h"
 #include "runtime/cli/options.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/progress.h"
@@ -21,6 +33,157 @@
 namespace tony {
 namespace {
 
+constexpr size_t kLongestLine = 4096;
+// Whoever writes to us without reading waits once we have so much to say.
+constexpr size_t kMostWaiting = 1000;
+
+// Lines from standard input and lines to standard output, on a thread of its own: neither somebody who writes nothing
+// nor a reader who does not read holds up the loop, and with it signals. The descriptors stay blocking, as a shell may
+// share them. Loop thread only; everything is told on the loop. The callbacks on their way to the loop hold it weakly.
+class LineExchange : public std::enable_shared_from_this<LineExchange> {
+ public:
+  struct Sink {
+    std::function<void(const std::string&)> on_line;  // without its end; one of more than 4 KiB is cut
+    std::function<void()> on_input_end;
+    std::function<void()> on_idle;  // all that was put has been written
+    std::function<void()> on_reader_gone;
+  };
+  // `reads`: standard input, too.
+  LineExchange(EventLoop& loop, bool reads, Sink sink) : loop_(loop), sink_(std::move(sink)), reads_(reads) {}
+
+  void Start() {
+    thread_ = std::thread([this] {
+      while (Turn()) {
+      }
+    });
+  }
+
+  // What has not been written is lost; no callback comes after the last owner has gone.
+  void Stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    Wake();
+    thread_.join();
+  }
+
+  // Adds a line (without its end). It takes the place of one under the same key that the reader has been too slow for.
+  void Put(const std::string& key, std::string line) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto same = std::ranges::find(waiting_, key, &Waiting::key);
+      if (same == waiting_.end()) {
+        waiting_.push_back({key, std::move(line)});
+      } else {
+        same->line = std::move(line);
+      }
+    }
+    Wake();
+  }
+
+  bool IsIdle() {
+    const std::lock_guard lock(mutex_);
+    return waiting_.empty() && now_.empty();
+  }
+
+ private:
+  struct Waiting {
+    std::string key, line;
+  };
+
+  void Wake() {
+    const uint64_t one = 1;
+    while (write(wake_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+    }
+  }
+
+  template <class Callback>
+  void Tell(Callback callback) {
+    loop_.Post([weak = weak_from_this(), callback] {
+      if (const auto talk = weak.lock()) callback(talk->sink_);
+    });
+  }
+
+  // False: that was the last one.
+  bool Turn() {
+    bool writes = false, reads = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopped_) return false;
+      writes = !waiting_.empty() || !now_.empty();
+      reads = reads_ && waiting_.size() < kMostWaiting;
+    }
+    // Standard output also where there is nothing to write: a reader that has gone is seen at once.
+    pollfd fds[] = {{wake_.get(), POLLIN, 0},
+                    {STDOUT_FILENO, static_cast<short>(writes ? POLLOUT : 0), 0},
+                    {reads ? STDIN_FILENO : -1, POLLIN, 0}};
+    if (poll(fds, 3, -1) < 0) return errno == EINTR;
+    if (uint64_t count = 0; fds[0].revents != 0) writes = read(wake_.get(), &count, sizeof count) < 0 || writes;
+    if ((fds[1].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0 || ((fds[1].revents & POLLOUT) != 0 && !Write())) {
+      Tell([](const Sink& sink) { sink.on_reader_gone(); });
+      return false;
+    }
+    if (fds[2].revents != 0) Read();
+    return true;
+  }
+
+  // A pipe that can be written to takes this much without making us wait. False: nobody reads any more.
+  bool Write() {
+    std::string piece;
+    {
+      const std::lock_guard lock(mutex_);
+      if (now_.empty() && !waiting_.empty()) {
+        now_ = std::move(waiting_.front().line) + "\n";
+        waiting_.pop_front();
+      }
+      piece = now_.substr(0, PIPE_BUF);
+    }
+    const ssize_t written = write(STDOUT_FILENO, piece.data(), piece.size());
+    if (written < 0) return errno == EINTR || errno == EAGAIN;
+    bool idle = false;
+    {
+      const std::lock_guard lock(mutex_);
+      now_.erase(0, static_cast<size_t>(written));
+      idle = now_.empty() && waiting_.empty();
+    }
+    if (idle) Tell([](const Sink& sink) { sink.on_idle(); });
+    return true;
+  }
+
+  void Read() {
+    char buffer[8 << 10];
+    const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    for (ssize_t i = 0; i < got; ++i) {
+      if (buffer[i] == '\n') {
+        TellLine();
+      } else if (line_.size() < kLongestLine) {
+        line_.push_back(buffer[i]);
+      }
+    }
+    if (got > 0) return;
+    if (!line_.empty()) TellLine();
+    reads_ = false;
+    Tell([](const Sink& sink) { sink.on_input_end(); });
+  }
+
+  void TellLine() {
+    Tell([line = std::exchange(line_, "")](const Sink& sink) { sink.on_line(line); });
+  }
+
+  EventLoop& loop_;
+  const Sink sink_;
+  const UniqueFd wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  bool reads_;        // the thread's
+  std::string line_;  // the thread's: of standard input, so far
+  std::mutex mutex_;
+  bool stopped_ = false;
+  std::deque<Waiting> waiting_;
+  std::string now_;  // the line that is being written
+  std::thread thread_;
+};
+
 class JobsWatch {
  public:
   struct Options {
@@ -33,16 +196,21 @@ class JobsWatch {
       : loop_(loop),
         options_(std::move(options)),
         input_open_(options_.reads),
-        lines_(loop, options_.reads,
-               {.on_line = [this](const std::string& line) { OnLine(line); },
-                .on_input_end = [this] { OnInputEnd(); },
-                .on_idle = [this] { StopIfDone(); },
-                .on_reader_gone = [this] { loop_.Stop(); }}) {}
+        lines_(std::make_shared<LineExchange>(
+            loop, options_.reads,
+            LineExchange::Sink{.on_line = [this](const std::string& line) { OnLine(line); },
+                               .on_input_end = [this] { OnInputEnd(); },
+                               .on_idle = [this] { StopIfDone(); },
+                               .on_reader_gone = [this] { loop_.Stop(); }})) {
+    lines_->Start();
+  }
+  ~JobsWatch() { lines_->Stop(); }
+  JobsWatch(const JobsWatch&) = delete;
 
   void Add(const std::string& id) {
     if (const auto watched = jobs_.find(id); watched != jobs_.end()) {  // somebody new begins to look
       watched->second.follower->LookAs(options_.watcher);
-      if (!watched->second.told.empty()) lines_.Put(id, watched->second.told);
+      if (!watched->second.told.empty()) lines_->Put(id, watched->second.told);
       return;
     }
     auto records = FindJob(id);
@@ -61,7 +229,7 @@ class JobsWatch {
   }
 
   void StopIfDone() {
-    if (!input_open_ && jobs_.empty() && lines_.IsIdle()) loop_.Stop();
+    if (!input_open_ && jobs_.empty() && lines_->IsIdle()) loop_.Stop();
   }
 
  private:
@@ -123,7 +291,7 @@ class JobsWatch {
     if (line.empty() || line == job.told) return;
     job.told = line;
     // A reader too slow for all documents has the newest; a line for people is not the sum of those before.
-    lines_.Put(options_.json ? id : StrCat(id, " ", status.seq), std::move(line));
+    lines_->Put(options_.json ? id : StrCat(id, " ", status.seq), std::move(line));
   }
 
   static std::string TextOf(const Job& job, const JobStatus& status) {
@@ -135,7 +303,7 @@ class JobsWatch {
 
   void TellError(const std::string& id, const Error& error) {
     if (!options_.json) return Say(StrCat("tony: ", error.message));
-    lines_.Put(id, StrCat(R"({"schema":1,"job":)", JsonString(id), R"(,"error":)", ErrorJson(error), "}"));
+    lines_->Put(id, StrCat(R"({"schema":1,"job":)", JsonString(id), R"(,"error":)", ErrorJson(error), "}"));
   }
 
   EventLoop& loop_;
@@ -143,7 +311,7 @@ class JobsWatch {
   const Options options_;
   bool input_open_;
   std::map<std::string, Job> jobs_;
-  LineExchange lines_;
+  const std::shared_ptr<LineExchange> lines_;
 };
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "runtime/client/job_digest.h"
 
-#include <map>
-
 #include "runtime/base/strings.h"
 #include "runtime/config/configuration.h"
 #include "runtime/os/sha256.h"

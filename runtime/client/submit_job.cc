@@ -26,12 +26,6 @@ Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::fi
 
 namespace {
 
-// `existing` runs or has ended with the spec that it was submitted with.
-Result<bool> SpecDiffers(const JobRecords& existing, const JobSpec& spec) {
-  TRY_ASSIGN(const JobSpec its, existing.ReadSpec());
-  return ToJson(its) != ToJson(spec);
-}
-
 Error WhyNotSubmitted(const SubmitStep& last, const SubmitOrder& order) {
   if (last.end == SubmitEnd::kRefusedDiffers)
     return {ErrorCode::kInvalid,
@@ -114,8 +108,8 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
     submitted.warnings = steps.maker().files().warnings;
   }
   if (submitted.end == SubmitEnd::kCreated) return submitted;
-  TRY_ASSIGN(submitted.spec_differs, SpecDiffers(records, asked.job.spec));
-  submitted.spec_differs |= !submitted.differs_in.empty();
+  TRY_ASSIGN(const JobSpec its, records.ReadSpec());  // that it was submitted with
+  submitted.spec_differs = !submitted.differs_in.empty() || ToJson(its) != ToJson(asked.job.spec);
   return submitted;
 }
 

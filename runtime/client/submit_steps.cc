@@ -58,6 +58,22 @@ class ProgressNotes {
   EventLoop::Timer timer_;
 };
 
+// Each holder of the lock has it for the time of some calls; one whose AM hangs, for kAttachLimit.
+constexpr Duration kLockLimit{120'000};
+constexpr Duration kLockTry{100};  // between two looks at what signals have come
+constexpr Duration kAttachLimit{30'000};
+// Beyond the grace of the tasks of a job that is being ended: for AM and keeper, also on a machine that pages.
+constexpr Duration kGoneLimit{60'000};
+constexpr Duration kGonePause{20};
+// Longer than all the calls may take by which a job that is recorded becomes one.
+constexpr Duration kComingLimit{10'000};
+constexpr Duration kComingPause{200};
+
+Result<SubmitObservation> Taken(const Status& status) {
+  if (!status.ok()) return status.error();
+  return SubmitObservation(StepTaken());
+}
+
 }  // namespace
 
 JobMaker::JobMaker(EventLoop& loop, Interrupts& interrupts, const RequestedJob& asked, const Backend& backend,
@@ -177,26 +193,6 @@ Status JobMaker::Start(const JobRecords& records, AmLauncher& launcher) const {
   jobs_.Discard(records);
   return Annotate(started.error(), StrCat("job ", records.job().value, " could not be started"));
 }
-
-namespace {
-
-// Each holder of the lock has it for the time of some calls; one whose AM hangs, for kAttachLimit.
-constexpr Duration kLockLimit{120'000};
-constexpr Duration kLockTry{100};  // between two looks at what signals have come
-constexpr Duration kAttachLimit{30'000};
-// Beyond the grace of the tasks of a job that is being ended: for AM and keeper, also on a machine that pages.
-constexpr Duration kGoneLimit{60'000};
-constexpr Duration kGonePause{20};
-// Longer than all the calls may take by which a job that is recorded becomes one.
-constexpr Duration kComingLimit{10'000};
-constexpr Duration kComingPause{200};
-
-Result<SubmitObservation> Taken(const Status& status) {
-  if (!status.ok()) return status.error();
-  return SubmitObservation(StepTaken());
-}
-
-}  // namespace
 
 CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const ClientNotes& notes,
                          const RequestedJob& asked, const Backend& backend, const JobStore& jobs,

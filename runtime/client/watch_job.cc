@@ -2,7 +2,6 @@
 
 #include <csignal>
 #include <cstring>
-#include <memory>
 
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"

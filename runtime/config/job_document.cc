@@ -5,42 +5,14 @@
 #include <set>
 #include <utility>
 
-#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
 #include "runtime/config/keys.h"
 
 namespace tony {
-
-std::string_view ToString(DocumentNode::Kind kind) {
-  switch (kind) {
-    case DocumentNode::Kind::kNull:
-      return "null";
-    case DocumentNode::Kind::kBool:
-      return "true or false";
-    case DocumentNode::Kind::kNumber:
-      return "a number";
-    case DocumentNode::Kind::kText:
-      return "a text";
-    case DocumentNode::Kind::kArray:
-      return "a list";
-    case DocumentNode::Kind::kObject:
-      return "an object";
-  }
-  CHECK(false);
-}
-
-std::string InQuotes(std::string_view text, size_t longest) {
-  std::string out = "\"";
-  for (const char c : ReplaceInvalidUtf8(text.substr(0, longest))) {
-    const bool control = (c >= 0 && c < ' ') || c == '\x7F';
-    out.push_back(control ? '?' : c);
-  }
-  return StrCat(out, text.size() > longest ? "..." : "", "\"");
-}
-
 namespace {
 
+namespace json = boost::json;
 using Kind = DocumentNode::Kind;
 
 // A member that sets one key; of a role, tony.ROLE.key.
@@ -254,29 +226,6 @@ class MembersReader {
   SubmitFlags flags_;
 };
 
-}  // namespace
-
-Result<SubmitFlags> ReadMembers(const DocumentNode& object, const std::string& path,
-                                std::span<const std::string_view> read_elsewhere) {
-  return MembersReader(path, read_elsewhere).Run(object);
-}
-
-Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const DocumentNode& object,
-                                                                   const std::string& path) {
-  TRY(CheckObject(object, path, "an object NAME: value"));
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (size_t i = 0; i < object.items.size(); ++i) {
-    if (object.items[i].kind == Kind::kNull) continue;
-    TRY_ASSIGN(std::string value, Text(object.items[i], PathOf(path, InQuotes(object.names[i]))));
-    pairs.emplace_back(object.names[i], std::move(value));
-  }
-  return pairs;
-}
-
-namespace json = boost::json;
-
-namespace {
-
 // What boost::json::basic_parser calls, value by value.
 class Builder {
  public:
@@ -377,27 +326,6 @@ Error FailureAt(std::string_view text, size_t offset, const std::string& name, s
                                       offset - line_start + 1, " of the line")};
 }
 
-}  // namespace
-
-Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name) {
-  TRY(CheckConfigText(text, name));
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // an editor's byte order mark
-  json::parse_options options;
-  options.max_depth = kMostDocumentDepth;
-  json::basic_parser<Builder> parser(options);
-  json::error_code code;
-  const size_t parsed = parser.write_some(false, text.data(), text.size(), code);
-  const std::string& problem = parser.handler().problem();
-  if (!problem.empty()) return FailureAt(text, parsed, name, problem);
-  if (code == json::error::too_deep)
-    return FailureAt(text, parsed, name, StrCat("nested more than ", kMostDocumentDepth, " deep"));
-  if (code) return FailureAt(text, parsed, name, StrCat("not JSON: ", code.message()));
-  if (parsed < text.size()) return FailureAt(text, parsed, name, "not JSON: more behind its end");
-  return parser.handler().TakeRoot();
-}
-
-namespace {
-
 // By what a text is, as it has no file's name.
 Status ReadPropertiesText(const std::string& text, JobDocument& document) {
   std::string_view start = text;
@@ -452,6 +380,49 @@ Status ReadDocument(const DocumentNode& root, JobDocument& document) {
 }
 
 }  // namespace
+
+std::string InQuotes(std::string_view text, size_t longest) {
+  std::string out = "\"";
+  for (const char c : ReplaceInvalidUtf8(text.substr(0, longest))) {
+    const bool control = (c >= 0 && c < ' ') || c == '\x7F';
+    out.push_back(control ? '?' : c);
+  }
+  return StrCat(out, text.size() > longest ? "..." : "", "\"");
+}
+
+Result<SubmitFlags> ReadMembers(const DocumentNode& object, const std::string& path,
+                                std::span<const std::string_view> read_elsewhere) {
+  return MembersReader(path, read_elsewhere).Run(object);
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const DocumentNode& object,
+                                                                   const std::string& path) {
+  TRY(CheckObject(object, path, "an object NAME: value"));
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (size_t i = 0; i < object.items.size(); ++i) {
+    if (object.items[i].kind == Kind::kNull) continue;
+    TRY_ASSIGN(std::string value, Text(object.items[i], PathOf(path, InQuotes(object.names[i]))));
+    pairs.emplace_back(object.names[i], std::move(value));
+  }
+  return pairs;
+}
+
+Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name) {
+  TRY(CheckConfigText(text, name));
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // an editor's byte order mark
+  json::parse_options options;
+  options.max_depth = kMostDocumentDepth;
+  json::basic_parser<Builder> parser(options);
+  json::error_code code;
+  const size_t parsed = parser.write_some(false, text.data(), text.size(), code);
+  const std::string& problem = parser.handler().problem();
+  if (!problem.empty()) return FailureAt(text, parsed, name, problem);
+  if (code == json::error::too_deep)
+    return FailureAt(text, parsed, name, StrCat("nested more than ", kMostDocumentDepth, " deep"));
+  if (code) return FailureAt(text, parsed, name, StrCat("not JSON: ", code.message()));
+  if (parsed < text.size()) return FailureAt(text, parsed, name, "not JSON: more behind its end");
+  return parser.handler().TakeRoot();
+}
 
 Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& name, DocumentFormat format) {
   const auto parse = format == DocumentFormat::kYaml ? ParseDocumentYaml : ParseDocumentJson;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/names.h"
 #include "runtime/base/result.h"
 #include "runtime/config/properties.h"
 #include "runtime/config/submit_flags.h"
@@ -22,7 +23,9 @@ struct DocumentNode {
   std::vector<std::string> names;   // of an object: each item's
   std::vector<DocumentNode> items;  // of an array or object, in the order of the text
 };
-std::string_view ToString(DocumentNode::Kind kind);  // "a text", "a list", ...
+constexpr auto NamesOf(DocumentNode::Kind) {
+  return EnumNames("null", "true or false", "a number", "a text", "a list", "an object");
+}
 
 inline constexpr size_t kMostDocumentDepth = 8;        // a job document has 5
 inline constexpr size_t kMostDocumentValues = 20'000;  // a hundred times what jobs have

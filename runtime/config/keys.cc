@@ -73,96 +73,7 @@ std::string Instantiate(std::string_view pattern, std::string_view name) {
   return instance.find('<') == std::string::npos ? instance : std::string();
 }
 
-}  // namespace
-
-std::string_view ToString(KeyType type) {
-  switch (type) {
-    case KeyType::kText:
-      return "text";
-    case KeyType::kNumber:
-      return "number";
-    case KeyType::kMemory:
-      return "memory";
-    case KeyType::kFlag:
-      return "true or false";
-    case KeyType::kMillis:
-      return "milliseconds";
-    case KeyType::kSeconds:
-      return "seconds";
-    case KeyType::kList:
-      return "list";
-  }
-  CHECK(false);
-}
-
-bool IsReservedRole(std::string_view name) {
-  return std::ranges::find(kReservedRoles, name) != std::end(kReservedRoles);
-}
-
-bool IsDefault(const Key& row, std::string_view value) {
-  const std::string_view text = Trim(value);
-  switch (row.type) {
-    case KeyType::kNumber:
-    case KeyType::kMillis:
-    case KeyType::kSeconds:
-      return text == row.default_value || (ParseInt(text) && ParseInt(text) == ParseInt(row.default_value));
-    case KeyType::kFlag:
-    case KeyType::kMemory:
-      return ToLower(text) == row.default_value;
-    case KeyType::kText:
-    case KeyType::kList:
-      return text == row.default_value;
-  }
-  CHECK(false);
-}
-
-std::string WhyNoEffect(const Key& row, std::string_view scheduler) {
-  const auto elsewhere = [&](std::string_view only) {
-    return scheduler == only ? std::string() : StrCat("no effect without tony.scheduler=", only);
-  };
-  switch (row.effect) {
-    case KeyEffect::kImplemented:
-    case KeyEffect::kRefused:  // whoever reads this runs a job, so it asks for nothing
-      return {};
-    case KeyEffect::kLocal:
-      return elsewhere("local");
-    case KeyEffect::kYarn:
-      return elsewhere("yarn");
-    case KeyEffect::kNone:
-    case KeyEffect::kNotNeeded:
-      return row.reason.empty() ? "no effect yet" : StrCat("no effect: ", row.reason);
-  }
-  CHECK(false);
-}
-
-const Key* FindKey(std::string_view name) {
-  const auto exact = std::ranges::find(AllKeys(), name, &Key::name);
-  if (exact != AllKeys().end() && !IsPattern(*exact)) return &*exact;
-  for (const auto& key : AllKeys()) {
-    if (IsPattern(key) && Matches(key.name, name)) return &key;
-  }
-  return nullptr;
-}
-
-std::string NearestKey(std::string_view name) {
-  if (name.size() > kLongestKnownKey) return {};
-  std::string nearest;
-  size_t least = std::max<size_t>(2, name.size() / 5) + 1;  // a fifth of the name may be wrong
-  for (const auto& key : AllKeys()) {
-    const std::string candidate = IsPattern(key) ? Instantiate(key.name, name) : std::string(key.name);
-    const size_t longer = std::max(candidate.size(), name.size()), shorter = std::min(candidate.size(), name.size());
-    if (candidate.empty() || longer - shorter >= least) continue;
-    const size_t distance = EditDistance(name, candidate);
-    if (distance >= least) continue;
-    least = distance;
-    nearest = candidate;
-  }
-  return nearest;
-}
-
 // The rows only; keys.cc looks them up. Within a subject, rows stand in alphabetical order.
-
-namespace {
 
 using enum KeyType;
 using enum KeyEffect;
@@ -359,6 +270,71 @@ constexpr Key kKeys[] = {
 // clang-format on
 
 }  // namespace
+
+bool IsReservedRole(std::string_view name) {
+  return std::ranges::find(kReservedRoles, name) != std::end(kReservedRoles);
+}
+
+bool IsDefault(const Key& row, std::string_view value) {
+  const std::string_view text = Trim(value);
+  switch (row.type) {
+    case KeyType::kNumber:
+    case KeyType::kMillis:
+    case KeyType::kSeconds:
+      return text == row.default_value || (ParseInt(text) && ParseInt(text) == ParseInt(row.default_value));
+    case KeyType::kFlag:
+    case KeyType::kMemory:
+      return ToLower(text) == row.default_value;
+    case KeyType::kText:
+    case KeyType::kList:
+      return text == row.default_value;
+  }
+  CHECK(false);
+}
+
+std::string WhyNoEffect(const Key& row, std::string_view scheduler) {
+  const auto elsewhere = [&](std::string_view only) {
+    return scheduler == only ? std::string() : StrCat("no effect without tony.scheduler=", only);
+  };
+  switch (row.effect) {
+    case KeyEffect::kImplemented:
+    case KeyEffect::kRefused:  // whoever reads this runs a job, so it asks for nothing
+      return {};
+    case KeyEffect::kLocal:
+      return elsewhere("local");
+    case KeyEffect::kYarn:
+      return elsewhere("yarn");
+    case KeyEffect::kNone:
+    case KeyEffect::kNotNeeded:
+      return row.reason.empty() ? "no effect yet" : StrCat("no effect: ", row.reason);
+  }
+  CHECK(false);
+}
+
+const Key* FindKey(std::string_view name) {
+  const auto exact = std::ranges::find(AllKeys(), name, &Key::name);
+  if (exact != AllKeys().end() && !IsPattern(*exact)) return &*exact;
+  for (const auto& key : AllKeys()) {
+    if (IsPattern(key) && Matches(key.name, name)) return &key;
+  }
+  return nullptr;
+}
+
+std::string NearestKey(std::string_view name) {
+  if (name.size() > kLongestKnownKey) return {};
+  std::string nearest;
+  size_t least = std::max<size_t>(2, name.size() / 5) + 1;  // a fifth of the name may be wrong
+  for (const auto& key : AllKeys()) {
+    const std::string candidate = IsPattern(key) ? Instantiate(key.name, name) : std::string(key.name);
+    const size_t longer = std::max(candidate.size(), name.size()), shorter = std::min(candidate.size(), name.size());
+    if (candidate.empty() || longer - shorter >= least) continue;
+    const size_t distance = EditDistance(name, candidate);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
 
 std::span<const Key> AllKeys() { return kKeys; }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/base/names.h"
+
 namespace tony {
 
 enum class KeyType {
@@ -16,7 +18,9 @@ enum class KeyType {
   kSeconds,  // a duration in seconds
   kList,     // separated by commas
 };
-std::string_view ToString(KeyType type);  // "text", "number", ...
+constexpr auto NamesOf(KeyType) {
+  return EnumNames("text", "number", "memory", "true or false", "milliseconds", "seconds", "list");
+}
 
 enum class KeyEffect {
   kImplemented,

@@ -38,14 +38,11 @@ Error FileError(const ConfigFile& file, std::string_view what) {
   return {ErrorCode::kInvalid, StrCat(file.kind, " ", file.path.string(), ": ", what)};
 }
 
-Result<std::string> ReadRemoteText(const ConfigFile& file) {
-  auto text = file.read(file.name);
-  if (!text.ok()) return Annotate(text.error(), StrCat(file.kind, " ", file.name));
-  return text;
-}
-
 Result<std::string> ReadConfigFile(const ConfigFile& file) {
-  if (file.read) return ReadRemoteText(file);
+  if (file.read) {
+    auto text = file.read(file.name);
+    return text.ok() ? text : Annotate(text.error(), StrCat(file.kind, " ", file.name));
+  }
   const UniqueFd input(file.is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : -1);
   if (file.is_stdin && !input.valid()) return FileError(file, "not open");
   auto text = file.is_stdin ? ReadText(input.get()) : ReadTextFile(file.path);
@@ -109,15 +106,11 @@ Result<LoadedFile> Load(const ConfigFile& file) {
   return loaded;
 }
 
-// "hdfs:/x/y" is a URI as well; "a:b" may be a file of this machine.
-bool IsRemote(const std::string& name) {
-  const size_t colon = name.find(':');
-  return colon != std::string::npos && name.find('/') == colon + 1;
-}
-
 ConfigFile NamedFile(std::string_view kind, std::string name, const Places& places) {
   if (name.starts_with("file://")) name.erase(0, 7);
-  if (IsRemote(name)) return {.kind = kind, .name = name, .path = name, .read = places.read_remote};
+  const size_t colon = name.find(':');
+  const bool is_remote = colon != std::string::npos && name.find('/') == colon + 1;  // "hdfs:/x/y", and not "a:b"
+  if (is_remote) return {.kind = kind, .name = name, .path = name, .read = places.read_remote};
   return {.kind = kind, .name = name, .path = places.directory / ExpandTilde(name)};
 }
 
@@ -181,20 +174,16 @@ std::optional<ConfigFile> SiteFile() {
   return ConfigFile{"site file", path.string(), path};
 }
 
-// LinkedIn's DSL writes it, and TonY's job type never read it.
-void WarnOfShellEnv(Properties& step) {
-  const Property* variables = step.Find("shell_env");
-  if (!variables) return;
-  step.Warn(StrCat("shell_env (from ", variables->origin, "): not read, as in TonY; a variable is worker_env.NAME"));
-}
-
 // What a job file says beside tony.*. With a -conf_file its properties become that file's.
 Result<SubmitFlags> TakeStep(Properties& properties, const Places& places) {
   TRY_ASSIGN(SubmitFlags step, FlagsOfJobFile(properties, places.directory));
   if (!step.conf_file.value.empty()) {
     TRY_ASSIGN(properties, WithConfFile(properties, step.conf_file, places));
   }
-  WarnOfShellEnv(properties);
+  // LinkedIn's DSL writes it, and TonY's job type never read it.
+  if (const Property* variables = properties.Find("shell_env"))
+    properties.Warn(
+        StrCat("shell_env (from ", variables->origin, "): not read, as in TonY; a variable is worker_env.NAME"));
   return step;
 }
 

@@ -28,9 +28,6 @@ bool IsWordCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Java's names of what uname calls otherwise.
-std::string Architecture(const std::string& machine) { return machine == "x86_64" ? "amd64" : machine; }
-
 std::optional<std::string> OfUser(std::string UnixUser::*field) {
   const auto user = FindUser(getuid());
   if (!user.ok() || !*user) return std::nullopt;
@@ -42,49 +39,9 @@ std::optional<std::string> OfSystem(std::string_view name) {
   if (uname(&system) != 0) return std::nullopt;
   if (name == "os.name") return std::string(system.sysname);
   if (name == "os.version") return std::string(system.release);
-  return Architecture(system.machine);
+  const std::string machine = system.machine;
+  return machine == "x86_64" ? "amd64" : machine;  // Java's name
 }
-
-}  // namespace
-
-std::optional<std::string> OwnVariable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value ? std::optional<std::string>(value) : std::nullopt;
-}
-
-std::optional<std::string> FromEnvironment(const std::string& name, const EnvironmentLookup& environment) {
-  const size_t dash = name.find('-');
-  if (dash == std::string::npos) return environment(name);
-  const bool or_empty = dash > 0 && name[dash - 1] == ':';
-  const auto value = environment(name.substr(0, or_empty ? dash - 1 : dash));
-  if (value && !(or_empty && value->empty())) return value;
-  return name.substr(dash + 1);
-}
-
-std::optional<std::string> SystemProperty(std::string_view name) {
-  if (name == "user.name") return OfUser(&UnixUser::name);
-  if (name == "user.home") return OfUser(&UnixUser::folder);
-  if (name == "user.dir") {
-    std::error_code error;
-    const std::filesystem::path here = std::filesystem::current_path(error);
-    return error ? std::nullopt : std::optional<std::string>(here.string());
-  }
-  if (name == "java.io.tmpdir") return "/tmp";  // whatever TMPDIR says: Java does not look at it
-  if (name == "os.name" || name == "os.version" || name == "os.arch") return OfSystem(name);
-  if (name == "file.separator") return "/";
-  if (name == "path.separator") return ":";
-  if (name == "line.separator") return "\n";
-  return std::nullopt;
-}
-
-bool IsNoShellVariable(std::string_view name) {
-  const size_t dot = name.find('.');
-  if (dot == 0 || dot == name.npos || name.ends_with('.')) return false;
-  return std::ranges::all_of(name.substr(0, dot), IsWordCharacter) &&
-         std::ranges::all_of(name.substr(dot), [](char c) { return IsWordCharacter(c) || c == '.' || c == '-'; });
-}
-
-namespace {
 
 constexpr std::string_view kIconv = "/usr/bin/iconv";
 constexpr auto kLimit = std::chrono::seconds(10);
@@ -122,24 +79,6 @@ Result<std::string> Iconv(std::string_view text, const std::string& encoding) {
   return Error{ErrorCode::kInvalid, "iconv does not know it, or the text is not in it"};
 }
 
-}  // namespace
-
-Result<std::string> XmlAsUtf8(std::string_view text, const std::string& name) {
-  const std::string encoding = DeclaredEncoding(text);
-  const std::string lower = ToLower(encoding);
-  if (lower == "utf-8" || lower == "utf8" || lower == "us-ascii" || lower == "ascii") return std::string(text);
-  if (lower == "iso-8859-1" || lower == "latin1") return Utf8FromLatin1(text);
-  Result<std::string> read =
-      IsEncodingName(encoding) ? Iconv(text, encoding) : Error{ErrorCode::kInvalid, "not the name of an encoding"};
-  if (!read.ok())
-    return Error{ErrorCode::kInvalid, StrCat(name, ": encoding \"", encoding.substr(0, 40),
-                                             "\": ", read.error().message, "; write the file in UTF-8")};
-  if (read->starts_with("\xEF\xBB\xBF")) read->erase(0, 3);
-  return read;
-}
-
-namespace {
-
 constexpr size_t kMostNested = 20;
 constexpr size_t kMaxIncludedBytes = 2 * kMaxFileBytes;  // of all files together
 
@@ -155,14 +94,10 @@ struct Inclusion {
   size_t bytes = 0;  // read so far
 };
 
-bool IsInclude(pugi::xml_node node) {
+// The element, with a prefix of whatever namespace.
+bool IsElement(pugi::xml_node node, std::string_view local_name) {
   const std::string_view name = node.name();
-  return name == "include" || name.ends_with(":include");
-}
-
-bool IsFallback(pugi::xml_node node) {
-  const std::string_view name = node.name();
-  return name == "fallback" || name.ends_with(":fallback");
+  return name == local_name || name.ends_with(StrCat(":", local_name));
 }
 
 class HadoopXml {
@@ -205,7 +140,7 @@ class HadoopXml {
   Status ReadProperties(pugi::xml_node parent, Properties& properties) const {
     for (const auto node : parent.children()) {
       if (node.type() != pugi::node_element) continue;
-      if (IsInclude(node)) {
+      if (IsElement(node, "include")) {
         TRY(Include(node, properties));
         continue;
       }
@@ -223,7 +158,7 @@ class HadoopXml {
     const auto text = ReadTextFile(file.path);
     if (!text.ok()) {
       for (const auto child : node.children())
-        if (IsFallback(child)) return ReadProperties(child, properties);
+        if (IsElement(child, "fallback")) return ReadProperties(child, properties);
       return Failure(node, StrCat("include ", file.name, ": ", text.error().message));
     }
     inclusion_.bytes += text->size();
@@ -317,7 +252,77 @@ class HadoopXml {
   Inclusion& inclusion_;
 };
 
+// XML 1.0 has no way to say most control characters, not even by their numbers, which pugixml would write; nor U+FFFE
+// and U+FFFF.
+std::string XmlText(const std::string& text) {
+  std::string out = ReplaceInvalidUtf8(text);
+  for (char& c : out) {
+    if (c >= 0 && c < ' ' && c != '\t' && c != '\n' && c != '\r') c = '?';
+  }
+  for (const std::string_view none : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
+    for (size_t at = out.find(none); at != out.npos; at = out.find(none, at)) out.replace(at, none.size(), "?");
+  }
+  return out;
+}
+
+class StringWriter : public pugi::xml_writer {
+ public:
+  void write(const void* data, size_t size) override { text.append(static_cast<const char*>(data), size); }
+  std::string text;
+};
+
 }  // namespace
+
+std::optional<std::string> OwnVariable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::optional<std::string> FromEnvironment(const std::string& name, const EnvironmentLookup& environment) {
+  const size_t dash = name.find('-');
+  if (dash == std::string::npos) return environment(name);
+  const bool or_empty = dash > 0 && name[dash - 1] == ':';
+  const auto value = environment(name.substr(0, or_empty ? dash - 1 : dash));
+  if (value && !(or_empty && value->empty())) return value;
+  return name.substr(dash + 1);
+}
+
+std::optional<std::string> SystemProperty(std::string_view name) {
+  if (name == "user.name") return OfUser(&UnixUser::name);
+  if (name == "user.home") return OfUser(&UnixUser::folder);
+  if (name == "user.dir") {
+    std::error_code error;
+    const std::filesystem::path here = std::filesystem::current_path(error);
+    return error ? std::nullopt : std::optional<std::string>(here.string());
+  }
+  if (name == "java.io.tmpdir") return "/tmp";  // whatever TMPDIR says: Java does not look at it
+  if (name == "os.name" || name == "os.version" || name == "os.arch") return OfSystem(name);
+  if (name == "file.separator") return "/";
+  if (name == "path.separator") return ":";
+  if (name == "line.separator") return "\n";
+  return std::nullopt;
+}
+
+bool IsNoShellVariable(std::string_view name) {
+  const size_t dot = name.find('.');
+  if (dot == 0 || dot == name.npos || name.ends_with('.')) return false;
+  return std::ranges::all_of(name.substr(0, dot), IsWordCharacter) &&
+         std::ranges::all_of(name.substr(dot), [](char c) { return IsWordCharacter(c) || c == '.' || c == '-'; });
+}
+
+Result<std::string> XmlAsUtf8(std::string_view text, const std::string& name) {
+  const std::string encoding = DeclaredEncoding(text);
+  const std::string lower = ToLower(encoding);
+  if (lower == "utf-8" || lower == "utf8" || lower == "us-ascii" || lower == "ascii") return std::string(text);
+  if (lower == "iso-8859-1" || lower == "latin1") return Utf8FromLatin1(text);
+  Result<std::string> read =
+      IsEncodingName(encoding) ? Iconv(text, encoding) : Error{ErrorCode::kInvalid, "not the name of an encoding"};
+  if (!read.ok())
+    return Error{ErrorCode::kInvalid, StrCat(name, ": encoding \"", encoding.substr(0, 40),
+                                             "\": ", read.error().message, "; write the file in UTF-8")};
+  if (read->starts_with("\xEF\xBB\xBF")) read->erase(0, 3);
+  return read;
+}
 
 Result<Properties> ParseRawHadoopXml(std::string_view text, const std::string& name) {
   Inclusion none;
@@ -340,29 +345,6 @@ Result<Properties> ParseHadoopXml(std::string_view text, const std::string& name
   TRY_ASSIGN(const Properties properties, ParseRawHadoopXml(text, name));
   return ExpandVariables(properties);
 }
-
-namespace {
-
-// XML 1.0 has no way to say most control characters, not even by their numbers, which pugixml would write; nor U+FFFE
-// and U+FFFF.
-std::string XmlText(const std::string& text) {
-  std::string out = ReplaceInvalidUtf8(text);
-  for (char& c : out) {
-    if (c >= 0 && c < ' ' && c != '\t' && c != '\n' && c != '\r') c = '?';
-  }
-  for (const std::string_view none : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
-    for (size_t at = out.find(none); at != out.npos; at = out.find(none, at)) out.replace(at, none.size(), "?");
-  }
-  return out;
-}
-
-class StringWriter : public pugi::xml_writer {
- public:
-  void write(const void* data, size_t size) override { text.append(static_cast<const char*>(data), size); }
-  std::string text;
-};
-
-}  // namespace
 
 std::string ToHadoopXml(const Configuration& configuration) {
   pugi::xml_document document;

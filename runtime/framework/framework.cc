@@ -14,30 +14,27 @@ namespace tony {
 namespace {
 
 // The contract's variables, and JOB_ID, NUM_AM_RETRIES and TB_PORT, which TonY's tasks had: the executor sets them.
-constexpr std::string_view kOwnVariables[] = {
-    "JOB_ID",
-    "NUM_AM_RETRIES",
-    "TB_PORT",
-    "TONY_ATTEMPT",
-    "TONY_CHECKPOINT_DIR",
-    "TONY_CONTAINER",
-    "TONY_ERROR_FILE",
-    "TONY_GENERATION",
-    "TONY_HOSTFILE",
-    "TONY_JOB_ID",
-    "TONY_NOTICE_FILE",
-    "TONY_OUTPUT_FILE",
-    "TONY_PROCESS_COUNT",
-    "TONY_PROCESS_INDEX",
-    "TONY_PUBLISH_FILE",
-    "TONY_RESUME_FROM",
-    "TONY_TASK",
-};
+constexpr std::string_view kOwnVariables[] = {"JOB_ID",
+                                              "NUM_AM_RETRIES",
+                                              "TB_PORT",
+                                              "TONY_ATTEMPT",
+                                              "TONY_CHECKPOINT_DIR",
+                                              "TONY_CONTAINER",
+                                              "TONY_ERROR_FILE",
+                                              "TONY_GENERATION",
+                                              "TONY_HOSTFILE",
+                                              "TONY_JOB_ID",
+                                              "TONY_NOTICE_FILE",
+                                              "TONY_OUTPUT_FILE",
+                                              "TONY_PROCESS_COUNT",
+                                              "TONY_PROCESS_INDEX",
+                                              "TONY_PUBLISH_FILE",
+                                              "TONY_RESUME_FROM",
+                                              "TONY_TASK"};
 
 // What TonY gave to every task, whatever the framework.
-constexpr std::string_view kCommonVariables[] = {
-    "DISTRIBUTED_MODE", "IS_CHIEF", "JOB_NAME", "SESSION_ID", "TASK_INDEX", "TASK_NUM",
-};
+constexpr std::string_view kCommonVariables[] = {"DISTRIBUTED_MODE", "IS_CHIEF",   "JOB_NAME",
+                                                 "SESSION_ID",       "TASK_INDEX", "TASK_NUM"};
 
 constexpr std::string_view kPreprocessing = "PREPROCESSING_JOB";
 
@@ -81,12 +78,6 @@ Status CheckNotReserved(const std::map<std::string, std::string>& environment, c
 
 std::vector<std::string> NamesOf(const TaskId& task, const JobSpec& spec, Framework::Names names) {
   return names && spec.mode == DistributedMode::kGang ? names(spec, task) : std::vector<std::string>();
-}
-
-int LastStageIn(const JobSpec& spec) {
-  int last = 0;
-  for (const RoleSpec& role : spec.roles) last = std::max(last, StageOf(spec, role.name));
-  return last;
 }
 
 Status CheckValues(const JobSpec& spec) {
@@ -185,26 +176,6 @@ int TrackedPosition(const JobSpec& spec, const TaskId& task) {
 
 }  // namespace
 
-const Framework& FrameworkOf(const JobSpec& spec) {
-  switch (spec.framework) {
-    case FrameworkKind::kStandalone:
-      return StandaloneFramework();
-    case FrameworkKind::kTensorflow:
-      return TensorflowFramework();
-    case FrameworkKind::kPytorch:
-      return PytorchFramework();
-    case FrameworkKind::kJax:
-      return JaxFramework();
-    case FrameworkKind::kLightgbm:
-      return LightgbmFramework();
-    case FrameworkKind::kXgboost:
-      return XgboostFramework();
-    case FrameworkKind::kStaged:
-      return StagedFramework();
-  }
-  CHECK(false);
-}
-
 Status CheckFramework(const JobSpec& spec) {
   TRY(CheckProcesses(spec));
   if (spec.mode == DistributedMode::kFcfs) return CheckFcfs(spec);
@@ -273,7 +244,10 @@ std::vector<std::string> ValueNames(const JobSpec& spec, const TaskId& task) {
 
 std::vector<std::string> AwaitedValues(const JobSpec& spec, const TaskId& task) {
   std::vector<std::string> names;
-  if (StageOf(spec, task.role) < LastStageIn(spec)) names = NamesOf(task, spec, FrameworkOf(spec).value_names);
+  const int stage = StageOf(spec, task.role);
+  const bool is_before_others =
+      std::ranges::any_of(spec.roles, [&](const RoleSpec& role) { return stage < StageOf(spec, role.name); });
+  if (is_before_others) names = NamesOf(task, spec, FrameworkOf(spec).value_names);
   if (IsAwaited(spec, task.role, Dependency::Until::kReady)) names.emplace_back(kReadyValue);
   return names;
 }

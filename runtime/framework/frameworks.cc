@@ -1,3 +1,4 @@
+// The frameworks one after the other, each with a comment on what it reads, and their table.
 #include "runtime/framework/frameworks.h"
 
 #include <boost/json.hpp>
@@ -5,10 +6,13 @@
 
 #include "runtime/base/strings.h"
 
-// JAX reads the two coordinator addresses by itself; the program passes the process count and id on:
-// jax.distributed.initialize(num_processes=int(os.environ["JAX_NUM_PROCESSES"]), process_id=...).
 namespace tony {
 namespace {
+
+namespace json = boost::json;
+
+// JAX reads the two coordinator addresses by itself; the program passes the process count and id on:
+// jax.distributed.initialize(num_processes=int(os.environ["JAX_NUM_PROCESSES"]), process_id=...).
 
 Environment JaxEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int) {
   const std::string coordinator = ToString(LeaderEndpoint(spec, cluster));
@@ -23,21 +27,8 @@ Environment JaxEnvironment(const JobSpec& spec, const ClusterSpec& cluster, cons
   return environment;
 }
 
-}  // namespace
-
-const Framework& JaxFramework() {
-  static const Framework framework = {
-      [](const JobSpec&) { return Ok(); },
-      JaxEnvironment,
-      {"JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_BIND_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"},
-      ScopeOfCollective};
-  return framework;
-}
-
 // LightGBM's socket learner takes these as parameters: machines, num_machines and local_listen_port. Every machine
 // finds itself in the list by its own addresses and its port, and its place there is its rank.
-
-namespace {
 
 // By rank: all tracked tasks.
 std::map<int, std::string> Machines(const JobSpec& spec, const ClusterSpec& cluster) {
@@ -66,24 +57,10 @@ Environment LightGbmEnvironment(const JobSpec& spec, const ClusterSpec& cluster,
   return environment;
 }
 
-}  // namespace
-
-const Framework& LightgbmFramework() {
-  static const Framework framework = {
-      [](const JobSpec&) { return Ok(); },
-      LightGbmEnvironment,
-      {"LIGHTGBM_LOCAL_LISTEN_PORT", "LIGHTGBM_MACHINES", "LIGHTGBM_NUM_MACHINES", "LIGHTGBM_RANK"},
-      ScopeOfCollective,
-      [](const JobSpec& spec, const TaskId& task) { return GlobalRank(spec, task) >= 0; }};
-  return framework;
-}
-
 // torch.distributed's env:// variables, with those that torchrun and DeepSpeed's launcher set beside them (CROSS_RANK,
 // CROSS_SIZE and LOCAL_SIZE are the latter's), and the INIT_METHOD, RANK and WORLD that TonY's examples read. TonY's
 // RANK was the index within the role, so that two roles collided; here ranks count over the processes of all tracked
 // tasks.
-
-namespace {
 
 // Processes of all tracked tasks, and of those that come before one of them.
 struct Ranks {
@@ -138,24 +115,7 @@ Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
   return environment;
 }
 
-}  // namespace
-
-const Framework& PytorchFramework() {
-  static const Framework framework = {
-      .check = [](const JobSpec&) { return Ok(); },
-      .environment = PyTorchEnvironment,
-      .variables = {"CROSS_RANK", "CROSS_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "INIT_METHOD", "LOCAL_RANK",
-                    "LOCAL_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RANK", "ROLE_NAME", "ROLE_RANK",
-                    "ROLE_WORLD_SIZE", "TORCHELASTIC_MAX_RESTARTS", "TORCHELASTIC_RESTART_COUNT",
-                    "TORCHELASTIC_USE_AGENT_STORE", "WORLD", "WORLD_SIZE"},
-      .smallest_scope = ScopeOfCollective,
-      .several_processes = true};
-  return framework;
-}
-
 // One task that needs nobody, maybe with sidecars; in FCFS mode, as many as there are.
-
-namespace {
 
 // Sidecars beside it do not count: TensorBoard is one.
 Status CheckOneTask(const JobSpec& spec) {
@@ -173,23 +133,6 @@ Status CheckOneTask(const JobSpec& spec) {
                       "tony.application.distributed-mode=FCFS")};
 }
 
-}  // namespace
-
-const Framework& StandaloneFramework() {
-  static const Framework framework = {
-      CheckOneTask,
-      [](const JobSpec&, const ClusterSpec&, const TaskId&, int) { return Environment(); },
-      {},
-      [](const JobSpec&, const RoleSpec&, RestartScope) { return RestartScope::kTask; }};
-  return framework;
-}
-
-// TF_CONFIG, as tf.distribute and Estimator read it, and CLUSTER_SPEC, TonY's plain map of role to host:port.
-
-namespace json = boost::json;
-
-namespace {
-
 constexpr std::string_view kEvaluator = "evaluator";
 constexpr std::string_view kTensorboard = "tensorboard";
 
@@ -197,12 +140,6 @@ json::array Addresses(const std::vector<Endpoint>& endpoints) {
   json::array list;
   for (const auto& endpoint : endpoints) list.emplace_back(ToString(endpoint));
   return list;
-}
-
-json::object AllRoles(const ClusterSpec& cluster) {
-  json::object roles;
-  for (const auto& [role, endpoints] : cluster.roles) roles[role] = Addresses(endpoints);
-  return roles;
 }
 
 // TensorFlow would wait for every member of "cluster": TensorBoard never joins it, and an evaluator is no member of
@@ -227,7 +164,9 @@ std::string TfConfig(const ClusterSpec& cluster, const TaskId& task) {
 }
 
 Environment TensorFlowEnvironment(const JobSpec&, const ClusterSpec& cluster, const TaskId& task, int) {
-  return {{"CLUSTER_SPEC", json::serialize(AllRoles(cluster))}, {"TF_CONFIG", TfConfig(cluster, task)}};
+  json::object roles;
+  for (const auto& [role, endpoints] : cluster.roles) roles[role] = Addresses(endpoints);
+  return {{"CLUSTER_SPEC", json::serialize(roles)}, {"TF_CONFIG", TfConfig(cluster, task)}};
 }
 
 RestartScope ScopeOfTensorFlow(const JobSpec& spec, const RoleSpec& role, RestartScope if_reachable) {
@@ -236,20 +175,10 @@ RestartScope ScopeOfTensorFlow(const JobSpec& spec, const RoleSpec& role, Restar
   return spec.FindRole("ps") && !serves ? if_reachable : RestartScope::kGang;
 }
 
-}  // namespace
-
-const Framework& TensorflowFramework() {
-  static const Framework framework = {
-      [](const JobSpec&) { return Ok(); }, TensorFlowEnvironment, {"CLUSTER_SPEC", "TF_CONFIG"}, ScopeOfTensorFlow};
-  return framework;
-}
-
 // XGBoost's collective needs a tracker, which the one task of role "tracker" runs at the port that it has from us
 // (xgboost.tracker.RabitTracker) and which ends by itself. The workers, all other tracked tasks, connect to it. The
 // names are those of the arguments of xgboost.collective.CommunicatorContext, in capitals, to which a worker passes
 // them.
-
-namespace {
 
 constexpr std::string_view kTracker = "tracker";
 
@@ -297,15 +226,113 @@ Environment XgBoostEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
   return environment;
 }
 
+// What no other framework has yet: named ports, stages, published values, tasks of several processes. For tests of TonY
+// itself; no property asks for it.
+//
+// The driver starts first, then ps, then everybody else; driver and ps publish ADDRESS. Every task has a port "data",
+// the driver also "control". Where a task has several processes, each has a port: "process_0", "process_1", ...
+//
+//   STAGED_PORTS         its own: "control=4712,data=4713"
+//   STAGED_DATA          where everybody's "data" is: "driver:0=host:4713,worker:0=host:4811"
+//   STAGED_ADDRESSES     what the stages before have published: "driver:0=...,ps:0=..."
+//   STAGED_RANK          of this process, among all processes of all tasks
+//   STAGED_SIZE          how many these are
+//   STAGED_PROCESS_PORT  of this process alone, where its task has several
+
+constexpr std::string_view kDriver = "driver";
+constexpr std::string_view kServer = "ps";
+
+Status CheckStaged(const JobSpec& spec) {
+  if (spec.FindRole(kDriver)) return Ok();
+  return Error{ErrorCode::kInvalid, "framework staged needs the role driver"};
+}
+
+std::string PortOfProcess(int process) { return StrCat("process_", process); }
+
+std::vector<std::string> StagedPorts(const JobSpec& spec, const TaskId& task) {
+  std::vector<std::string> names = {"data"};
+  if (task.role == kDriver) names.insert(names.begin(), "control");
+  const int processes = spec.ProcessesOf(task.role);
+  for (int i = 0; processes > 1 && i < processes; ++i) names.push_back(PortOfProcess(i));
+  return names;
+}
+
+int StageOfRole(const JobSpec&, std::string_view role) { return role == kDriver ? 0 : role == kServer ? 1 : 2; }
+
+std::vector<std::string> StagedValues(const JobSpec&, const TaskId& task) {
+  if (task.role == kDriver || task.role == kServer) return {"ADDRESS"};
+  return {};
+}
+
+// Roles and tasks in their order, of each task all processes.
+void AddRanks(const ClusterSpec& cluster, const TaskId& task, int process, Environment& environment) {
+  int before = 0;
+  for (const auto& [role, endpoints] : cluster.roles) {
+    const int processes = cluster.ProcessesOf(role);
+    if (role == task.role) environment["STAGED_RANK"] = StrCat(before + task.index * processes + process);
+    before += static_cast<int>(endpoints.size()) * processes;
+  }
+  environment["STAGED_SIZE"] = StrCat(before);
+}
+
+Environment StagedEnvironment(const JobSpec&, const ClusterSpec& cluster, const TaskId& task, int process) {
+  Environment environment;
+  std::vector<std::string> own, data, addresses;
+  for (const auto& [id, ports] : cluster.ports) {
+    for (const auto& [name, port] : ports) {
+      if (id == task) own.push_back(StrCat(name, "=", port));
+      if (id == task && name == PortOfProcess(process)) environment["STAGED_PROCESS_PORT"] = StrCat(port);
+      if (name == "data") data.push_back(StrCat(ToString(id), "=", EndpointOf(cluster, id).host, ":", port));
+    }
+  }
+  for (const auto& [id, values] : cluster.values) {
+    for (const auto& [name, value] : values) addresses.push_back(StrCat(ToString(id), "=", value));
+  }
+  environment["STAGED_ADDRESSES"] = Join(addresses, ",");
+  environment["STAGED_DATA"] = Join(data, ",");
+  environment["STAGED_PORTS"] = Join(own, ",");
+  AddRanks(cluster, task, process, environment);
+  return environment;
+}
+
 }  // namespace
 
-const Framework& XgboostFramework() {
-  static const Framework framework = {CheckTracker,
-                                      XgBoostEnvironment,
-                                      {"DMLC_NUM_WORKER", "DMLC_TASK_ID", "DMLC_TRACKER_PORT", "DMLC_TRACKER_URI"},
-                                      ScopeOfCollective,
-                                      [](const JobSpec&, const TaskId& task) { return task.role == kTracker; }};
-  return framework;
+// In the order of FrameworkKind.
+const Framework& FrameworkOf(const JobSpec& spec) {
+  static const Framework kFrameworks[] = {
+      {.check = CheckOneTask,
+       .environment = [](const JobSpec&, const ClusterSpec&, const TaskId&, int) { return Environment(); },
+       .variables = {},
+       .smallest_scope = [](const JobSpec&, const RoleSpec&, RestartScope) { return RestartScope::kTask; }},
+      {.environment = TensorFlowEnvironment,
+       .variables = {"CLUSTER_SPEC", "TF_CONFIG"},
+       .smallest_scope = ScopeOfTensorFlow},
+      {.environment = PyTorchEnvironment,
+       .variables = {"CROSS_RANK", "CROSS_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "INIT_METHOD", "LOCAL_RANK",
+                     "LOCAL_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RANK", "ROLE_NAME", "ROLE_RANK",
+                     "ROLE_WORLD_SIZE", "TORCHELASTIC_MAX_RESTARTS", "TORCHELASTIC_RESTART_COUNT",
+                     "TORCHELASTIC_USE_AGENT_STORE", "WORLD", "WORLD_SIZE"},
+       .several_processes = true},
+      {.environment = JaxEnvironment,
+       .variables = {"JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_BIND_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"}},
+      {.environment = LightGbmEnvironment,
+       .variables = {"LIGHTGBM_LOCAL_LISTEN_PORT", "LIGHTGBM_MACHINES", "LIGHTGBM_NUM_MACHINES", "LIGHTGBM_RANK"},
+       .binds_port_alone = [](const JobSpec& job, const TaskId& task) { return GlobalRank(job, task) >= 0; }},
+      {.check = CheckTracker,
+       .environment = XgBoostEnvironment,
+       .variables = {"DMLC_NUM_WORKER", "DMLC_TASK_ID", "DMLC_TRACKER_PORT", "DMLC_TRACKER_URI"},
+       .binds_port_alone = [](const JobSpec&, const TaskId& task) { return task.role == kTracker; }},
+      {.check = CheckStaged,
+       .environment = StagedEnvironment,
+       .variables = {"STAGED_ADDRESSES", "STAGED_DATA", "STAGED_PORTS", "STAGED_PROCESS_PORT", "STAGED_RANK",
+                     "STAGED_SIZE"},
+       .smallest_scope = [](const JobSpec&, const RoleSpec&, RestartScope if_reachable) { return if_reachable; },
+       .port_names = StagedPorts,
+       .stage = StageOfRole,
+       .value_names = StagedValues,
+       .several_processes = true},
+  };
+  return kFrameworks[static_cast<size_t>(spec.framework)];
 }
 
 }  // namespace tony

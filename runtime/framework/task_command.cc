@@ -87,40 +87,6 @@ std::string FindProgram(const std::string& name, std::string_view path) {
   return "";
 }
 
-}  // namespace
-
-std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const std::vector<std::string>& environment) {
-  if (std::ranges::any_of(environment, ConfiguresBash)) return std::nullopt;
-  auto words = PlainWords(command);
-  if (words.empty() || words[0].find_first_of("=%") != std::string::npos) return std::nullopt;
-  if (std::ranges::find(kNotPrograms, words[0]) != std::end(kNotPrograms)) return std::nullopt;
-  const std::string program = FindProgram(words[0], ValueOf(environment, "PATH"));
-  if (program.empty() || !IsBinary(program)) return std::nullopt;
-  return SimpleCommand{program, std::move(words)};
-}
-
-void AddBashVariables(std::vector<std::string>& environment, const std::string& program) {
-  std::erase_if(environment, [](const std::string& variable) { return variable.starts_with("_="); });
-  environment.push_back(StrCat("_=", program));
-  if (ValueOf(environment, "SHLVL").empty()) environment.push_back("SHLVL=0");
-}
-
-Result<pid_t> StartCommand(ProcessRunner& processes, const std::string& command, ProcessSpec spec,
-                           const ProcessRunner::OnExit& on_exit) {
-  if (auto simple = AsSimpleCommand(command, spec.env)) {
-    ProcessSpec direct = spec;
-    direct.program = simple->program;
-    direct.argv = std::move(simple->argv);
-    AddBashVariables(direct.env, simple->program);
-    auto pid = processes.Start(direct, on_exit);
-    if (pid.ok()) return pid;
-  }
-  spec.argv = {"/bin/bash", "-c", command};
-  return processes.Start(spec, on_exit);
-}
-
-namespace {
-
 NamedPorts PortsOf(const JobSpec& spec, const TaskId& task) {
   NamedPorts ports;
   for (const std::string& name : PortNames(spec, task)) ports[name] = 0;
@@ -187,29 +153,6 @@ PlannedProcess PlanProcess(const std::string& command, std::vector<std::string> 
   std::ranges::sort(process.environment);
   return process;
 }
-
-}  // namespace
-
-PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode& node,
-                     const std::vector<std::string>& secrets) {
-  const RoleSpec& role = *spec.FindRole(task.role);
-  const ClusterSpec cluster = PlannedCluster(spec, role, node.host);
-  AttemptPlace place{.job = {"<job>"},
-                     .attempt = {task, 1},
-                     .container = {"<container>"},
-                     .folder = AttemptFolder("<folder>", {task, 1}),
-                     .ports = PortsOf(spec, task)};
-  PlannedTask planned{.directory = place.folder.work.string()};
-  for (; place.process < role.processes; ++place.process) {
-    auto made = MakeUserEnvironment(spec, cluster, place, EnvironmentOn(node, role), secrets);
-    planned.processes.push_back(
-        node.is_here ? PlanProcess(role.command, std::move(made.variables), planned.directory, spec.python_venv)
-                     : PlannedProcess{{"/bin/bash", "-c", role.command}, std::move(made.variables)});
-  }
-  return planned;
-}
-
-namespace {
 
 // MAX_ARG_STRLEN of the kernel: one "NAME=value" with its final zero byte.
 constexpr size_t kLongestVariable = 128 << 10;
@@ -326,6 +269,55 @@ void MeanCopy(const JobSpec& spec, const std::filesystem::path& work, Environmen
 }
 
 }  // namespace
+
+std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const std::vector<std::string>& environment) {
+  if (std::ranges::any_of(environment, ConfiguresBash)) return std::nullopt;
+  auto words = PlainWords(command);
+  if (words.empty() || words[0].find_first_of("=%") != std::string::npos) return std::nullopt;
+  if (std::ranges::find(kNotPrograms, words[0]) != std::end(kNotPrograms)) return std::nullopt;
+  const std::string program = FindProgram(words[0], ValueOf(environment, "PATH"));
+  if (program.empty() || !IsBinary(program)) return std::nullopt;
+  return SimpleCommand{program, std::move(words)};
+}
+
+void AddBashVariables(std::vector<std::string>& environment, const std::string& program) {
+  std::erase_if(environment, [](const std::string& variable) { return variable.starts_with("_="); });
+  environment.push_back(StrCat("_=", program));
+  if (ValueOf(environment, "SHLVL").empty()) environment.push_back("SHLVL=0");
+}
+
+Result<pid_t> StartCommand(ProcessRunner& processes, const std::string& command, ProcessSpec spec,
+                           const ProcessRunner::OnExit& on_exit) {
+  if (auto simple = AsSimpleCommand(command, spec.env)) {
+    ProcessSpec direct = spec;
+    direct.program = simple->program;
+    direct.argv = std::move(simple->argv);
+    AddBashVariables(direct.env, simple->program);
+    auto pid = processes.Start(direct, on_exit);
+    if (pid.ok()) return pid;
+  }
+  spec.argv = {"/bin/bash", "-c", command};
+  return processes.Start(spec, on_exit);
+}
+
+PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode& node,
+                     const std::vector<std::string>& secrets) {
+  const RoleSpec& role = *spec.FindRole(task.role);
+  const ClusterSpec cluster = PlannedCluster(spec, role, node.host);
+  AttemptPlace place{.job = {"<job>"},
+                     .attempt = {task, 1},
+                     .container = {"<container>"},
+                     .folder = AttemptFolder("<folder>", {task, 1}),
+                     .ports = PortsOf(spec, task)};
+  PlannedTask planned{.directory = place.folder.work.string()};
+  for (; place.process < role.processes; ++place.process) {
+    auto made = MakeUserEnvironment(spec, cluster, place, EnvironmentOn(node, role), secrets);
+    planned.processes.push_back(
+        node.is_here ? PlanProcess(role.command, std::move(made.variables), planned.directory, spec.python_venv)
+                     : PlannedProcess{{"/bin/bash", "-c", role.command}, std::move(made.variables)});
+  }
+  return planned;
+}
 
 UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,
                                     const std::vector<std::string>& inherited,

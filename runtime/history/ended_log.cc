@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -43,8 +42,6 @@ int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
-
-bool MustBeEscaped(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '\\'; }
 
 // Never within a character.
 std::string Shortened(const std::string& text) {
@@ -78,116 +75,6 @@ class Numbers {
   bool ok_ = true;
 };
 
-}  // namespace
-
-EndedJob EndedJobOf(const JobStatus& status) {
-  CHECK(status.verdict.has_value());
-  const bool is_plain_success = status.verdict->state == FinalState::kSucceeded && status.tolerated_failures == 0;
-  return {.job = status.job,
-          .name = status.name,
-          .user = status.user,
-          .framework = status.framework,
-          .state = status.verdict->state,
-          .cls = status.verdict->cls,
-          .request = status.request,
-          .number = status.number,
-          .submitted = status.submitted,
-          .ended = status.ended.value_or(status.submitted),
-          .tasks = static_cast<int64_t>(status.tasks.size()),
-          .restarts = status.restart_count,
-          .cause = is_plain_success ? "" : Shortened(status.verdict->message)};
-}
-
-std::string EscapeField(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (MustBeEscaped(c)) {
-      out.push_back('\\');
-      AppendHex(out, static_cast<unsigned char>(c), 2);
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out;
-}
-
-std::string UnescapeField(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '\\' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = high < 0 ? -1 : HexDigit(text[i + 2]);
-    if (low < 0) {
-      out.push_back(text[i]);
-    } else {
-      out.push_back(static_cast<char>(high * 16 + low));
-      i += 2;
-    }
-  }
-  return out;
-}
-
-std::string ToLine(const EndedJob& job) {
-  std::string line =
-      StrCat(kVersion, '\t', EscapeField(job.job.value), '\t', EscapeField(job.name), '\t', EscapeField(job.user), '\t',
-             EscapeField(job.framework), '\t', ToString(job.state), '\t', ToString(job.cls), '\t',
-             EscapeField(job.request.value), '\t', job.number, '\t', ToMillis(job.submitted), '\t', ToMillis(job.ended),
-             '\t', job.tasks, '\t', job.restarts, '\t', EscapeField(job.cause));
-  const uint32_t checksum = Crc32(line);
-  line.push_back('\t');
-  AppendHex(line, checksum, 8);
-  line.push_back('\n');
-  return line;
-}
-
-bool IsWholeLine(std::string_view line) {
-  if (line.size() < kChecksum || line[line.size() - kChecksum] != '\t') return false;
-  uint32_t told = 0;
-  for (const char c : line.substr(line.size() - kChecksum + 1)) {
-    const int digit = HexDigit(c);
-    if (digit < 0) return false;
-    told = told << 4 | static_cast<uint32_t>(digit);
-  }
-  return Crc32(line.substr(0, line.size() - kChecksum)) == told;
-}
-
-std::optional<EndedLine> ReadEndedLine(std::string_view line) {
-  if (!IsWholeLine(line)) return std::nullopt;
-  const auto fields = SplitFields(line.substr(0, line.size() - kChecksum));
-  if (!fields || (*fields)[0] != kVersion) return std::nullopt;
-  const auto& f = *fields;
-  const auto state = FinalStateFromString(f[5]);
-  const auto cls = OutcomeClassFromString(f[6]);
-  Numbers numbers;
-  EndedLine read{.job = f[1], .name = f[2], .user = f[3], .framework = f[4], .request = f[7], .cause = f[13]};
-  read.number = numbers.Read(f[8]);
-  read.submitted = FromMillis(numbers.Read(f[9]));
-  read.ended = FromMillis(numbers.Read(f[10]));
-  read.tasks = numbers.Read(f[11]);
-  read.restarts = numbers.Read(f[12]);
-  if (!state || !cls || !numbers.ok()) return std::nullopt;
-  read.state = *state;
-  read.cls = *cls;
-  return read;
-}
-
-EndedJob ToEndedJob(const EndedLine& line) {
-  return {.job = {UnescapeField(line.job)},
-          .name = UnescapeField(line.name),
-          .user = UnescapeField(line.user),
-          .framework = UnescapeField(line.framework),
-          .state = line.state,
-          .cls = line.cls,
-          .request = {UnescapeField(line.request)},
-          .number = line.number,
-          .submitted = line.submitted,
-          .ended = line.ended,
-          .tasks = line.tasks,
-          .restarts = line.restarts,
-          .cause = UnescapeField(line.cause)};
-}
-
-namespace {
-
 // The texts of the filter as they would stand in a line.
 class Matcher {
  public:
@@ -213,52 +100,6 @@ class Matcher {
   std::optional<std::string> user_, request_;
   std::optional<std::string> name_;  // of a pattern that is only itself
 };
-
-}  // namespace
-
-EndedFound FindEnded(std::string_view log, const EndedFilter& filter, size_t limit) {
-  const Matcher matcher(filter);
-  EndedFound found;
-  const EndedScan scan = ForEachEnded(log, [&](const EndedLine& line) {
-    if (!matcher.Matches(line)) return true;
-    if (found.jobs.size() == limit) return false;
-    found.jobs.push_back(ToEndedJob(line));
-    return true;
-  });
-  found.skipped = scan.skipped;
-  found.complete = scan.complete;
-  return found;
-}
-
-EndedStats StatsOfEnded(std::string_view log, const EndedFilter& filter) {
-  const Matcher matcher(filter);
-  EndedStats stats;
-  std::map<FinalState, int64_t> states;
-  std::map<OutcomeClass, int64_t> classes;
-  Duration total{0};
-  const EndedScan scan = ForEachEnded(log, [&](const EndedLine& line) {
-    if (!matcher.Matches(line)) return true;
-    ++stats.jobs;
-    stats.tasks += line.tasks;
-    stats.restarts += line.restarts;
-    ++states[line.state];
-    ++classes[line.cls];
-    const Duration length = line.ended - line.submitted;
-    total += length;
-    if (stats.longest_job.empty() || length > stats.longest) {
-      stats.longest = length;
-      stats.longest_job = UnescapeField(line.job);
-    }
-    return true;
-  });
-  for (const auto& [state, count] : states) stats.by_state.emplace(ToString(state), count);
-  for (const auto& [cls, count] : classes) stats.by_class.emplace(ToString(cls), count);
-  if (stats.jobs > 0) stats.mean = total / stats.jobs;
-  stats.skipped = scan.skipped;
-  return stats;
-}
-
-namespace {
 
 namespace fs = std::filesystem;
 
@@ -294,12 +135,11 @@ bool TryLock(int fd, LockedByte byte, short kind) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-bool SomebodyHasTurn(int fd) {
-  struct flock lock = LockOf(kTurn, F_WRLCK);
-  return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+bool TryToAppend(int fd) {
+  struct flock turn = LockOf(kTurn, F_WRLCK);
+  const bool somebody_has_turn = fcntl(fd, F_OFD_GETLK, &turn) == 0 && turn.l_type != F_UNLCK;
+  return !somebody_has_turn && TryLock(fd, kWork, F_RDLCK);
 }
-
-bool TryToAppend(int fd) { return !SomebodyHasTurn(fd) && TryLock(fd, kWork, F_RDLCK); }
 bool TryToWriteAnew(int fd) { return TryLock(fd, kTurn, F_WRLCK) && TryLock(fd, kWork, F_WRLCK); }
 
 // Opens the log, or makes it, and locks it by `try_lock`, which may be called again on the same descriptor.
@@ -363,6 +203,154 @@ std::string Merged(std::string_view text, const std::vector<EndedJob>& jobs, Ins
 }
 
 }  // namespace
+
+EndedJob EndedJobOf(const JobStatus& status) {
+  CHECK(status.verdict.has_value());
+  const bool is_plain_success = status.verdict->state == FinalState::kSucceeded && status.tolerated_failures == 0;
+  return {.job = status.job,
+          .name = status.name,
+          .user = status.user,
+          .framework = status.framework,
+          .state = status.verdict->state,
+          .cls = status.verdict->cls,
+          .request = status.request,
+          .number = status.number,
+          .submitted = status.submitted,
+          .ended = status.ended.value_or(status.submitted),
+          .tasks = static_cast<int64_t>(status.tasks.size()),
+          .restarts = status.restart_count,
+          .cause = is_plain_success ? "" : Shortened(status.verdict->message)};
+}
+
+std::string EscapeField(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '\\') {
+      out.push_back('\\');
+      AppendHex(out, static_cast<unsigned char>(c), 2);
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+std::string UnescapeField(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const int high = text[i] == '\\' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+    const int low = high < 0 ? -1 : HexDigit(text[i + 2]);
+    if (low < 0) {
+      out.push_back(text[i]);
+    } else {
+      out.push_back(static_cast<char>(high * 16 + low));
+      i += 2;
+    }
+  }
+  return out;
+}
+
+std::string ToLine(const EndedJob& job) {
+  std::string line =
+      StrCat(kVersion, '\t', EscapeField(job.job.value), '\t', EscapeField(job.name), '\t', EscapeField(job.user), '\t',
+             EscapeField(job.framework), '\t', ToString(job.state), '\t', ToString(job.cls), '\t',
+             EscapeField(job.request.value), '\t', job.number, '\t', ToMillis(job.submitted), '\t', ToMillis(job.ended),
+             '\t', job.tasks, '\t', job.restarts, '\t', EscapeField(job.cause));
+  const uint32_t checksum = Crc32(line);
+  line.push_back('\t');
+  AppendHex(line, checksum, 8);
+  line.push_back('\n');
+  return line;
+}
+
+bool IsWholeLine(std::string_view line) {
+  if (line.size() < kChecksum || line[line.size() - kChecksum] != '\t') return false;
+  uint32_t told = 0;
+  for (const char c : line.substr(line.size() - kChecksum + 1)) {
+    const int digit = HexDigit(c);
+    if (digit < 0) return false;
+    told = told << 4 | static_cast<uint32_t>(digit);
+  }
+  return Crc32(line.substr(0, line.size() - kChecksum)) == told;
+}
+
+std::optional<EndedLine> ReadEndedLine(std::string_view line) {
+  if (!IsWholeLine(line)) return std::nullopt;
+  const auto fields = SplitFields(line.substr(0, line.size() - kChecksum));
+  if (!fields || (*fields)[0] != kVersion) return std::nullopt;
+  const auto& f = *fields;
+  const auto state = FromName<FinalState>(f[5]);
+  const auto cls = FromName<OutcomeClass>(f[6]);
+  Numbers numbers;
+  EndedLine read{.job = f[1], .name = f[2], .user = f[3], .framework = f[4], .request = f[7], .cause = f[13]};
+  read.number = numbers.Read(f[8]);
+  read.submitted = FromMillis(numbers.Read(f[9]));
+  read.ended = FromMillis(numbers.Read(f[10]));
+  read.tasks = numbers.Read(f[11]);
+  read.restarts = numbers.Read(f[12]);
+  if (!state || !cls || !numbers.ok()) return std::nullopt;
+  read.state = *state;
+  read.cls = *cls;
+  return read;
+}
+
+EndedJob ToEndedJob(const EndedLine& line) {
+  return {.job = {UnescapeField(line.job)},
+          .name = UnescapeField(line.name),
+          .user = UnescapeField(line.user),
+          .framework = UnescapeField(line.framework),
+          .state = line.state,
+          .cls = line.cls,
+          .request = {UnescapeField(line.request)},
+          .number = line.number,
+          .submitted = line.submitted,
+          .ended = line.ended,
+          .tasks = line.tasks,
+          .restarts = line.restarts,
+          .cause = UnescapeField(line.cause)};
+}
+
+EndedFound FindEnded(std::string_view log, const EndedFilter& filter, size_t limit) {
+  const Matcher matcher(filter);
+  EndedFound found;
+  const EndedScan scan = ForEachEnded(log, [&](const EndedLine& line) {
+    if (!matcher.Matches(line)) return true;
+    if (found.jobs.size() == limit) return false;
+    found.jobs.push_back(ToEndedJob(line));
+    return true;
+  });
+  found.skipped = scan.skipped;
+  found.complete = scan.complete;
+  return found;
+}
+
+EndedStats StatsOfEnded(std::string_view log, const EndedFilter& filter) {
+  const Matcher matcher(filter);
+  EndedStats stats;
+  std::map<FinalState, int64_t> states;
+  std::map<OutcomeClass, int64_t> classes;
+  Duration total{0};
+  const EndedScan scan = ForEachEnded(log, [&](const EndedLine& line) {
+    if (!matcher.Matches(line)) return true;
+    ++stats.jobs;
+    stats.tasks += line.tasks;
+    stats.restarts += line.restarts;
+    ++states[line.state];
+    ++classes[line.cls];
+    const Duration length = line.ended - line.submitted;
+    total += length;
+    if (stats.longest_job.empty() || length > stats.longest) {
+      stats.longest = length;
+      stats.longest_job = UnescapeField(line.job);
+    }
+    return true;
+  });
+  for (const auto& [state, count] : states) stats.by_state.emplace(ToString(state), count);
+  for (const auto& [cls, count] : classes) stats.by_class.emplace(ToString(cls), count);
+  if (stats.jobs > 0) stats.mean = total / stats.jobs;
+  stats.skipped = scan.skipped;
+  return stats;
+}
 
 EndedText::EndedText(EndedText&& other) noexcept : text_(std::exchange(other.text_, {})) {}
 

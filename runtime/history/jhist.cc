@@ -12,66 +12,10 @@
 #include "runtime/records/decisions.h"
 
 namespace tony {
-
-uint32_t Crc32(std::string_view bytes) {
-  return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
 namespace {
 
 constexpr size_t kBlockBytes = 64 * 1024;
 constexpr size_t kSyncBytes = 16;
-
-}  // namespace
-
-// Zig-zag, then seven bits a byte from the least on.
-AvroRecord& AvroRecord::Long(int64_t value) {
-  uint64_t rest = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
-  for (; rest >= 0x80; rest >>= 7) bytes_.push_back(static_cast<char>(rest | 0x80));
-  bytes_.push_back(static_cast<char>(rest));
-  return *this;
-}
-
-AvroRecord& AvroRecord::Double(double value) {
-  uint64_t bits = std::bit_cast<uint64_t>(value);
-  for (int i = 0; i < 8; ++i, bits >>= 8) bytes_.push_back(static_cast<char>(bits));
-  return *this;
-}
-
-AvroRecord& AvroRecord::String(std::string_view value) {
-  Long(static_cast<int64_t>(value.size()));
-  bytes_.append(value);
-  return *this;
-}
-
-AvroContainer::AvroContainer(std::string_view schema, std::string sync) : sync_(std::move(sync)) {
-  CHECK(sync_.size() == kSyncBytes);
-  AvroRecord metadata;  // a map of two, which ends with a 0
-  metadata.Long(2).String("avro.schema").String(schema).String("avro.codec").String("null").Long(0);
-  file_ = "Obj\1" + metadata.bytes() + sync_;
-}
-
-void AvroContainer::Add(const AvroRecord& record) {
-  block_ += record.bytes();
-  ++in_block_;
-  if (block_.size() >= kBlockBytes) EndBlock();
-}
-
-std::string AvroContainer::Finish() && {
-  EndBlock();
-  return std::move(file_);
-}
-
-void AvroContainer::EndBlock() {
-  if (in_block_ == 0) return;
-  AvroRecord block;
-  block.Long(in_block_).String(block_);  // the bytes with their number before them
-  file_ += block.bytes() + sync_;
-  block_.clear();
-  in_block_ = 0;
-}
-
-namespace {
 
 // The numbers of the enum's symbols and of the unions' branches, in the order of the schema.
 enum EventType : int64_t { kApplicationInited, kApplicationFinished, kTaskStarted, kTaskFinished };
@@ -105,43 +49,6 @@ void Write(AvroRecord& record, const JhistTaskFinished& e) {
   WriteMetrics(record, e.metrics);
   record.Long(kPresent).String(ReplaceInvalidUtf8(e.diagnostic));
 }
-
-}  // namespace
-
-std::string EncodeJhist(const std::vector<JhistEvent>& events, const std::string& sync) {
-  AvroContainer container(JhistSchema(), sync);
-  for (const JhistEvent& event : events) {
-    AvroRecord record;
-    std::visit([&](const auto& body) { Write(record, body); }, event.body);
-    container.Add(record.Long(ToMillis(event.time)));
-  }
-  return std::move(container).Finish();
-}
-
-std::string JhistSchema() {
-  const std::string_view text = R"({"type":"string","avro.java.string":"String"})";
-  const std::string optional = StrCat(R"({"type":["null",)", text, R"(],"default":null)");
-  return StrCat(
-      R"({"type":"record","name":"Event","namespace":"com.linkedin.tony.events","fields":[)",
-      R"({"name":"type","type":{"type":"enum","name":"EventType",)",
-      R"("symbols":["APPLICATION_INITED","APPLICATION_FINISHED","TASK_STARTED","TASK_FINISHED"]}},)",
-      R"({"name":"event","type":[)",
-      R"({"type":"record","name":"ApplicationInited","fields":[{"name":"applicationId","type":)", text,
-      R"(},{"name":"numTasks","type":"int"},{"name":"host","type":)", text, "},", optional,
-      R"(,"name":"containerID"}]},)",
-      R"({"type":"record","name":"ApplicationFinished","fields":[{"name":"applicationId","type":)", text,
-      R"(},{"name":"finishedTasks","type":"int"},{"name":"failedTasks","type":"int"},{"name":"metrics","type":)",
-      R"({"type":"array","items":{"type":"record","name":"Metric","fields":[{"name":"name","type":)", text,
-      R"(},{"name":"value","type":"double"}]}}}]},)",
-      R"({"type":"record","name":"TaskStarted","fields":[{"name":"taskType","type":)", text,
-      R"(},{"name":"taskIndex","type":"int"},{"name":"host","type":)", text, "},", optional,
-      R"(,"name":"containerID"}]},)", R"({"type":"record","name":"TaskFinished","fields":[{"name":"taskType","type":)",
-      text, R"(},{"name":"taskIndex","type":"int"},{"name":"status","type":)", text,
-      R"(},{"name":"metrics","type":{"type":"array","items":"Metric"}},)", optional,
-      R"(,"name":"containerDiagnostic"}]}]},{"name":"timestamp","type":"long"}]})");
-}
-
-namespace {
 
 std::vector<JhistMetric> Metrics(const std::optional<Usage>& usage) {
   std::vector<JhistMetric> metrics;
@@ -226,6 +133,90 @@ class Teller {
 };
 
 }  // namespace
+
+uint32_t Crc32(std::string_view bytes) {
+  return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+// Zig-zag, then seven bits a byte from the least on.
+AvroRecord& AvroRecord::Long(int64_t value) {
+  uint64_t rest = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+  for (; rest >= 0x80; rest >>= 7) bytes_.push_back(static_cast<char>(rest | 0x80));
+  bytes_.push_back(static_cast<char>(rest));
+  return *this;
+}
+
+AvroRecord& AvroRecord::Double(double value) {
+  uint64_t bits = std::bit_cast<uint64_t>(value);
+  for (int i = 0; i < 8; ++i, bits >>= 8) bytes_.push_back(static_cast<char>(bits));
+  return *this;
+}
+
+AvroRecord& AvroRecord::String(std::string_view value) {
+  Long(static_cast<int64_t>(value.size()));
+  bytes_.append(value);
+  return *this;
+}
+
+AvroContainer::AvroContainer(std::string_view schema, std::string sync) : sync_(std::move(sync)) {
+  CHECK(sync_.size() == kSyncBytes);
+  AvroRecord metadata;  // a map of two, which ends with a 0
+  metadata.Long(2).String("avro.schema").String(schema).String("avro.codec").String("null").Long(0);
+  file_ = "Obj\1" + metadata.bytes() + sync_;
+}
+
+void AvroContainer::Add(const AvroRecord& record) {
+  block_ += record.bytes();
+  ++in_block_;
+  if (block_.size() >= kBlockBytes) EndBlock();
+}
+
+std::string AvroContainer::Finish() && {
+  EndBlock();
+  return std::move(file_);
+}
+
+void AvroContainer::EndBlock() {
+  if (in_block_ == 0) return;
+  AvroRecord block;
+  block.Long(in_block_).String(block_);  // the bytes with their number before them
+  file_ += block.bytes() + sync_;
+  block_.clear();
+  in_block_ = 0;
+}
+
+std::string EncodeJhist(const std::vector<JhistEvent>& events, const std::string& sync) {
+  AvroContainer container(JhistSchema(), sync);
+  for (const JhistEvent& event : events) {
+    AvroRecord record;
+    std::visit([&](const auto& body) { Write(record, body); }, event.body);
+    container.Add(record.Long(ToMillis(event.time)));
+  }
+  return std::move(container).Finish();
+}
+
+std::string JhistSchema() {
+  const std::string_view text = R"({"type":"string","avro.java.string":"String"})";
+  const std::string optional = StrCat(R"({"type":["null",)", text, R"(],"default":null)");
+  return StrCat(
+      R"({"type":"record","name":"Event","namespace":"com.linkedin.tony.events","fields":[)",
+      R"({"name":"type","type":{"type":"enum","name":"EventType",)",
+      R"("symbols":["APPLICATION_INITED","APPLICATION_FINISHED","TASK_STARTED","TASK_FINISHED"]}},)",
+      R"({"name":"event","type":[)",
+      R"({"type":"record","name":"ApplicationInited","fields":[{"name":"applicationId","type":)", text,
+      R"(},{"name":"numTasks","type":"int"},{"name":"host","type":)", text, "},", optional,
+      R"(,"name":"containerID"}]},)",
+      R"({"type":"record","name":"ApplicationFinished","fields":[{"name":"applicationId","type":)", text,
+      R"(},{"name":"finishedTasks","type":"int"},{"name":"failedTasks","type":"int"},{"name":"metrics","type":)",
+      R"({"type":"array","items":{"type":"record","name":"Metric","fields":[{"name":"name","type":)", text,
+      R"(},{"name":"value","type":"double"}]}}}]},)",
+      R"({"type":"record","name":"TaskStarted","fields":[{"name":"taskType","type":)", text,
+      R"(},{"name":"taskIndex","type":"int"},{"name":"host","type":)", text, "},", optional,
+      R"(,"name":"containerID"}]},)", R"({"type":"record","name":"TaskFinished","fields":[{"name":"taskType","type":)",
+      text, R"(},{"name":"taskIndex","type":"int"},{"name":"status","type":)", text,
+      R"(},{"name":"metrics","type":{"type":"array","items":"Metric"}},)", optional,
+      R"(,"name":"containerDiagnostic"}]}]},{"name":"timestamp","type":"long"}]})");
+}
 
 std::vector<JhistEvent> JhistEvents(const JhistJob& job, const std::vector<Decision>& decisions,
                                     const std::optional<JobStatus>& end) {

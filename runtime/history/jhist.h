@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "runtime/base/time.h"
-#include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/decisions.h"
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/names.h"
 #include "runtime/base/time.h"
 #include "runtime/job/ids.h"
 
@@ -18,8 +19,7 @@ enum class CheckpointWriter {
   kOthers,      // it was there before
   kUnknown,     // no listing says it
 };
-std::string_view ToString(CheckpointWriter writer);  // "this_job", "earlier_job", "others", "unknown"
-std::optional<CheckpointWriter> CheckpointWriterFromString(std::string_view text);
+constexpr auto NamesOf(CheckpointWriter) { return EnumNames("this_job", "earlier_job", "others", "unknown"); }
 
 struct Checkpoint {
   std::string path;   // absolute; a file or a folder

@@ -32,7 +32,7 @@ Result<ErrorReport> ReadOurs(JsonReader fields) {
     if (!report.cls) fields.Fail("class", kUserClasses);
   }
   if (fields.Has("advice")) {
-    const auto advice = AdviceFromString(fields.String("advice"));
+    const auto advice = FromName<Advice>(fields.String("advice"));
     if (!advice) fields.Fail("advice", "transient or permanent");
     report.advice = advice.value_or(Advice::kNone);
   }
@@ -55,7 +55,7 @@ Result<ErrorReport> ParseErrorReport(std::string_view text) {
 }
 
 std::optional<OutcomeClass> UserClassFromString(std::string_view text) {
-  const auto cls = OutcomeClassFromString(text);
+  const auto cls = FromName<OutcomeClass>(text);
   if (cls == OutcomeClass::kSuccess || cls == OutcomeClass::kKilled || cls == OutcomeClass::kAbandoned) {
     return std::nullopt;
   }

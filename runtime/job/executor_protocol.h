@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "runtime/base/names.h"
 #include "runtime/base/time.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/ids.h"
@@ -27,7 +27,7 @@ struct Caller {
 };
 
 enum class Phase { kWaiting, kRunning, kStopping, kEnded };
-std::string_view ToString(Phase phase);
+constexpr auto NamesOf(Phase) { return EnumNames("waiting", "running", "stopping", "ended"); }
 
 struct Registration {
   Endpoint endpoint;
@@ -73,7 +73,10 @@ enum class RefusalReason {
   kBadRequest,
   kNotRuling,
 };
-std::string_view ToString(RefusalReason reason);  // "bad token", ...
+constexpr auto NamesOf(RefusalReason) {
+  return EnumNames("bad token", "wrong job", "unknown attempt", "stale attempt", "stale epoch", "bad protocol",
+                   "bad request", "not ruling");
+}
 
 struct Refusal {
   RefusalReason reason = RefusalReason::kBadRequest;

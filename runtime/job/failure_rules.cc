@@ -31,100 +31,6 @@ std::optional<std::string> Unbounded(std::string_view pattern) {
   return std::nullopt;
 }
 
-}  // namespace
-
-struct LinePattern::Compiled {
-  Compiled() = default;
-  Compiled(const Compiled&) = delete;
-  ~Compiled() {
-    if (is_set) regfree(&expression);
-  }
-
-  regex_t expression{};
-  bool is_set = false;
-};
-
-Result<LinePattern> LinePattern::Parse(std::string_view pattern) {
-  const auto fail = [](const std::string& what) { return Error{ErrorCode::kInvalid, what}; };
-  if (pattern.empty()) return fail("it is empty");
-  if (pattern.size() > kLongestPattern) return fail(StrCat("it is longer than ", kLongestPattern, " bytes"));
-  if (pattern.find('\0') != std::string_view::npos) return fail("it holds a NUL character");
-  if (const auto what = Unbounded(pattern)) return fail("it holds " + *what);
-  auto compiled = std::make_shared<Compiled>();
-  const int error = regcomp(&compiled->expression, std::string(pattern).c_str(), REG_EXTENDED | REG_NOSUB);
-  if (error != 0) {
-    char text[128];
-    regerror(error, &compiled->expression, text, sizeof(text));
-    return fail(ToLower(text));
-  }
-  compiled->is_set = true;
-  LinePattern result;
-  result.compiled_ = std::move(compiled);
-  return result;
-}
-
-bool LinePattern::Matches(std::string_view line) const {
-  const std::string text(line.substr(0, std::min(line.size(), kLongestLine)));
-  return regexec(&compiled_->expression, text.c_str(), 0, nullptr, 0) == 0;
-}
-
-namespace {
-
-constexpr std::string_view kOnStdout = " (on stdout)";
-
-}  // namespace
-
-FailureLines::FailureLines(const Evidence& evidence, std::string_view before) {
-  Add(evidence.stdout_tail);
-  stdout_end_ = lines_.size();
-  Add(before);
-  before_end_ = lines_.size();
-  Add(evidence.stderr_tail);
-  stderr_end_ = lines_.size();
-  if (evidence.report) Add(evidence.report->message);
-}
-
-void FailureLines::Add(std::string_view text) {
-  if (text.empty()) return;
-  for (auto& line : Split(text, '\n')) lines_.push_back(std::move(line));
-}
-
-std::string FailureLines::Quoted(size_t place) const {
-  if (place == 0 || place > stderr_end_) return "";
-  return StrCat(OneClause(lines_[place - 1]), place <= stdout_end_ ? kOnStdout : "");
-}
-
-std::string FailureLines::QuotedLast() const {
-  const auto of_report = InReports(lines_);
-  const auto says_something = [&](size_t at) { return !of_report[at] && !SaysNothing(lines_[at]); };
-  const auto is_text = [&](size_t at) { return lines_[at].find_first_not_of("-=*_ \t") != std::string::npos; };
-  const auto last_before = [](size_t begin, size_t end, const auto& is_good) {
-    while (end > begin && !is_good(end - 1)) --end;
-    return end == begin ? 0 : end;
-  };
-  size_t place = last_before(before_end_, stderr_end_, says_something);
-  if (place == 0) place = last_before(0, stdout_end_, says_something);
-  if (place == 0) place = last_before(before_end_, stderr_end_, [&](size_t at) { return IsOfMpirun(lines_[at]); });
-  if (place == 0) place = last_before(before_end_, stderr_end_, is_text);
-  return place == 0 ? "" : StrCat("its last line: ", Quoted(place));
-}
-
-bool FailureLines::NeedsStdout(size_t place) const {
-  if (place > 0) return place <= stdout_end_;
-  return std::all_of(lines_.begin() + static_cast<ptrdiff_t>(stdout_end_), lines_.end(), IsEmptyLine);
-}
-
-std::string OneClause(std::string_view text) {
-  constexpr size_t kLongest = 300;
-  std::string line(Trim(text.substr(0, text.find('\n'))));
-  std::ranges::replace_if(
-      line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
-  if (line.size() > kLongest) line = line.substr(0, ValidUtf8Prefix(line.substr(0, kLongest))) + "...";
-  return line;
-}
-
-namespace {
-
 constexpr int kShellBase = 128;  // a shell says 128 + n of a command that signal n ended
 
 // All conditions except the pattern.
@@ -165,7 +71,138 @@ size_t PlaceOf(const FailureRule& rule, const Evidence& evidence, const std::vec
   return static_cast<size_t>(lines.rend() - last);
 }
 
+struct Judgement {
+  const FailureRule* rule = nullptr;
+  // The line that decided; may be empty.
+  std::string quote;
+  bool needs_stdout = false;
+  // The cause, if it stands before the last lines of stderr.
+  std::string before;
+};
+
+Judgement Judge(const Evidence& evidence, std::span<const FailureRule> extra) {
+  // A process says nothing of the SIGHUP, SIGTERM or SIGKILL that ends it, so its last lines, of whatever age, are about
+  // something else. Python names SIGINT.
+  const bool killed = !EndedByItself(evidence.exit) && !DiedOf(evidence.exit, SIGINT);
+  Evidence heard = evidence;
+  if (killed)
+    for (std::string* lines : {&heard.stdout_tail, &heard.stdout_text, &heard.stderr_tail, &heard.stderr_text})
+      lines->clear();
+  const FirstCause cause = FindFirstCause(heard);
+  const FailureLines all(evidence, cause.rule ? cause.before : "");
+  if (const RuleMatch own = FirstThatHolds(extra, evidence, all.all()); own.rule)
+    return {own.rule, all.Quoted(own.place), all.NeedsStdout(own.place), cause.before};
+  if (cause.rule) return {cause.rule, cause.Quoted(), cause.on_stdout, cause.before};
+  const FailureLines lines(cause.rest, "");
+  const RuleMatch found = FirstThatHolds(BuiltInRules(), heard, lines.all());
+  CHECK(found.rule);  // the last one holds always
+  const bool quotes_last = found.place == 0 && SaysLittle(*found.rule, evidence);
+  return {found.rule, quotes_last ? lines.QuotedLast() : lines.Quoted(found.place),
+          killed ? all.NeedsStdout(0) : lines.NeedsStdout(found.place), cause.before};
+}
+
+std::string MessageOf(const Evidence& evidence, const Judgement& judged) {
+  const FailureRule& rule = *judged.rule;
+  const bool overruled = evidence.report && evidence.report->cls;
+  const bool numbers = rule.oom == OomEvidence::kCgroup && !evidence.oom_detail.empty();
+  std::string message = evidence.report ? OneClause(evidence.report->message) : "";
+  if (message.empty() && overruled) message = "its error file says so";
+  if (message.empty() && !numbers) message = judged.quote;
+  // "It failed" is no news of something that failed, and an exception that is quoted explains itself.
+  const bool needs_no_meaning = &rule == &BuiltInRules().back() || (IsGeneric(rule) && !message.empty());
+  if (!overruled && !needs_no_meaning) {
+    message += StrCat(message.empty() ? "" : ": ", numbers ? evidence.oom_detail : rule.meaning);
+    if (rule.full_disk) message += StrCat(" (", evidence.full_disk, ")");
+  }
+  if (!evidence.report_trouble.empty()) message += StrCat(message.empty() ? "" : "; ", evidence.report_trouble);
+  return message;
+}
+
 }  // namespace
+
+struct LinePattern::Compiled {
+  Compiled() = default;
+  Compiled(const Compiled&) = delete;
+  ~Compiled() {
+    if (is_set) regfree(&expression);
+  }
+
+  regex_t expression{};
+  bool is_set = false;
+};
+
+Result<LinePattern> LinePattern::Parse(std::string_view pattern) {
+  const auto fail = [](const std::string& what) { return Error{ErrorCode::kInvalid, what}; };
+  if (pattern.empty()) return fail("it is empty");
+  if (pattern.size() > kLongestPattern) return fail(StrCat("it is longer than ", kLongestPattern, " bytes"));
+  if (pattern.find('\0') != std::string_view::npos) return fail("it holds a NUL character");
+  if (const auto what = Unbounded(pattern)) return fail("it holds " + *what);
+  auto compiled = std::make_shared<Compiled>();
+  const int error = regcomp(&compiled->expression, std::string(pattern).c_str(), REG_EXTENDED | REG_NOSUB);
+  if (error != 0) {
+    char text[128];
+    regerror(error, &compiled->expression, text, sizeof(text));
+    return fail(ToLower(text));
+  }
+  compiled->is_set = true;
+  LinePattern result;
+  result.compiled_ = std::move(compiled);
+  return result;
+}
+
+bool LinePattern::Matches(std::string_view line) const {
+  const std::string text(line.substr(0, std::min(line.size(), kLongestLine)));
+  return regexec(&compiled_->expression, text.c_str(), 0, nullptr, 0) == 0;
+}
+
+FailureLines::FailureLines(const Evidence& evidence, std::string_view before) {
+  Add(evidence.stdout_tail);
+  stdout_end_ = lines_.size();
+  Add(before);
+  before_end_ = lines_.size();
+  Add(evidence.stderr_tail);
+  stderr_end_ = lines_.size();
+  if (evidence.report) Add(evidence.report->message);
+}
+
+void FailureLines::Add(std::string_view text) {
+  if (text.empty()) return;
+  for (auto& line : Split(text, '\n')) lines_.push_back(std::move(line));
+}
+
+std::string FailureLines::Quoted(size_t place) const {
+  if (place == 0 || place > stderr_end_) return "";
+  return StrCat(OneClause(lines_[place - 1]), place <= stdout_end_ ? " (on stdout)" : "");
+}
+
+std::string FailureLines::QuotedLast() const {
+  const auto of_report = InReports(lines_);
+  const auto says_something = [&](size_t at) { return !of_report[at] && !SaysNothing(lines_[at]); };
+  const auto is_text = [&](size_t at) { return lines_[at].find_first_not_of("-=*_ \t") != std::string::npos; };
+  const auto last_before = [](size_t begin, size_t end, const auto& is_good) {
+    while (end > begin && !is_good(end - 1)) --end;
+    return end == begin ? 0 : end;
+  };
+  size_t place = last_before(before_end_, stderr_end_, says_something);
+  if (place == 0) place = last_before(0, stdout_end_, says_something);
+  if (place == 0) place = last_before(before_end_, stderr_end_, [&](size_t at) { return IsOfMpirun(lines_[at]); });
+  if (place == 0) place = last_before(before_end_, stderr_end_, is_text);
+  return place == 0 ? "" : StrCat("its last line: ", Quoted(place));
+}
+
+bool FailureLines::NeedsStdout(size_t place) const {
+  if (place > 0) return place <= stdout_end_;
+  return std::all_of(lines_.begin() + static_cast<ptrdiff_t>(stdout_end_), lines_.end(), IsEmptyLine);
+}
+
+std::string OneClause(std::string_view text) {
+  constexpr size_t kLongest = 300;
+  std::string line(Trim(text.substr(0, text.find('\n'))));
+  std::ranges::replace_if(
+      line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
+  if (line.size() > kLongest) line = line.substr(0, ValidUtf8Prefix(line.substr(0, kLongest))) + "...";
+  return line;
+}
 
 bool DiedOf(const std::optional<ExitStatus>& exit, int signal) {
   if (!exit) return false;
@@ -199,81 +236,6 @@ bool SaysLittle(const FailureRule& rule, const Evidence& evidence) {
 
 bool IsGeneric(const FailureRule& rule) { return &rule == &BuiltInRules().back() || rule.name == "python-exception"; }
 
-namespace {
-
-// A process says nothing of the SIGHUP, SIGTERM or SIGKILL that ends it. Python names SIGINT.
-bool DiedWithoutAWord(const std::optional<ExitStatus>& exit) { return !EndedByItself(exit) && !DiedOf(exit, SIGINT); }
-
-// The last lines of a process that was killed, of whatever age, are about something else.
-Evidence WithoutLastLines(Evidence evidence) {
-  for (std::string* lines :
-       {&evidence.stdout_tail, &evidence.stdout_text, &evidence.stderr_tail, &evidence.stderr_text})
-    lines->clear();
-  return evidence;
-}
-
-struct Judgement {
-  const FailureRule* rule = nullptr;
-  // The line that decided; may be empty.
-  std::string quote;
-  bool needs_stdout = false;
-  // The cause, if it stands before the last lines of stderr.
-  std::string before;
-};
-
-Judgement Judge(const Evidence& evidence, std::span<const FailureRule> extra) {
-  const bool killed = DiedWithoutAWord(evidence.exit);
-  const Evidence heard = killed ? WithoutLastLines(evidence) : evidence;
-  const FirstCause cause = FindFirstCause(heard);
-  const FailureLines all(evidence, cause.rule ? cause.before : "");
-  if (const RuleMatch own = FirstThatHolds(extra, evidence, all.all()); own.rule)
-    return {own.rule, all.Quoted(own.place), all.NeedsStdout(own.place), cause.before};
-  if (cause.rule) return {cause.rule, cause.Quoted(), cause.on_stdout, cause.before};
-  const FailureLines lines(cause.rest, "");
-  const RuleMatch found = FirstThatHolds(BuiltInRules(), heard, lines.all());
-  CHECK(found.rule);  // the last one holds always
-  const bool quotes_last = found.place == 0 && SaysLittle(*found.rule, evidence);
-  return {found.rule, quotes_last ? lines.QuotedLast() : lines.Quoted(found.place),
-          killed ? all.NeedsStdout(0) : lines.NeedsStdout(found.place), cause.before};
-}
-
-// "It failed" is no news of something that failed, and an exception that is quoted explains itself.
-bool NeedsNoMeaning(const FailureRule& rule, const std::string& said) {
-  return &rule == &BuiltInRules().back() || (IsGeneric(rule) && !said.empty());
-}
-
-std::string MessageOf(const Evidence& evidence, const Judgement& judged) {
-  const FailureRule& rule = *judged.rule;
-  const bool overruled = evidence.report && evidence.report->cls;
-  const bool numbers = rule.oom == OomEvidence::kCgroup && !evidence.oom_detail.empty();
-  std::string message = evidence.report ? OneClause(evidence.report->message) : "";
-  if (message.empty() && overruled) message = "its error file says so";
-  if (message.empty() && !numbers) message = judged.quote;
-  if (!overruled && !NeedsNoMeaning(rule, message)) {
-    message += StrCat(message.empty() ? "" : ": ", numbers ? evidence.oom_detail : rule.meaning);
-    if (rule.full_disk) message += StrCat(" (", evidence.full_disk, ")");
-  }
-  if (!evidence.report_trouble.empty()) message += StrCat(message.empty() ? "" : "; ", evidence.report_trouble);
-  return message;
-}
-
-std::string ShownStderr(const Evidence& evidence, const std::string& before) {
-  return before.empty() ? evidence.stderr_tail : StrCat(before, "[...]\n", evidence.stderr_tail);
-}
-
-}  // namespace
-
-// In the order of the enum.
-constexpr std::array<std::string_view, 4> kOomEvidence = {"unknown", "none", "machine", "cgroup"};
-
-std::string_view ToString(OomEvidence evidence) { return kOomEvidence[static_cast<size_t>(evidence)]; }
-
-std::optional<OomEvidence> OomEvidenceFromString(std::string_view text) {
-  const auto* const found = std::ranges::find(kOomEvidence, text);
-  if (found == kOomEvidence.end()) return std::nullopt;
-  return static_cast<OomEvidence>(found - kOomEvidence.begin());
-}
-
 const FailureRule& RuleFor(const Evidence& evidence, std::span<const FailureRule> extra) {
   return *Judge(evidence, extra).rule;
 }
@@ -284,7 +246,8 @@ Outcome Classify(const Evidence& evidence, std::span<const FailureRule> extra) {
   Outcome outcome{.cls = judged.rule->cls,
                   .exit = evidence.exit,
                   .message = MessageOf(evidence, judged),
-                  .stderr_tail = ShownStderr(evidence, judged.before),
+                  .stderr_tail = judged.before.empty() ? evidence.stderr_tail
+                                                       : StrCat(judged.before, "[...]\n", evidence.stderr_tail),
                   .stdout_tail = judged.needs_stdout ? evidence.stdout_tail : "",
                   .advice = judged.rule->advice,
                   .source = judged.rule->source};

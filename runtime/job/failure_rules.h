@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/base/exit_status.h"
+#include "runtime/base/names.h"
 #include "runtime/base/result.h"
 #include "runtime/job/error_report.h"
 #include "runtime/job/outcome.h"
@@ -39,8 +40,7 @@ enum class OomEvidence {
   kMachine,  // it ended processes of the machine; whose, nobody can tell
   kCgroup,   // it ended processes of the attempt's cgroup
 };
-std::string_view ToString(OomEvidence evidence);  // "unknown", "none", "machine", "cgroup"
-std::optional<OomEvidence> OomEvidenceFromString(std::string_view text);
+constexpr auto NamesOf(OomEvidence) { return EnumNames("unknown", "none", "machine", "cgroup"); }
 
 // All conditions that a rule sets must hold. One that sets none holds always.
 struct FailureRule {

@@ -35,6 +35,7 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/base/names.h"
 #include "runtime/base/time.h"
 #include "runtime/job/ids.h"
 
@@ -75,10 +76,10 @@ struct TextForm {
 template <class To, class From>
 TextForm(To, From, std::string_view) -> TextForm<To, From>;
 
-// An enum, by the names that ToString() gives.
-template <class Enum>
-constexpr auto ByName(std::optional<Enum> (*from)(std::string_view), std::string_view expected) {
-  return TextForm{[](Enum value) { return ToString(value); }, from, expected};
+// An enum with a table of names stands as its name.
+template <HasNames Enum>
+auto FormOf(const Enum& /*value*/) {
+  return TextForm{ToString<Enum>, FromName<Enum>, AllNames<Enum>()};
 }
 
 inline constexpr TextForm kIso{ToIso8601, InstantFromIso8601, "a time such as 2026-11-21T09:30:15.123Z"};

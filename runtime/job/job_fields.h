@@ -12,20 +12,8 @@
 
 namespace tony {
 
-constexpr auto FormOf(const OutcomeClass& /*cls*/) { return ByName(OutcomeClassFromString, "an outcome class"); }
-constexpr auto FormOf(const Advice& /*advice*/) { return ByName(AdviceFromString, "none, transient or permanent"); }
-constexpr auto FormOf(const Source& /*source*/) { return ByName(SourceFromString, "itself, peer or signal"); }
-constexpr auto FormOf(const FinalState& /*state*/) {
-  return ByName(FinalStateFromString, "SUCCEEDED, FAILED or KILLED");
-}
-constexpr auto FormOf(const RestartScope& /*scope*/) {
-  return ByName(RestartScopeFromString, "task, role, gang or job");
-}
-constexpr auto FormOf(const CheckpointWriter& /*writer*/) {
-  return ByName(CheckpointWriterFromString, "this_job, earlier_job, others or unknown");
-}
-constexpr auto FormOf(const OomEvidence& /*oom*/) {
-  return ByName(OomEvidenceFromString, "unknown, none, machine or cgroup");
+constexpr auto FormOf(const OutcomeClass& /*cls*/) {
+  return TextForm{ToString<OutcomeClass>, FromName<OutcomeClass>, "an outcome class"};
 }
 constexpr auto FormOf(const TaskId& /*task*/) {
   constexpr auto from = [](std::string_view text) {

@@ -11,91 +11,9 @@
 
 namespace tony {
 
-std::string_view ToString(FrameworkKind kind) {
-  switch (kind) {
-    case FrameworkKind::kStandalone:
-      return "standalone";
-    case FrameworkKind::kTensorflow:
-      return "tensorflow";
-    case FrameworkKind::kPytorch:
-      return "pytorch";
-    case FrameworkKind::kJax:
-      return "jax";
-    case FrameworkKind::kLightgbm:
-      return "lightgbm";
-    case FrameworkKind::kXgboost:
-      return "xgboost";
-    case FrameworkKind::kStaged:
-      return "staged";
-  }
-  CHECK(false);
-}
-
-std::string_view ToString(Completion completion) {
-  switch (completion) {
-    case Completion::kTracked:
-      return "tracked";
-    case Completion::kUntracked:
-      return "untracked";
-    case Completion::kSidecar:
-      return "sidecar";
-  }
-  CHECK(false);
-}
-
-std::string_view ToString(CompletionRule rule) {
-  switch (rule) {
-    case CompletionRule::kStrict:
-      return "strict";
-    case CompletionRule::kTony:
-      return "tony";
-  }
-  CHECK(false);
-}
-
-std::optional<CompletionRule> CompletionRuleFromString(std::string_view text) {
-  for (const auto rule : {CompletionRule::kStrict, CompletionRule::kTony}) {
-    if (ToString(rule) == text) return rule;
-  }
-  return std::nullopt;
-}
-
-std::string_view ToString(Background background) {
-  switch (background) {
-    case Background::kAuto:
-      return "auto";
-    case Background::kEnd:
-      return "end";
-    case Background::kWait:
-      return "wait";
-    case Background::kFail:
-      return "fail";
-  }
-  CHECK(false);
-}
-
-std::optional<Background> BackgroundFromString(std::string_view text) {
-  for (const auto background : {Background::kAuto, Background::kEnd, Background::kWait, Background::kFail}) {
-    if (ToString(background) == text) return background;
-  }
-  return std::nullopt;
-}
-
-std::string_view ToString(DistributedMode mode) {
-  switch (mode) {
-    case DistributedMode::kGang:
-      return "GANG";
-    case DistributedMode::kFcfs:
-      return "FCFS";
-  }
-  CHECK(false);
-}
-
 std::optional<DistributedMode> DistributedModeFromString(std::string_view text) {
-  using enum DistributedMode;
-  for (const auto mode : {kGang, kFcfs}) {
+  for (const auto mode : {DistributedMode::kGang, DistributedMode::kFcfs})
     if (ToLower(ToString(mode)) == ToLower(text)) return mode;
-  }
   return std::nullopt;
 }
 
@@ -106,78 +24,6 @@ bool IsFileName(std::string_view name) {
 
 bool IsTonysOwnFile(std::string_view name) {
   return name == "tony-error.json" || name == "tony-hostfile" || name == "tony-output.json";
-}
-
-std::string_view ToString(RestartScope scope) {
-  switch (scope) {
-    case RestartScope::kTask:
-      return "task";
-    case RestartScope::kRole:
-      return "role";
-    case RestartScope::kGang:
-      return "gang";
-    case RestartScope::kJob:
-      return "job";
-  }
-  CHECK(false);
-}
-
-std::optional<RestartScope> RestartScopeFromString(std::string_view text) {
-  using enum RestartScope;
-  for (const auto scope : {kTask, kRole, kGang, kJob}) {
-    if (ToString(scope) == text) return scope;
-  }
-  return std::nullopt;
-}
-
-std::optional<FrameworkKind> FrameworkKindFromString(std::string_view text) {
-  using enum FrameworkKind;
-  for (const auto kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost, kStaged}) {
-    if (ToString(kind) == text) return kind;
-  }
-  return std::nullopt;
-}
-
-std::string_view ToString(Placement placement) {
-  switch (placement) {
-    case Placement::kPack:
-      return "pack";
-    case Placement::kSpread:
-      return "spread";
-  }
-  CHECK(false);
-}
-
-std::optional<Placement> PlacementFromString(std::string_view text) {
-  for (const auto placement : {Placement::kPack, Placement::kSpread}) {
-    if (ToString(placement) == text) return placement;
-  }
-  return std::nullopt;
-}
-
-std::string_view ToString(Dependency::Until until) {
-  switch (until) {
-    case Dependency::Until::kSucceeded:
-      return "succeeded";
-    case Dependency::Until::kReady:
-      return "ready";
-  }
-  CHECK(false);
-}
-
-std::optional<Dependency::Until> UntilFromString(std::string_view text) {
-  for (const auto until : {Dependency::Until::kSucceeded, Dependency::Until::kReady}) {
-    if (ToString(until) == text) return until;
-  }
-  return std::nullopt;
-}
-
-std::optional<Completion> CompletionFromString(std::string_view text) {
-  using enum Completion;
-  for (const auto completion : {kTracked, kUntracked, kSidecar}) {
-    if (ToString(completion) == text) return completion;
-  }
-  return std::nullopt;
 }
 
 Duration CallLimit(const Timers& timers) { return std::min(Duration(5000), timers.record_fresh); }
@@ -236,23 +82,19 @@ bool JobSpec::IsChief(const TaskId& task) const {
 
 // The list of fields of a job spec. Jobs of 0.1 have none of the fields that came Later().
 
-constexpr auto FormOf(const FrameworkKind& /*kind*/) {
-  return ByName(FrameworkKindFromString, "standalone, tensorflow, pytorch, jax, lightgbm or xgboost");
+constexpr auto FormOf(const FrameworkKind&) {
+  return TextForm{ToString<FrameworkKind>, FromName<FrameworkKind>,
+                  "standalone, tensorflow, pytorch, jax, lightgbm or xgboost"};
 }
-constexpr auto FormOf(const Completion& /*completion*/) {
-  return ByName(CompletionFromString, "tracked, untracked or sidecar");
+constexpr auto FormOf(const DistributedMode&) {
+  return TextForm{ToString<DistributedMode>, DistributedModeFromString, "GANG or FCFS"};
 }
-constexpr auto FormOf(const CompletionRule& /*rule*/) { return ByName(CompletionRuleFromString, "strict or tony"); }
-constexpr auto FormOf(const Background& /*rule*/) { return ByName(BackgroundFromString, "auto, end, wait or fail"); }
-constexpr auto FormOf(const DistributedMode& /*mode*/) { return ByName(DistributedModeFromString, "GANG or FCFS"); }
-constexpr auto FormOf(const Placement& /*placement*/) { return ByName(PlacementFromString, "pack or spread"); }
-constexpr auto FormOf(const Dependency::Until& /*until*/) { return ByName(UntilFromString, "succeeded or ready"); }
 
 // "framework" for a role without a restart scope of its own.
 using OwnScope = std::optional<RestartScope>;
 constexpr TextForm kOwnScope{[](const OwnScope& scope) { return scope ? ToString(*scope) : "framework"; },
                              [](std::string_view text) -> std::optional<OwnScope> {
-                               const OwnScope scope = RestartScopeFromString(text);
+                               const OwnScope scope = FromName<RestartScope>(text);
                                return scope || text == "framework" ? std::optional<OwnScope>(scope) : std::nullopt;
                              },
                              "framework, task, role, gang or job"};

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/names.h"
 #include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
@@ -39,8 +40,9 @@ inline Duration SpentOf(Duration limit, Instant submitted, Instant now) {
 
 // kStaged is for tests of TonY itself: a job spec may have it, and no property can ask for it.
 enum class FrameworkKind { kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost, kStaged };
-std::string_view ToString(FrameworkKind kind);  // "standalone", "tensorflow", "pytorch", "jax", "lightgbm", "xgboost"
-std::optional<FrameworkKind> FrameworkKindFromString(std::string_view text);
+constexpr auto NamesOf(FrameworkKind) {
+  return EnumNames("standalone", "tensorflow", "pytorch", "jax", "lightgbm", "xgboost", "staged");
+}
 
 // What the end of a role's tasks means for the job.
 enum class Completion {
@@ -48,16 +50,14 @@ enum class Completion {
   kUntracked,  // not waited for, but a failure fails the job (parameter servers)
   kSidecar,    // not waited for; a failure is ignored
 };
-std::string_view ToString(Completion completion);  // "tracked", "untracked", "sidecar"
-std::optional<Completion> CompletionFromString(std::string_view text);
+constexpr auto NamesOf(Completion) { return EnumNames("tracked", "untracked", "sidecar"); }
 
 // Whose rule says when tracked tasks that failed, and are not restarted, fail the job.
 enum class CompletionRule {
   kStrict,  // the first of a role does, unless the role says otherwise
   kTony,    // TonY's: the chief's does, and that all of them failed; of other roles only if they say so
 };
-std::string_view ToString(CompletionRule rule);  // "strict", "tony"
-std::optional<CompletionRule> CompletionRuleFromString(std::string_view text);
+constexpr auto NamesOf(CompletionRule) { return EnumNames("strict", "tony"); }
 
 // The rule for processes that the command of a task has left running in the background when it ends with 0.
 enum class Background {
@@ -66,8 +66,7 @@ enum class Background {
   kWait,  // the task waits for all of them
   kFail,  // the task has failed
 };
-std::string_view ToString(Background background);  // "auto", "end", "wait", "fail"
-std::optional<Background> BackgroundFromString(std::string_view text);
+constexpr auto NamesOf(Background) { return EnumNames("auto", "end", "wait", "fail"); }
 
 struct Resources {
   int64_t memory_mb = 2048;
@@ -81,8 +80,9 @@ enum class DistributedMode {
   kGang,  // when all are registered: they know each other
   kFcfs,  // at once, first come first served: batch inference
 };
-std::string_view ToString(DistributedMode mode);                                  // "GANG", "FCFS", as TonY wrote them
-std::optional<DistributedMode> DistributedModeFromString(std::string_view text);  // in any case
+// As TonY wrote them, and read them in any case.
+constexpr auto NamesOf(DistributedMode) { return EnumNames("GANG", "FCFS"); }
+std::optional<DistributedMode> DistributedModeFromString(std::string_view text);
 
 // A file or folder of the submitter's that a process finds in its own folder. TonY: SRC[::NAME][#archive].
 struct FileSpec {
@@ -106,8 +106,7 @@ enum class RestartScope {
   kJob,   // every task, in new containers
 };
 constexpr size_t kRestartScopes = 4;
-std::string_view ToString(RestartScope scope);  // "task", "role", "gang", "job"
-std::optional<RestartScope> RestartScopeFromString(std::string_view text);
+constexpr auto NamesOf(RestartScope) { return EnumNames("task", "role", "gang", "job"); }
 
 // How many restarts there may be.
 struct RestartBudget {
@@ -141,8 +140,7 @@ struct CheckpointSpec {
 };
 
 enum class Placement { kPack, kSpread };  // of a role's tasks on machines: where room is; as evenly as room allows
-std::string_view ToString(Placement placement);
-std::optional<Placement> PlacementFromString(std::string_view text);
+constexpr auto NamesOf(Placement) { return EnumNames("pack", "spread"); }
 
 // What every task of another role has come to before this one's tasks start.
 struct Dependency {
@@ -154,8 +152,7 @@ struct Dependency {
   Until until = Until::kSucceeded;
   bool operator==(const Dependency&) const = default;
 };
-std::string_view ToString(Dependency::Until until);  // "succeeded", "ready"
-std::optional<Dependency::Until> UntilFromString(std::string_view text);
+constexpr auto NamesOf(Dependency::Until) { return EnumNames("succeeded", "ready"); }
 
 // How long a role's tasks may run on once every task of a group of roles has ended.
 struct Outliving {

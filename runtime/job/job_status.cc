@@ -7,6 +7,33 @@
 #include "runtime/job/json_fields.h"
 
 namespace tony {
+namespace {
+
+constexpr int64_t kMega = 1 << 20, kGiga = 1 << 30;
+
+std::string_view UnitOf(int64_t most) { return most < kGiga ? " MB" : " GB"; }
+
+// Of few digits, in the unit of `most`.
+std::string InUnit(int64_t bytes, int64_t most) {
+  if (most < kGiga) return std::to_string((bytes + kMega / 2) / kMega);
+  const int64_t tenths = (bytes + kGiga / 20) / (kGiga / 10);
+  return most < 100 * kGiga ? StrCat(tenths / 10, ".", tenths % 10) : std::to_string(tenths / 10);
+}
+
+std::string EndText(const RoleSpec& role) {
+  if (role.completion != Completion::kTracked) return "not waited for";
+  if (role.min_succeeded > 0)
+    return StrCat("over when ", role.min_succeeded, " of ", role.instances, " tasks have succeeded");
+  return role.instances == 1 ? "over when its task has ended"
+                             : StrCat("over when its ", role.instances, " tasks have ended");
+}
+
+std::string FailureText(int fails_at) {
+  if (fails_at == 0) return "failures are tolerated";
+  return fails_at == 1 ? "the first failure fails the job" : StrCat(fails_at, " failures fail the job");
+}
+
+}  // namespace
 
 // What a task used is written once, beside its outcome.
 template <class Io>
@@ -96,21 +123,6 @@ std::string ToJson(const JobStatus& status) { return WriteJson(status); }
 
 Result<JobStatus> JobStatusFromJson(std::string_view text) { return ReadJson<JobStatus>(text, "job status"); }
 
-namespace {
-
-constexpr int64_t kMega = 1 << 20, kGiga = 1 << 30;
-
-std::string_view UnitOf(int64_t most) { return most < kGiga ? " MB" : " GB"; }
-
-// Of few digits, in the unit of `most`.
-std::string InUnit(int64_t bytes, int64_t most) {
-  if (most < kGiga) return std::to_string((bytes + kMega / 2) / kMega);
-  const int64_t tenths = (bytes + kGiga / 20) / (kGiga / 10);
-  return most < 100 * kGiga ? StrCat(tenths / 10, ".", tenths % 10) : std::to_string(tenths / 10);
-}
-
-}  // namespace
-
 std::string StateWord(const TaskStatus& task) {
   if (task.suspect) return "silent";
   return task.attempt_state.empty() || task.state == "backoff" ? task.state : task.attempt_state;
@@ -175,23 +187,6 @@ std::string ClockText(Duration length) {
   if (seconds < 86400) return StrCat(seconds / 3600, ":", two(seconds % 3600 / 60), ":", two(seconds % 60));
   return StrCat(seconds / 86400, "d ", two(seconds % 86400 / 3600), "h");
 }
-
-namespace {
-
-std::string EndText(const RoleSpec& role) {
-  if (role.completion != Completion::kTracked) return "not waited for";
-  if (role.min_succeeded > 0)
-    return StrCat("over when ", role.min_succeeded, " of ", role.instances, " tasks have succeeded");
-  return role.instances == 1 ? "over when its task has ended"
-                             : StrCat("over when its ", role.instances, " tasks have ended");
-}
-
-std::string FailureText(int fails_at) {
-  if (fails_at == 0) return "failures are tolerated";
-  return fails_at == 1 ? "the first failure fails the job" : StrCat(fails_at, " failures fail the job");
-}
-
-}  // namespace
 
 std::vector<std::string> CompletionLines(const JobSpec& spec) {
   std::vector<std::string> lines;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,7 +13,6 @@
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/job/fields.h"
-#include "runtime/job/ids.h"
 
 namespace boost::json {
 class array;

@@ -93,12 +93,6 @@ bool IsRule(std::string_view line) {
                                       line.find_first_not_of('=') == std::string_view::npos);
 }
 
-bool IsOfReport(std::string_view line) {
-  constexpr std::string_view kParts[] = {"mpirun", "prterun", "mpiexec",   "MPI_ABORT", "Primary job",
-                                         "PMIX",   " FAILED", "Failures:", "Root Cause"};
-  return HoldsAny(line, kParts);
-}
-
 }  // namespace
 
 bool IsEmptyLine(std::string_view line) { return Trim(line).empty(); }
@@ -168,13 +162,15 @@ bool SaysNothing(std::string_view line) {
 
 std::vector<bool> InReports(const std::vector<std::string>& lines) {
   constexpr size_t kLongestPart = 40;
+  constexpr std::string_view kOfReport[] = {"mpirun", "prterun", "mpiexec",   "MPI_ABORT", "Primary job",
+                                            "PMIX",   " FAILED", "Failures:", "Root Cause"};
   std::vector<bool> in(lines.size());
   for (size_t begin = 0; begin < lines.size(); ++begin) {
     if (!IsRule(lines[begin])) continue;
     size_t end = begin + 1;
     bool is_report = false;
     while (end < lines.size() && end - begin < kLongestPart && !IsRule(lines[end]))
-      is_report = IsOfReport(lines[end++]) || is_report;
+      is_report = HoldsAny(lines[end++], kOfReport) || is_report;
     if (!is_report || end == lines.size() || !IsRule(lines[end])) continue;
     std::fill(in.begin() + static_cast<ptrdiff_t>(begin), in.begin() + static_cast<ptrdiff_t>(end) + 1, true);
     begin = end - 1;

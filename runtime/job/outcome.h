@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/exit_status.h"
+#include "runtime/base/names.h"
 #include "runtime/base/time.h"
 #include "runtime/job/ids.h"
 
@@ -56,9 +57,11 @@ enum class OutcomeClass {
   kAuth,
   kQuota,
 };
-std::string_view ToString(OutcomeClass c);   // "success", "user_error", ...
+constexpr auto NamesOf(OutcomeClass) {
+  return EnumNames("success", "user_error", "user_config", "oom", "node_lost", "preempted", "infra", "hung", "timeout",
+                   "killed", "abandoned", "spec_invalid", "auth", "quota");
+}
 std::string_view MeaningOf(OutcomeClass c);  // one clause for a person
-std::optional<OutcomeClass> OutcomeClassFromString(std::string_view text);
 std::vector<OutcomeClass> AllOutcomeClasses();
 
 // What the user's program, or a rule about it, says of trying again.
@@ -67,8 +70,7 @@ enum class Advice {
   kTransient,  // try again, at nobody's charge
   kPermanent,  // do not
 };
-std::string_view ToString(Advice advice);  // "none", "transient", "permanent"
-std::optional<Advice> AdviceFromString(std::string_view text);
+constexpr auto NamesOf(Advice) { return EnumNames("none", "transient", "permanent"); }
 
 // Whether a workflow engine may sensibly submit the job again.
 bool IsRetryable(OutcomeClass c, Advice advice = Advice::kNone);
@@ -79,8 +81,7 @@ enum class Source {
   kPeer,    // its connection to another task broke, so that task's end is the cause
   kSignal,  // it was told to end by a signal; who sent it, the program itself or a stranger, cannot be known
 };
-std::string_view ToString(Source source);  // "itself", "peer", "signal"
-std::optional<Source> SourceFromString(std::string_view text);
+constexpr auto NamesOf(Source) { return EnumNames("itself", "peer", "signal"); }
 
 struct Outcome {
   OutcomeClass cls = OutcomeClass::kSuccess;
@@ -116,8 +117,7 @@ Charge ChargeOf(const Outcome& outcome);
 OutcomeClass ClassOf(const ExitStatus& exit);
 
 enum class FinalState { kSucceeded, kFailed, kKilled };
-std::string_view ToString(FinalState state);  // "SUCCEEDED", "FAILED", "KILLED"
-std::optional<FinalState> FinalStateFromString(std::string_view text);
+constexpr auto NamesOf(FinalState) { return EnumNames("SUCCEEDED", "FAILED", "KILLED"); }
 
 struct Verdict {
   FinalState state = FinalState::kSucceeded;

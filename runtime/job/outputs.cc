@@ -42,13 +42,8 @@ PublishedValues ParsePublished(std::string_view text, const std::vector<std::str
   return values;
 }
 
-namespace {
-
-constexpr size_t kMostProblems = 20;
-
-}  // namespace
-
 void Outputs::Add(OutputProblem problem) {
+  constexpr size_t kMostProblems = 20;
   if (problems.size() < kMostProblems) return problems.push_back(std::move(problem));
   if (unnamed++ == 0) problems.emplace_back();
   problems.back().why = StrCat("and ", unnamed, " more");
@@ -84,30 +79,23 @@ std::string ObjectOf(const Outputs& outputs) {
 
 std::string Describe(const OutputProblem& problem) {
   if (problem.name.empty()) return problem.why;
-  const std::string name = SerializeJson(boost::json::value(problem.name));
-  return StrCat(name, problem.left_out ? " is left out (" : " is passed on as text (", problem.why, ")");
+  return StrCat(JsonString(problem.name), problem.left_out ? " is left out (" : " is passed on as text (", problem.why,
+                ")");
 }
 
-std::string ToJson(const std::vector<OutputProblem>& problems) {
-  boost::json::array out;
-  for (const OutputProblem& problem : problems) {
-    boost::json::object item;
-    if (!problem.name.empty()) item["name"] = problem.name;
-    item["why"] = problem.why;
-    item["left_out"] = problem.left_out;
-    out.push_back(std::move(item));
-  }
-  return SerializeJson(out);
+void Fields(auto& io, Is<OutputProblem> auto& problem) {
+  io.IfSet("name", problem.name);
+  io.Field("why", problem.why);
+  io.Field("left_out", problem.left_out);
 }
+
+std::string ToJson(const std::vector<OutputProblem>& problems) { return WriteJson(problems); }
 
 Result<std::vector<OutputProblem>> OutputProblemsFromJson(std::string_view text) {
   TRY_ASSIGN(const boost::json::value document, ParseJson(text, "problems of outputs"));
   JsonReader fields(document);
   std::vector<OutputProblem> problems;
-  for (JsonReader& item : fields.List("problems")) {
-    problems.push_back({item.Has("name") ? item.String("name") : "", item.String("why"), item.Bool("left_out")});
-    TRY(item.status());
-  }
+  fields.Field("problems", problems);
   TRY(fields.status());
   return problems;
 }

@@ -13,8 +13,6 @@ constexpr std::string_view kHeader = "Traceback (most recent call last)";
 constexpr std::string_view kGroup = "+ Exception Group ";
 constexpr size_t kMostMore = 20;
 
-bool IsIndented(std::string_view line) { return line.starts_with(' ') || line.starts_with('\t'); }
-
 bool IsFrame(std::string_view line) { return line.starts_with("  File ") || line.starts_with("> File "); }
 
 // The lines of a traceback without what stands before each of them: a time, an indentation, or nothing.
@@ -57,7 +55,7 @@ std::optional<size_t> FindException(const LogLines& lines, const Bodies& bodies,
     if (IsEmptyLine(line)) {
       const bool goes_on = IsFrame(bodies[at + 1]) || LooksLikeException(bodies[at + 1]);
       if (!goes_on) return std::nullopt;
-    } else if (!IsIndented(line) && !IsFrame(line)) {
+    } else if (!line.starts_with(' ') && !line.starts_with('\t') && !IsFrame(line)) {
       if (LooksLikeException(line)) return at;
       if (++foreign > kMostForeign) return std::nullopt;
     }
@@ -171,11 +169,6 @@ ReadCause ReadGroup(const LogLines& lines, const Bodies& bodies, size_t at) {
   return read;
 }
 
-// The outermost frame is not that of the program.
-bool BeginsInside(std::string_view frame) {
-  return IsFrame(frame) && Holds(frame, ", in ") && !Holds(frame, ", in <module>") && !Holds(frame, "<frozen ");
-}
-
 // An exception that nobody caught, of which only the launcher's prefix or the box tells more.
 std::optional<ReadCause> ReadPlain(const LogLines& lines, const Bodies& bodies, size_t at) {
   auto found = FindException(lines, bodies, at + 1);
@@ -184,7 +177,10 @@ std::optional<ReadCause> ReadPlain(const LogLines& lines, const Bodies& bodies, 
   if (IsFrame(bodies[*found + 1])) found = FindException(lines, bodies, *found + 1).value_or(*found);
   ReadCause read{{.line = std::string(Trim(bodies[*found])), .begin = at, .end = *found + 1}};
   const size_t first = IsEmptyLine(bodies[at + 1]) ? at + 2 : at + 1;
-  read.is_caught = BeginsInside(bodies[first]) && !Holds(lines[at].text, "traceback : ");
+  // The outermost frame is not that of the program.
+  const std::string_view frame = bodies[first];
+  read.is_caught = IsFrame(frame) && Holds(frame, ", in ") && !Holds(frame, ", in <module>") &&
+                   !Holds(frame, "<frozen ") && !Holds(lines[at].text, "traceback : ");
   if (!IsOfLauncher(read.cause.line)) AddMore(bodies, *found + 1, read.cause);
   return read;
 }
@@ -195,48 +191,6 @@ std::optional<ReadCause> ReadIgnored(const LogLines& lines, size_t at) {
   if (!ignored || !LooksLikeException(lines[at + 1].text) || Holds(lines[at + 1].text, kHeader)) return std::nullopt;
   return ReadCause{{.kind = Kind::kIgnored, .line = lines[at + 1].text, .begin = at, .end = at + 2}};
 }
-
-}  // namespace
-
-bool LooksLikeException(std::string_view line) {
-  constexpr std::string_view kCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.<>";
-  line = line.substr(0, line.find_last_not_of(" \t") + 1);
-  if (line.empty() || (line[0] >= '0' && line[0] <= '9')) return false;
-  size_t end = std::min(line.find_first_not_of(kCharacters), line.size());
-  if (end > 0 && end < line.size() && line[end] == '(') end = std::min(line.find(')', end), line.size() - 1) + 1;
-  return end > 0 && (end == line.size() || line[end] == ':');
-}
-
-std::optional<ReadCause> ReadPython(const LogLines& lines, size_t at, size_t floor) {
-  const std::string_view header = lines[at].text;
-  const size_t begin = header.find(kHeader);
-  if (begin == std::string_view::npos) return ReadIgnored(lines, at);
-  const std::string_view prefix = header.substr(0, begin);
-  const Bodies bodies(lines, at);
-  std::optional<ReadCause> read;
-  if (prefix.ends_with(kGroup)) {
-    read = ReadGroup(lines, bodies, at);
-  } else {
-    const bool in_box = Holds(prefix, "\u256D") || prefix.starts_with("+--");
-    read = in_box ? ReadBox(lines, at) : ReadPlain(lines, bodies, at);
-  }
-  if (!read) return std::nullopt;
-  const Label label = LabelBefore(lines, bodies, at, floor);
-  StatedCause& cause = read->cause;
-  cause.kind = label.kind;
-  if (!label.remark.empty()) cause.remark = label.remark;
-  cause.begin = label.begin;
-  read->chain = prefix == "Original " ? Chain::kIsInside : label.chain;
-  const bool uncaught = cause.kind == Kind::kUncaught || cause.kind == Kind::kHandled;
-  if (cause.kind == Kind::kUncaught && IsLoggedError(prefix)) cause.kind = Kind::kHandled;
-  if (cause.kind == Kind::kUncaught && cause.line == "KeyboardInterrupt") cause.kind = Kind::kThread;
-  if (uncaught && IsOfLauncher(cause.line)) cause.kind = Kind::kLauncher;
-  return read;
-}
-
-namespace {
-
-using Kind = StatedCause::Kind;
 
 constexpr size_t kMostMessageLines = 8;
 constexpr std::string_view kCauseOfNode = "[cause]: ";
@@ -294,12 +248,6 @@ bool GoesOn(const LogLines& lines, size_t at) {
 std::string JavaLine(std::string_view line) {
   const size_t begin = FindThrowable(line);
   return std::string(Trim(begin == std::string_view::npos ? line : line.substr(begin)));
-}
-
-// The exception of a Python program that Java quotes.
-std::string PythonInside(const LogLines& lines, size_t at) {
-  const auto inside = ReadPython(lines, at, at);
-  return inside ? inside->cause.line : "";
 }
 
 Kind KindOfJava(std::string_view head, std::string_view before) {
@@ -372,6 +320,42 @@ std::optional<ReadCause> ReadFatalPython(const LogLines& lines, size_t at) {
 
 }  // namespace
 
+bool LooksLikeException(std::string_view line) {
+  constexpr std::string_view kCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.<>";
+  line = line.substr(0, line.find_last_not_of(" \t") + 1);
+  if (line.empty() || (line[0] >= '0' && line[0] <= '9')) return false;
+  size_t end = std::min(line.find_first_not_of(kCharacters), line.size());
+  if (end > 0 && end < line.size() && line[end] == '(') end = std::min(line.find(')', end), line.size() - 1) + 1;
+  return end > 0 && (end == line.size() || line[end] == ':');
+}
+
+std::optional<ReadCause> ReadPython(const LogLines& lines, size_t at, size_t floor) {
+  const std::string_view header = lines[at].text;
+  const size_t begin = header.find(kHeader);
+  if (begin == std::string_view::npos) return ReadIgnored(lines, at);
+  const std::string_view prefix = header.substr(0, begin);
+  const Bodies bodies(lines, at);
+  std::optional<ReadCause> read;
+  if (prefix.ends_with(kGroup)) {
+    read = ReadGroup(lines, bodies, at);
+  } else {
+    const bool in_box = Holds(prefix, "\u256D") || prefix.starts_with("+--");
+    read = in_box ? ReadBox(lines, at) : ReadPlain(lines, bodies, at);
+  }
+  if (!read) return std::nullopt;
+  const Label label = LabelBefore(lines, bodies, at, floor);
+  StatedCause& cause = read->cause;
+  cause.kind = label.kind;
+  if (!label.remark.empty()) cause.remark = label.remark;
+  cause.begin = label.begin;
+  read->chain = prefix == "Original " ? Chain::kIsInside : label.chain;
+  const bool uncaught = cause.kind == Kind::kUncaught || cause.kind == Kind::kHandled;
+  if (cause.kind == Kind::kUncaught && IsLoggedError(prefix)) cause.kind = Kind::kHandled;
+  if (cause.kind == Kind::kUncaught && cause.line == "KeyboardInterrupt") cause.kind = Kind::kThread;
+  if (uncaught && IsOfLauncher(cause.line)) cause.kind = Kind::kLauncher;
+  return read;
+}
+
 std::optional<ReadCause> ReadJava(const LogLines& lines, size_t at, size_t floor) {
   if (!IsJavaFrame(lines[at].text) || at == floor) return std::nullopt;
   const size_t head = FindJavaHead(lines, at, floor);
@@ -380,8 +364,8 @@ std::optional<ReadCause> ReadJava(const LogLines& lines, size_t at, size_t floor
   while (end < lines.size() && (IsOfJavaStack(lines[end].text) || GoesOn(lines, end))) {
     const std::string_view line = lines[end].text;
     if (line.starts_with("Caused by: ")) {
-      const std::string inside = PythonInside(lines, end);
-      root = inside.empty() ? JavaLine(line.substr(11)) : inside;
+      const auto inside = ReadPython(lines, end, end);  // a Python program that Java quotes
+      root = inside && !inside->cause.line.empty() ? inside->cause.line : JavaLine(line.substr(11));
     }
     if (Trim(line).starts_with(kCauseOfNode)) root = JavaLine(Trim(line).substr(kCauseOfNode.size()));
     ++end;

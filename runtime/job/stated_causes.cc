@@ -165,13 +165,6 @@ void NameFirstFailed(const FirstFailed& first, std::vector<StatedCause>& causes)
     causes.push_back({.kind = Kind::kNamed, .line = first.died, .begin = first.place, .end = first.place + 1});
 }
 
-// Processes in torchrun's report that are not the first that failed may be victims.
-void WeakenOthers(const std::vector<std::string>& lines, std::vector<StatedCause>& causes) {
-  for (StatedCause& cause : causes) {
-    if (cause.kind == Kind::kUncaught && lines[cause.begin].starts_with("  traceback : ")) cause.kind = Kind::kChild;
-  }
-}
-
 // The last exception of a process ended it. Where several processes wrote, the one that ended first is the cause.
 void SortByLikelihood(std::vector<StatedCause>& causes) {
   std::map<std::pair<Kind, std::string>, size_t> ends;
@@ -183,55 +176,6 @@ void SortByLikelihood(std::vector<StatedCause>& causes) {
     return std::tuple(cause.kind, ends[{cause.kind, cause.process}], cause.process, -static_cast<int64_t>(cause.end));
   });
 }
-
-}  // namespace
-
-StatedCauses ReadStatedCauses(std::string_view text) {
-  StatedCauses stated{.lines = Split(text, '\n')};
-  if (!stated.lines.empty() && stated.lines.back().empty()) stated.lines.pop_back();
-  std::vector<bool> taken = InReports(stated.lines);
-  stated.has_launcher = std::ranges::find(taken, true) != taken.end();
-  std::vector<bool> in_cause(taken.size());
-  for (const auto& [process, lines] : ByProcess(stated.lines)) {
-    auto causes = ReadProcess(lines);
-    PromoteLast(lines, causes);
-    for (StatedCause& cause : causes) {
-      cause.end = std::min(cause.end, lines.size());
-      for (size_t i = cause.begin; i < cause.end; ++i) in_cause[lines[i].place] = true;
-      cause.shown = Shown(lines, cause);
-      cause.process = process;
-      // A worker of Ray is no launched copy of the program: the driver may say more.
-      if (process.starts_with('(') && cause.kind == Kind::kUncaught) cause.kind = Kind::kChild;
-      cause.begin = lines[cause.begin].place;
-      cause.end = lines[cause.end - 1].place + 1;
-      stated.has_launcher = stated.has_launcher || cause.kind == Kind::kLauncher || !process.empty();
-      stated.causes.push_back(std::move(cause));
-    }
-  }
-  WeakenOthers(stated.lines, stated.causes);
-  if (const auto first = FindFirstFailed(stated.lines)) {
-    NameFirstFailed(*first, stated.causes);
-    if (!first->exit_code.empty()) stated.first_failed = StrCat("rank ", first->rank, ", exit code ", first->exit_code);
-  }
-  SortByLikelihood(stated.causes);
-  for (size_t i = 0; i < stated.lines.size(); ++i) {
-    if (!taken[i] && !in_cause[i]) stated.plain.push_back(i);
-  }
-  return stated;
-}
-
-bool IsOfCommand(std::string_view line) {
-  constexpr std::string_view kCleanup[] = {"rm: ", "rmdir: ", "umount: ", "kill: ", "unlink: "};
-  if (std::ranges::any_of(kCleanup, [&](std::string_view command) { return line.starts_with(command); })) return false;
-  static const LinePattern& pattern = *new LinePattern(*LinePattern::Parse(
-      "^[A-Za-z0-9_./+-]+: (line [0-9]+: |cannot |can't |.*: (No such file or directory|Permission denied|command not "
-      "found|not found|Is a directory|Not a directory|No space left on device)$)"));
-  return pattern.Matches(line) && !Holds(line, ": kill: ");
-}
-
-namespace {
-
-using Kind = StatedCause::Kind;
 
 constexpr size_t kLastLines = 20;
 constexpr ExitStatus kUncaught{ExitStatus::Kind::kExited, 1};
@@ -403,6 +347,52 @@ class Choice {
 };
 
 }  // namespace
+
+StatedCauses ReadStatedCauses(std::string_view text) {
+  StatedCauses stated{.lines = Split(text, '\n')};
+  if (!stated.lines.empty() && stated.lines.back().empty()) stated.lines.pop_back();
+  std::vector<bool> taken = InReports(stated.lines);
+  stated.has_launcher = std::ranges::find(taken, true) != taken.end();
+  std::vector<bool> in_cause(taken.size());
+  for (const auto& [process, lines] : ByProcess(stated.lines)) {
+    auto causes = ReadProcess(lines);
+    PromoteLast(lines, causes);
+    for (StatedCause& cause : causes) {
+      cause.end = std::min(cause.end, lines.size());
+      for (size_t i = cause.begin; i < cause.end; ++i) in_cause[lines[i].place] = true;
+      cause.shown = Shown(lines, cause);
+      cause.process = process;
+      // A worker of Ray is no launched copy of the program: the driver may say more.
+      if (process.starts_with('(') && cause.kind == Kind::kUncaught) cause.kind = Kind::kChild;
+      cause.begin = lines[cause.begin].place;
+      cause.end = lines[cause.end - 1].place + 1;
+      stated.has_launcher = stated.has_launcher || cause.kind == Kind::kLauncher || !process.empty();
+      stated.causes.push_back(std::move(cause));
+    }
+  }
+  // Processes in torchrun's report that are not the first that failed may be victims.
+  for (StatedCause& cause : stated.causes)
+    if (cause.kind == Kind::kUncaught && stated.lines[cause.begin].starts_with("  traceback : "))
+      cause.kind = Kind::kChild;
+  if (const auto first = FindFirstFailed(stated.lines)) {
+    NameFirstFailed(*first, stated.causes);
+    if (!first->exit_code.empty()) stated.first_failed = StrCat("rank ", first->rank, ", exit code ", first->exit_code);
+  }
+  SortByLikelihood(stated.causes);
+  for (size_t i = 0; i < stated.lines.size(); ++i) {
+    if (!taken[i] && !in_cause[i]) stated.plain.push_back(i);
+  }
+  return stated;
+}
+
+bool IsOfCommand(std::string_view line) {
+  constexpr std::string_view kCleanup[] = {"rm: ", "rmdir: ", "umount: ", "kill: ", "unlink: "};
+  if (std::ranges::any_of(kCleanup, [&](std::string_view command) { return line.starts_with(command); })) return false;
+  static const LinePattern& pattern = *new LinePattern(*LinePattern::Parse(
+      "^[A-Za-z0-9_./+-]+: (line [0-9]+: |cannot |can't |.*: (No such file or directory|Permission denied|command not "
+      "found|not found|Is a directory|Not a directory|No space left on device)$)"));
+  return pattern.Matches(line) && !Holds(line, ": kill: ");
+}
 
 std::string FirstCause::Quoted() const {
   constexpr size_t kLongestRemark = 160;

@@ -25,36 +25,6 @@ off_t EndOfHole(int fd, off_t offset) {
   return data >= 0 ? data : info.st_size;  // no data: the hole goes to the end
 }
 
-}  // namespace
-
-LogBytes ReadLog(int fd, int64_t offset, std::span<char> buffer) {
-  off_t at = offset;
-  // Cut again while we read, we try again behind it; a writer that outruns that so often is read next time.
-  for (int attempt = 0; attempt < 8; ++attempt) {
-    const ssize_t got = pread(fd, buffer.data(), buffer.size(), at);
-    if (got <= 0) break;
-    // Asked after the read: a cut only ever grows, so what is no hole now was none then.
-    const off_t hole = lseek(fd, at, SEEK_HOLE);
-    if (hole < 0 || hole >= at + got) return {at - offset, static_cast<size_t>(got)};
-    if (hole > at) return {at - offset, static_cast<size_t>(hole - at)};
-    at = EndOfHole(fd, at);
-  }
-  return {at - offset, 0};
-}
-
-std::vector<LogPart> PartsOfLog(int fd) {
-  std::vector<LogPart> parts;
-  for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
-    const off_t hole = lseek(fd, at, SEEK_HOLE);
-    if (hole <= at) break;  // cut again just now
-    parts.push_back({static_cast<uint64_t>(at), static_cast<uint64_t>(hole)});
-    at = hole;
-  }
-  return parts;
-}
-
-namespace {
-
 constexpr int64_t kLatest = 253'402'300'799;  // the last second that is written with four digits for its year
 
 // Whoever owns a file may give it any time.
@@ -98,7 +68,36 @@ bool IsFolder(DIR* parent, const dirent& entry) {
   return fstatat(dirfd(parent), entry.d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
 }
 
+constexpr uint32_t kEvents = IN_CREATE | IN_MODIFY | IN_MOVED_TO;
+constexpr size_t kBuffer = 8 << 10;  // on the stack
+
 }  // namespace
+
+LogBytes ReadLog(int fd, int64_t offset, std::span<char> buffer) {
+  off_t at = offset;
+  // Cut again while we read, we try again behind it; a writer that outruns that so often is read next time.
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    const ssize_t got = pread(fd, buffer.data(), buffer.size(), at);
+    if (got <= 0) break;
+    // Asked after the read: a cut only ever grows, so what is no hole now was none then.
+    const off_t hole = lseek(fd, at, SEEK_HOLE);
+    if (hole < 0 || hole >= at + got) return {at - offset, static_cast<size_t>(got)};
+    if (hole > at) return {at - offset, static_cast<size_t>(hole - at)};
+    at = EndOfHole(fd, at);
+  }
+  return {at - offset, 0};
+}
+
+std::vector<LogPart> PartsOfLog(int fd) {
+  std::vector<LogPart> parts;
+  for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
+    const off_t hole = lseek(fd, at, SEEK_HOLE);
+    if (hole <= at) break;  // cut again just now
+    parts.push_back({static_cast<uint64_t>(at), static_cast<uint64_t>(hole)});
+    at = hole;
+  }
+  return parts;
+}
 
 std::unique_ptr<LogStream> LogOf(UniqueFd file) { return std::make_unique<LocalLog>(std::move(file)); }
 
@@ -175,13 +174,6 @@ std::optional<int> AttemptOfFolder(const std::string& name) {
   if (!number || *number < 1 || *number > std::numeric_limits<int>::max() || StrCat(*number) != name) return {};
   return static_cast<int>(*number);
 }
-
-namespace {
-
-constexpr uint32_t kEvents = IN_CREATE | IN_MODIFY | IN_MOVED_TO;
-constexpr size_t kBuffer = 8 << 10;  // on the stack
-
-}  // namespace
 
 LocalLogWatch::LocalLogWatch(EventLoop& loop, const JobRecords& records, std::optional<TaskId> task, LogWatchSink sink)
     : records_(records),

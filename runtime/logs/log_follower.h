@@ -5,7 +5,6 @@
 // once or left in its log: memory is one buffer, however slow the receiver.
 #pragma once
 
-#include <array>
 #include <deque>
 #include <functional>
 #include <map>

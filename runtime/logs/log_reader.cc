@@ -33,6 +33,28 @@ std::string WholeText(const LogStream& log) {
   return text;
 }
 
+constexpr size_t kChunk = 64 * 1024;
+
+// How much of a reading may be handed out.
+size_t Ready(std::string_view text, bool full, bool last) {
+  const size_t line_end = text.rfind('\n');
+  if (last && !full) return text.size();
+  if (line_end != std::string_view::npos) return line_end + 1;
+  return full ? WholeCharacters(text) : 0;
+}
+
+// The most that each may have so that all together have no more than `limit`.
+uint64_t EqualShare(std::vector<uint64_t> sizes, const uint64_t limit) {
+  std::ranges::sort(sizes);
+  uint64_t left = limit;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const uint64_t share = left / (sizes.size() - i);
+    if (sizes[i] > share) return share;
+    left -= sizes[i];
+  }
+  return limit;
+}
+
 }  // namespace
 
 std::string TimesOf(std::string_view log) { return StrCat(log, ".times"); }
@@ -83,32 +105,6 @@ const LogTimes& LogClock::TimesTo(const AttemptId& attempt, const TaskStream& st
   if (const auto notes = logs_.Open(attempt, TimesOf(stream.File()))) known.times.notes = LogNotesIn(WholeText(*notes));
   return known.times;
 }
-
-namespace {
-
-constexpr size_t kChunk = 64 * 1024;
-
-// How much of a reading may be handed out.
-size_t Ready(std::string_view text, bool full, bool last) {
-  const size_t line_end = text.rfind('\n');
-  if (last && !full) return text.size();
-  if (line_end != std::string_view::npos) return line_end + 1;
-  return full ? WholeCharacters(text) : 0;
-}
-
-// The most that each may have so that all together have no more than `limit`.
-uint64_t EqualShare(std::vector<uint64_t> sizes, const uint64_t limit) {
-  std::ranges::sort(sizes);
-  uint64_t left = limit;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const uint64_t share = left / (sizes.size() - i);
-    if (sizes[i] > share) return share;
-    left -= sizes[i];
-  }
-  return limit;
-}
-
-}  // namespace
 
 bool LogReader::Read(size_t limit, bool last, const std::function<void(const LogText&)>& sink) {
   Budget budget = {limit, false};

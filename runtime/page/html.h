@@ -1,12 +1,10 @@
 // Text into HTML. Everything that is not written by us goes through Escape().
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "runtime/base/time.h"
-#include "runtime/job/job_status.h"
 
 namespace tony {
 

@@ -117,33 +117,7 @@ std::string Footer() {
                 Link("status.json", "status.json"), " · ", Link("history.json", "history.json"), "</footer>\n");
 }
 
-}  // namespace
-
-std::string LiveAttributes(const JobStatus& status, Duration pause) {
-  return StrCat(" data-live=\"", status.verdict ? 0 : 1, "\" data-seq=\"", status.seq, "\" data-pause=\"",
-                pause.count(), "\"");
-}
-
-std::string LogFolderLink(const AttemptId& attempt) {
-  return StrCat("logs/", FolderName(attempt.task), "/", attempt.number, "/");
-}
-
-std::string EndBanner(const JobStatus& status, bool ends_with_job) {
-  if (!status.verdict || !ends_with_job) return "";
-  return Banner("idle", "The job has ended,", "and its page with it. Afterwards: tony history --serve");
-}
-
-std::string JobHtml(const JobView& view) {
-  const JobStatus& status = view.status;
-  std::string content = Header(view) + Banners(view) + FailureReport(status) + TasksHtml(view) + RestartsHtml(status);
-  if (view.history) content += TimeLedgerHtml(view.history->time);
-  return WholePage({StrCat(status.state, " · ", status.name, " · TonY"), "", LiveAttributes(status, view.pause)},
-                   content + Footer());
-}
-
 // The tables of the job's page.
-
-namespace {
 
 constexpr size_t kMostRows = 100;  // of a role, unless all are asked for
 
@@ -195,68 +169,6 @@ std::string Exact(Duration time) {
 std::string LedgerLine(std::string_view colour, std::string_view name, Duration time) {
   return StrCat("<div><dt><span class=\"key ", colour, "\"></span> ", name, "</dt><dd>", Exact(time), "</dd></div>\n");
 }
-
-}  // namespace
-
-std::vector<RoleTasks> TasksByRole(const JobStatus& status, bool all_tasks) {
-  std::map<std::string, std::vector<const TaskStatus*>> by_role;
-  for (const TaskStatus& task : status.tasks) by_role[task.id.role].push_back(&task);
-  std::vector<RoleTasks> roles;
-  for (auto& [role, tasks] : by_role) {
-    const size_t all = tasks.size();
-    if (!all_tasks && all > kMostRows) {
-      std::ranges::stable_sort(tasks, {}, [](const TaskStatus* task) { return Urgency(*task); });
-      tasks.resize(kMostRows);
-    }
-    roles.push_back({role, std::move(tasks), all});
-  }
-  return roles;
-}
-
-std::string RoleHeading(const RoleTasks& tasks) {
-  std::string html = StrCat("<h2>", Escape(tasks.role), " ", Element("small", StrCat(tasks.all)), "</h2>\n");
-  if (tasks.shown.size() < tasks.all)
-    html += StrCat("<p>", tasks.shown.size(), " of ", tasks.all, ", those in trouble first. ",
-                   Link("./?all=1", "All tasks"), "</p>\n");
-  return html;
-}
-
-std::string TasksHtml(const JobView& view) {
-  std::string html;
-  for (const RoleTasks& tasks : TasksByRole(view.status, view.all_tasks)) html += RoleHtml(tasks, view);
-  return html;
-}
-
-std::string RestartsHtml(const JobStatus& status) {
-  if (status.restarts.empty()) return "";
-  const auto shown = static_cast<int>(status.restarts.size());
-  std::string html = "<section>\n<h2>Restarts</h2>\n";
-  if (shown < status.restart_count) html += StrCat("<p>The newest ", shown, " of ", status.restart_count, ".</p>\n");
-  html +=
-      "<div class=\"wide\"><table>\n<thead><tr><th>Number</th><th>Time</th><th>What</th><th>Because "
-      "of</th><th>Logs</th>"
-      "<th>Charged</th></tr></thead>\n<tbody>\n";
-  for (const RestartStatus& restart : status.restarts) {
-    html += StrCat("<tr>", Cell(StrCat(restart.number)), Cell(TimeHtml(restart.time)), Cell(Escape(restart.scope)),
-                   Cell(Escape(restart.reason)), Cell(LogLinks(restart.cause)), Cell(restart.charged ? "yes" : "no"),
-                   "</tr>\n");
-  }
-  return html + "</tbody></table></div>\n</section>\n";
-}
-
-std::string TimeLedgerHtml(const TimeLedger& time) {
-  const std::string bar = PartsBar({{"idle", time.waiting.count()},
-                                    {"busy", time.running.count()},
-                                    {"warn", time.restarting.count()},
-                                    {"bad", time.stopping.count()}},
-                                   "where the time went");
-  return StrCat("<section>\n<h2>Where the time went</h2>\n", bar, "<dl class=\"facts\">\n",
-                LedgerLine("idle", "Waiting", time.waiting), LedgerLine("busy", "Running", time.running),
-                LedgerLine("warn", "Restarting", time.restarting), LedgerLine("bad", "Stopping", time.stopping),
-                "</dl>\n</section>\n");
-}
-
-namespace {
 
 constexpr std::string_view kToJob = "../../../";  // from logs/worker-3/1/stderr
 
@@ -325,6 +237,86 @@ std::string RoleLogs(const RoleTasks& tasks, const LogListView& view) {
 }
 
 }  // namespace
+
+std::string LiveAttributes(const JobStatus& status, Duration pause) {
+  return StrCat(" data-live=\"", status.verdict ? 0 : 1, "\" data-seq=\"", status.seq, "\" data-pause=\"",
+                pause.count(), "\"");
+}
+
+std::string LogFolderLink(const AttemptId& attempt) {
+  return StrCat("logs/", FolderName(attempt.task), "/", attempt.number, "/");
+}
+
+std::string EndBanner(const JobStatus& status, bool ends_with_job) {
+  if (!status.verdict || !ends_with_job) return "";
+  return Banner("idle", "The job has ended,", "and its page with it. Afterwards: tony history --serve");
+}
+
+std::string JobHtml(const JobView& view) {
+  const JobStatus& status = view.status;
+  std::string content = Header(view) + Banners(view) + FailureReport(status) + TasksHtml(view) + RestartsHtml(status);
+  if (view.history) content += TimeLedgerHtml(view.history->time);
+  return WholePage({StrCat(status.state, " · ", status.name, " · TonY"), "", LiveAttributes(status, view.pause)},
+                   content + Footer());
+}
+
+std::vector<RoleTasks> TasksByRole(const JobStatus& status, bool all_tasks) {
+  std::map<std::string, std::vector<const TaskStatus*>> by_role;
+  for (const TaskStatus& task : status.tasks) by_role[task.id.role].push_back(&task);
+  std::vector<RoleTasks> roles;
+  for (auto& [role, tasks] : by_role) {
+    const size_t all = tasks.size();
+    if (!all_tasks && all > kMostRows) {
+      std::ranges::stable_sort(tasks, {}, [](const TaskStatus* task) { return Urgency(*task); });
+      tasks.resize(kMostRows);
+    }
+    roles.push_back({role, std::move(tasks), all});
+  }
+  return roles;
+}
+
+std::string RoleHeading(const RoleTasks& tasks) {
+  std::string html = StrCat("<h2>", Escape(tasks.role), " ", Element("small", StrCat(tasks.all)), "</h2>\n");
+  if (tasks.shown.size() < tasks.all)
+    html += StrCat("<p>", tasks.shown.size(), " of ", tasks.all, ", those in trouble first. ",
+                   Link("./?all=1", "All tasks"), "</p>\n");
+  return html;
+}
+
+std::string TasksHtml(const JobView& view) {
+  std::string html;
+  for (const RoleTasks& tasks : TasksByRole(view.status, view.all_tasks)) html += RoleHtml(tasks, view);
+  return html;
+}
+
+std::string RestartsHtml(const JobStatus& status) {
+  if (status.restarts.empty()) return "";
+  const auto shown = static_cast<int>(status.restarts.size());
+  std::string html = "<section>\n<h2>Restarts</h2>\n";
+  if (shown < status.restart_count) html += StrCat("<p>The newest ", shown, " of ", status.restart_count, ".</p>\n");
+  html +=
+      "<div class=\"wide\"><table>\n<thead><tr><th>Number</th><th>Time</th><th>What</th><th>Because "
+      "of</th><th>Logs</th>"
+      "<th>Charged</th></tr></thead>\n<tbody>\n";
+  for (const RestartStatus& restart : status.restarts) {
+    html += StrCat("<tr>", Cell(StrCat(restart.number)), Cell(TimeHtml(restart.time)), Cell(Escape(restart.scope)),
+                   Cell(Escape(restart.reason)), Cell(LogLinks(restart.cause)), Cell(restart.charged ? "yes" : "no"),
+                   "</tr>\n");
+  }
+  return html + "</tbody></table></div>\n</section>\n";
+}
+
+std::string TimeLedgerHtml(const TimeLedger& time) {
+  const std::string bar = PartsBar({{"idle", time.waiting.count()},
+                                    {"busy", time.running.count()},
+                                    {"warn", time.restarting.count()},
+                                    {"bad", time.stopping.count()}},
+                                   "where the time went");
+  return StrCat("<section>\n<h2>Where the time went</h2>\n", bar, "<dl class=\"facts\">\n",
+                LedgerLine("idle", "Waiting", time.waiting), LedgerLine("busy", "Running", time.running),
+                LedgerLine("warn", "Restarting", time.restarting), LedgerLine("bad", "Stopping", time.stopping),
+                "</dl>\n</section>\n");
+}
 
 std::string LogListHtml(const LogListView& view) {
   const JobStatus& status = view.status;

@@ -18,6 +18,14 @@ namespace {
 constexpr Duration kFresh{500};
 constexpr Duration kAskLimit{5000};
 
+constexpr Duration kBetweenLooks{20};
+
+PageGate TokenGate(const std::string& token) {
+  return {.admits = nullptr, .ask = [token](const HttpRequest& request, const PageGate::OnRefusal& done) {
+            done(HasToken(request, token) ? std::nullopt : std::optional(NotFound()));
+          }};
+}
+
 }  // namespace
 
 bool StatusFeed::IsFresh() const { return shown_ && (final_ || loop_.Now() - shown_->time < kFresh); }
@@ -86,18 +94,6 @@ void StatusFeed::LookAgain() {
     LookAgain();
   });
 }
-
-namespace {
-
-constexpr Duration kBetweenLooks{20};
-
-PageGate TokenGate(const std::string& token) {
-  return {.admits = nullptr, .ask = [token](const HttpRequest& request, const PageGate::OnRefusal& done) {
-            done(HasToken(request, token) ? std::nullopt : std::optional(NotFound()));
-          }};
-}
-
-}  // namespace
 
 // The thread and what is its own. Made, started and joined by the master's thread.
 struct LivePage::Server {

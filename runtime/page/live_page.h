@@ -15,7 +15,6 @@
 #include "runtime/job/job_status.h"
 #include "runtime/logs/log_source.h"
 #include "runtime/net/http_server.h"
-#include "runtime/page/page_address.h"
 #include "runtime/records/job_records.h"
 
 namespace tony {

@@ -30,12 +30,6 @@ inline constexpr size_t kLongestText = 64 << 10;
 inline constexpr size_t kLongestStreamName = 32;
 inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
-inline std::optional<OutcomeClass> FromName(OutcomeClass /*cls*/, const std::string& name) {
-  return OutcomeClassFromString(name);
-}
-inline std::optional<Source> FromName(Source /*source*/, const std::string& name) { return SourceFromString(name); }
-inline std::optional<Advice> FromName(Advice /*advice*/, const std::string& name) { return AdviceFromString(name); }
-
 // ---- forms; a text without a form is taken as it is
 
 // A name goes into logs and messages as it is.
@@ -157,7 +151,7 @@ class FromWire {
     if constexpr (kIsId<T>) {
       Field(name, wire, value.value, form);
     } else if constexpr (std::is_enum_v<T> && std::is_same_v<Wire, std::string>) {
-      const auto known = FromName(value, wire);
+      const auto known = FromName<T>(wire);
       Accept(known ? Ok() : Bad(name, "unknown value"));
       value = known.value_or(value);
     } else if constexpr (std::is_enum_v<T>) {

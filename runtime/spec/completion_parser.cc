@@ -21,7 +21,7 @@ class CompletionParser {
   CompletionParser(const PropertyValues& values, Warnings& warnings) : values_(values), warnings_(warnings) {}
 
   Result<CompletionRule> Parse(bool single_task, std::vector<RoleSpec>& roles) {
-    const auto rule = CompletionRuleFromString(ToLower(Trim(values_.Text(kRule))));
+    const auto rule = FromName<CompletionRule>(ToLower(Trim(values_.Text(kRule))));
     if (!rule) return values_.Bad(kRule, "expected strict or tony");
     TRY_ASSIGN(const bool any_fails, values_.Flag(kAnyFails));
     for (RoleSpec& role : roles) {
@@ -63,16 +63,15 @@ class CompletionParser {
       if (role.completion != Completion::kTracked)
         return values_.Bad(succeeded, StrCat("the role is ", ToString(role.completion),
                                              ", and the job waits for none of its tasks; expected a tracked role"));
-      TRY_ASSIGN(const int64_t enough, values_.Number(succeeded, 1, role.instances));
-      role.min_succeeded = static_cast<int>(enough);
+      TRY_ASSIGN(role.min_succeeded, values_.Count(succeeded, 1, role.instances));
     }
     if (!values_.Has(failed)) return Ok();
-    TRY_ASSIGN(const int64_t limit, values_.Number(failed, 1, role.instances));
-    const int64_t most = role.min_succeeded > 0 ? role.instances - role.min_succeeded + 1 : role.instances;
+    TRY_ASSIGN(const int limit, values_.Count(failed, 1, role.instances));
+    const int most = role.min_succeeded > 0 ? role.instances - role.min_succeeded + 1 : role.instances;
     if (limit > most)
       return values_.Bad(failed, StrCat("expected at most ", most, ": with so many failures of ", role.instances,
                                         " tasks, ", succeeded, "=", role.min_succeeded, " is out of reach"));
-    role.min_failed = static_cast<int>(limit);
+    role.min_failed = limit;
     return Ok();
   }
 
@@ -122,16 +121,7 @@ class CompletionParser {
   Warnings& warnings_;
 };
 
-}  // namespace
-
-Result<CompletionRule> ParseCompletion(const PropertyValues& values, bool single_task, std::vector<RoleSpec>& roles,
-                                       Warnings& warnings) {
-  return CompletionParser(values, warnings).Parse(single_task, roles);
-}
-
 // Which roles wait for which: tony.<role>.depends-on, and TonY's two stages.
-
-namespace {
 
 using Until = Dependency::Until;
 
@@ -151,7 +141,8 @@ void Add(std::vector<Dependency>& dependencies, Dependency dependency) {
 Result<Dependency> ParseDependency(const PropertyValues& values, const std::string& key, const std::string& text) {
   const size_t colon = text.find(':');
   const std::string until(Trim(colon == std::string::npos ? "succeeded" : std::string_view(text).substr(colon + 1)));
-  if (const auto known = UntilFromString(until)) return Dependency{std::string(Trim(text.substr(0, colon))), *known};
+  if (const auto known = FromName<Dependency::Until>(until))
+    return Dependency{std::string(Trim(text.substr(0, colon))), *known};
   return values.Bad(key, StrCat("expected ROLE, or ROLE:ready for one that runs on; not \"", text, "\""));
 }
 
@@ -190,8 +181,7 @@ class Stages {
     const bool any = std::ranges::any_of(roles_, [&](const RoleSpec& role) { return !Of(role).empty(); });
     const std::string_view key = prepare_.empty() ? kTraining : kPrepare;
     if (!any && !(prepare_.empty() && training_.empty()))
-      warnings.push_back(
-          values_.Bad(key, "no effect: no role of the first stage is tracked, or there is one stage").message);
+      values_.Warn(key, "no effect: no role of the first stage is tracked, or there is one stage", warnings);
   }
 
  private:
@@ -208,33 +198,7 @@ class Stages {
   const std::vector<std::string> prepare_, training_;
 };
 
-}  // namespace
-
-Status ParseDependencies(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings) {
-  const Stages stages(values, roles);
-  TRY(stages.Check());
-  stages.Warn(warnings);
-  std::vector<std::vector<Dependency>> all;
-  for (const RoleSpec& role : roles) {
-    std::vector<Dependency> dependencies = stages.Of(role);
-    const std::string key = StrCat("tony.", role.name, ".depends-on");
-    for (const std::string& text : values.List(key)) {
-      TRY_ASSIGN(Dependency dependency, ParseDependency(values, key, text));
-      Add(dependencies, std::move(dependency));
-    }
-    std::ranges::sort(dependencies, {}, &Dependency::role);
-    all.push_back(std::move(dependencies));
-  }
-  for (size_t i = 0; i < roles.size(); ++i) roles[i].depends_on = std::move(all[i]);
-  const auto fault = FindFault(JobSpec{.roles = roles});
-  if (!fault) return Ok();
-  const std::string key = StrCat("tony.", fault->role, ".depends-on");
-  return values.Bad(values.Has(key) ? key : std::string(values.Has(kPrepare) ? kPrepare : kTraining), fault->why);
-}
-
 // How long roles may run on after groups of others: tony.application.group.<group> and the keys of dependency timeouts.
-
-namespace {
 
 constexpr std::string_view kDependency = "tony.application.dependency.";
 constexpr std::string_view kAfter = ".timeout.after.";
@@ -311,6 +275,33 @@ class OutlivingParser {
 };
 
 }  // namespace
+
+Result<CompletionRule> ParseCompletion(const PropertyValues& values, bool single_task, std::vector<RoleSpec>& roles,
+                                       Warnings& warnings) {
+  return CompletionParser(values, warnings).Parse(single_task, roles);
+}
+
+Status ParseDependencies(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings) {
+  const Stages stages(values, roles);
+  TRY(stages.Check());
+  stages.Warn(warnings);
+  std::vector<std::vector<Dependency>> all;
+  for (const RoleSpec& role : roles) {
+    std::vector<Dependency> dependencies = stages.Of(role);
+    const std::string key = StrCat("tony.", role.name, ".depends-on");
+    for (const std::string& text : values.List(key)) {
+      TRY_ASSIGN(Dependency dependency, ParseDependency(values, key, text));
+      Add(dependencies, std::move(dependency));
+    }
+    std::ranges::sort(dependencies, {}, &Dependency::role);
+    all.push_back(std::move(dependencies));
+  }
+  for (size_t i = 0; i < roles.size(); ++i) roles[i].depends_on = std::move(all[i]);
+  const auto fault = FindFault(JobSpec{.roles = roles});
+  if (!fault) return Ok();
+  const std::string key = StrCat("tony.", fault->role, ".depends-on");
+  return values.Bad(values.Has(key) ? key : std::string(values.Has(kPrepare) ? kPrepare : kTraining), fault->why);
+}
 
 Status ParseOutliving(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings) {
   return OutlivingParser(values, roles, warnings).Run();

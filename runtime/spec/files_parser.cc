@@ -174,41 +174,7 @@ Result<std::vector<FileSpec>> ParseList(const PropertyValues& values, std::strin
   return files;
 }
 
-}  // namespace
-
-Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view text) {
-  if (SchedulerOf(values) == kYarnScheduler) return ParseHdfsPlace(text);
-  return Error{ErrorCode::kInvalid,
-               "only a job on YARN has files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
-               "this machine"};
-}
-
-Status ParseFiles(const PropertyValues& values, const fs::path& directory, bool single_task, JobSpec& spec) {
-  TRY_ASSIGN(spec.src_dir, ParseOne(values, kSource, directory));
-  TRY_ASSIGN(spec.python_venv, ParseOne(values, kVenv, directory));
-  const bool has_venv = !spec.python_venv.empty();
-  TRY_ASSIGN(spec.files, ParseList(values, kJobFiles, directory, {}, has_venv));
-  TRY_ASSIGN(spec.am_files, ParseList(values, kAmFiles, directory, {}, false));
-  for (auto& role : spec.roles) {
-    const std::string key = single_task ? std::string(kAmFiles) : StrCat("tony.", role.name, ".resources");
-    TRY_ASSIGN(role.files, ParseList(values, key, directory, spec.files, has_venv));
-  }
-  return Ok();
-}
-
-Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const fs::path& directory) {
-  SiteFiles files;
-  if (SchedulerOf(values) != kYarnScheduler) return files;
-  TRY_ASSIGN(files.hdfs, ParseSiteFile(values, kHdfsSiteKey, directory));
-  TRY_ASSIGN(files.yarn, ParseSiteFile(values, kYarnSiteKey, directory));
-  return files;
-}
-
 // Commands that name programs of the job's: `-executes train.py`, as users of TonY write it, or a path into src_dir.
-
-namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".py";
 
@@ -366,6 +332,34 @@ void MeanCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
 }
 
 }  // namespace
+
+Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view text) {
+  if (SchedulerOf(values) == kYarnScheduler) return ParseHdfsPlace(text);
+  return Error{ErrorCode::kInvalid,
+               "only a job on YARN has files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
+               "this machine"};
+}
+
+Status ParseFiles(const PropertyValues& values, const fs::path& directory, bool single_task, JobSpec& spec) {
+  TRY_ASSIGN(spec.src_dir, ParseOne(values, kSource, directory));
+  TRY_ASSIGN(spec.python_venv, ParseOne(values, kVenv, directory));
+  const bool has_venv = !spec.python_venv.empty();
+  TRY_ASSIGN(spec.files, ParseList(values, kJobFiles, directory, {}, has_venv));
+  TRY_ASSIGN(spec.am_files, ParseList(values, kAmFiles, directory, {}, false));
+  for (auto& role : spec.roles) {
+    const std::string key = single_task ? std::string(kAmFiles) : StrCat("tony.", role.name, ".resources");
+    TRY_ASSIGN(role.files, ParseList(values, key, directory, spec.files, has_venv));
+  }
+  return Ok();
+}
+
+Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const fs::path& directory) {
+  SiteFiles files;
+  if (SchedulerOf(values) != kYarnScheduler) return files;
+  TRY_ASSIGN(files.hdfs, ParseSiteFile(values, kHdfsSiteKey, directory));
+  TRY_ASSIGN(files.yarn, ParseSiteFile(values, kYarnSiteKey, directory));
+  return files;
+}
 
 void RunScriptsByPython(JobSpec& spec, Warnings& warnings) {
   const std::string python = spec.python_venv.empty() ? "python3" : StrCat(kVenvFolder, "/bin/python3");

@@ -27,7 +27,7 @@ constexpr size_t kLongestType = 20;  // YarnConfiguration.APPLICATION_TYPE_LENGT
 constexpr std::string_view kScheduler = "tony.scheduler";
 constexpr std::string_view kTags = "tony.application.tags";
 
-constexpr int64_t kMostAmCores = 1024;
+constexpr int kMostAmCores = 1024;
 constexpr size_t kLongestJobName = 256;
 constexpr int64_t kYearSeconds = 365 * 24 * 3600;
 
@@ -36,7 +36,7 @@ constexpr std::string_view kLaterFrameworks[] = {"horovod", "mxnet", "mpi", "ray
 
 Result<FrameworkKind> ParseFramework(const PropertyValues& values) {
   const std::string name = ToLower(Trim(values.Text(kFramework)));
-  const auto kind = FrameworkKindFromString(name);
+  const auto kind = FromName<FrameworkKind>(name);
   if (kind && kind != FrameworkKind::kStaged) return *kind;
   const bool later = std::ranges::find(kLaterFrameworks, name) != std::end(kLaterFrameworks);
   return values.Bad(kFramework, StrCat(later ? "not supported yet; " : "",
@@ -82,7 +82,7 @@ Status ParseLimits(const PropertyValues& values, Warnings& warnings, JobSpec& sp
   TRY_ASSIGN(spec.startup_timeout, values.Millis(kStartupTimeoutKey, 0));
   TRY(ParseTaskLimits(values, warnings, spec));
   TRY_ASSIGN(spec.log_limit_mb, values.MemoryMb("tony.task.log-limit", 0));
-  const auto background = BackgroundFromString(ToLower(Trim(values.Text(kBackground))));
+  const auto background = FromName<Background>(ToLower(Trim(values.Text(kBackground))));
   if (!background) return values.Bad(kBackground, "expected auto, end, wait or fail");
   spec.background = *background;
   TRY_ASSIGN(spec.priority, values.Number("tony.local.priority", -kMostJobPriority, kMostJobPriority));
@@ -128,8 +128,7 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   TRY_ASSIGN(yarn.type, YarnText(values, kType));
   if (yarn.type.size() > kLongestType)
     return values.Bad(kType, StrCat("expected at most ", kLongestType, " characters"));
-  TRY_ASSIGN(const int64_t priority, values.Number("tony.yarn.priority", 0, INT32_MAX));
-  yarn.priority = static_cast<int>(priority);
+  TRY_ASSIGN(yarn.priority, values.Count("tony.yarn.priority", 0, INT32_MAX));
   TRY_ASSIGN(yarn.node_label, YarnText(values, "tony.application.node-label"));
   TRY_ASSIGN(yarn.am_node_label, YarnText(values, "tony.am.node-label"));
   if (yarn.am_node_label.empty()) yarn.am_node_label = yarn.node_label;
@@ -140,8 +139,7 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
     TRY_ASSIGN(yarn.am_memory_mb, values.MemoryMb("tony.am.memory"));
   }
   if (!single_task && values.Has("tony.am.vcores")) {
-    TRY_ASSIGN(const int64_t vcores, values.Number("tony.am.vcores", 1, kMostAmCores));
-    yarn.am_vcores = static_cast<int>(vcores);
+    TRY_ASSIGN(yarn.am_vcores, values.Count("tony.am.vcores", 1, kMostAmCores));
   }
   TRY_ASSIGN(yarn.gang_hold, values.Millis(kGangHold, 0));
   if (yarn.gang_hold > kLongestGangHold)
@@ -166,72 +164,9 @@ std::string ParseHistoryFolder(const PropertyValues& values, const std::filesyst
   if (place.ok()) return ToString(*place);
   if (folder.find("://") == std::string::npos && (is_local || SchedulerOf(values) != kYarnScheduler))
     return AbsolutePath(folder, directory);
-  warnings.push_back(values.Bad(key, StrCat("no history is kept there: ", place.error().message)).message);
+  values.Warn(key, StrCat("no history is kept there: ", place.error().message), warnings);
   return {};
 }
-
-}  // namespace
-
-std::string SchedulerOf(const PropertyValues& values) { return ToLower(Trim(values.Text(kScheduler))); }
-
-std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory) {
-  const auto base = directory.empty() ? std::filesystem::current_path() : std::filesystem::absolute(directory);
-  const auto path = (base / ExpandTilde(text)).lexically_normal();
-  return path.has_filename() ? path : path.parent_path();  // "src/" is "src"
-}
-
-Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory) {
-  Problems problems;
-  const PropertyValues values(properties, problems);
-  ParsedJobSpec parsed;
-  JobSpec& spec = parsed.spec;
-  TRY(CheckUtf8(values));
-  parsed.warnings = properties.warnings();
-  parsed.is_of_tonys = properties.is_of_tonys();
-  parsed.configuration = EffectiveConfiguration(properties);
-  // Each part is read whatever is wrong with the others: everything is told at once.
-  const auto take = [&problems](auto part, auto& into) {
-    if (part.ok()) {
-      into = *std::move(part);
-    } else {
-      problems.Note(part.error());
-    }
-  };
-  const auto check = [&problems](const Status& part) {
-    if (!part.ok()) problems.Note(part.error());
-  };
-  take(ParseFramework(values), spec.framework);
-  take(ParseMode(values), spec.mode);
-  check(CheckKeys(values, parsed.warnings));
-  ParsedRoles roles;
-  take(ParseRoles(values, parsed.warnings), roles);
-  if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
-  spec.roles = std::move(roles.roles);
-  spec.completion_rule = roles.completion_rule;
-  take(ParseName(values), spec.name);
-  take(ParseTags(values), spec.tags);
-  spec.scheduler = SchedulerOf(values);
-  take(ParseYarn(values, roles.single_task), spec.yarn);
-  ParsedEnvironment environment;
-  take(ParseEnvironment(values, parsed.warnings), environment);
-  spec.execution_env = std::move(environment.execution);
-  spec.container_env = std::move(environment.container);
-  parsed.secrets = std::move(environment.secrets);
-  check(ParseFiles(values, directory, roles.single_task, spec));
-  take(ParseSiteFiles(values, directory), parsed.site_files);
-  take(ParseTimers(values, parsed.warnings), spec.timers);
-  check(ParseLimits(values, parsed.warnings, spec));
-  take(ParseRestartRules(values, parsed.warnings), spec.restart);
-  take(ParseCheckpoint(values, directory, parsed.warnings), spec.checkpoint);
-  take(ParseFailureRules(values), spec.failure_rules);
-  spec.history_folder = ParseHistoryFolder(values, directory, parsed.warnings);
-  take(values.Seconds("tony.azkaban.watch-timeout", 1, kYearSeconds), parsed.watch_timeout);
-  TRY(problems.All(parsed.warnings));
-  RunScriptsByPython(spec, parsed.warnings);
-  return parsed;
-}
-
-namespace {
 
 constexpr std::string_view kTonyPrefix = "tony.";
 constexpr int kMostUnknown = 20;  // a wrong file altogether should not fill the screen
@@ -313,6 +248,65 @@ class KeyCheck {
 };
 
 }  // namespace
+
+std::string SchedulerOf(const PropertyValues& values) { return ToLower(Trim(values.Text(kScheduler))); }
+
+std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory) {
+  const auto base = directory.empty() ? std::filesystem::current_path() : std::filesystem::absolute(directory);
+  const auto path = (base / ExpandTilde(text)).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();  // "src/" is "src"
+}
+
+Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory) {
+  Problems problems;
+  const PropertyValues values(properties, problems);
+  ParsedJobSpec parsed;
+  JobSpec& spec = parsed.spec;
+  TRY(CheckUtf8(values));
+  parsed.warnings = properties.warnings();
+  parsed.is_of_tonys = properties.is_of_tonys();
+  parsed.configuration = EffectiveConfiguration(properties);
+  // Each part is read whatever is wrong with the others: everything is told at once.
+  const auto take = [&problems](auto part, auto& into) {
+    if (part.ok()) {
+      into = *std::move(part);
+    } else {
+      problems.Note(part.error());
+    }
+  };
+  const auto check = [&problems](const Status& part) {
+    if (!part.ok()) problems.Note(part.error());
+  };
+  take(ParseFramework(values), spec.framework);
+  take(ParseMode(values), spec.mode);
+  check(CheckKeys(values, parsed.warnings));
+  ParsedRoles roles;
+  take(ParseRoles(values, parsed.warnings), roles);
+  if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
+  spec.roles = std::move(roles.roles);
+  spec.completion_rule = roles.completion_rule;
+  take(ParseName(values), spec.name);
+  take(ParseTags(values), spec.tags);
+  spec.scheduler = SchedulerOf(values);
+  take(ParseYarn(values, roles.single_task), spec.yarn);
+  ParsedEnvironment environment;
+  take(ParseEnvironment(values, parsed.warnings), environment);
+  spec.execution_env = std::move(environment.execution);
+  spec.container_env = std::move(environment.container);
+  parsed.secrets = std::move(environment.secrets);
+  check(ParseFiles(values, directory, roles.single_task, spec));
+  take(ParseSiteFiles(values, directory), parsed.site_files);
+  take(ParseTimers(values, parsed.warnings), spec.timers);
+  check(ParseLimits(values, parsed.warnings, spec));
+  take(ParseRestartRules(values, parsed.warnings), spec.restart);
+  take(ParseCheckpoint(values, directory, parsed.warnings), spec.checkpoint);
+  take(ParseFailureRules(values), spec.failure_rules);
+  spec.history_folder = ParseHistoryFolder(values, directory, parsed.warnings);
+  take(values.Seconds("tony.azkaban.watch-timeout", 1, kYearSeconds), parsed.watch_timeout);
+  TRY(problems.All(parsed.warnings));
+  RunScriptsByPython(spec, parsed.warnings);
+  return parsed;
+}
 
 Status CheckKeys(const PropertyValues& values, Warnings& warnings) { return KeyCheck(values, warnings).Run(); }
 

@@ -93,6 +93,11 @@ Result<int64_t> PropertyValues::Number(std::string_view key, int64_t least, int6
   });
 }
 
+Result<int> PropertyValues::Count(std::string_view key, int least, int most) const {
+  TRY_ASSIGN(const int64_t number, Number(key, least, most));
+  return static_cast<int>(number);
+}
+
 Result<int64_t> PropertyValues::MemoryMb(std::string_view key, int64_t least) const {
   return OrDefault(key, [&](const std::string& text) { return ReadMemoryMb(key, text, least); });
 }

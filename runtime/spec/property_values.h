@@ -40,6 +40,7 @@ class PropertyValues {
   std::vector<std::string> List(std::string_view key) const;  // trimmed, without empty items
   Result<bool> Flag(std::string_view key) const;              // true or false, in any case of letters
   Result<int64_t> Number(std::string_view key, int64_t least, int64_t most) const;
+  Result<int> Count(std::string_view key, int least, int most) const;
   Result<int64_t> MemoryMb(std::string_view key, int64_t least = 1) const;
   Result<Duration> Millis(std::string_view key, int64_t least) const;
   Result<Duration> Seconds(std::string_view key, int64_t least, int64_t most) const;
@@ -47,6 +48,10 @@ class PropertyValues {
   // `tony.worker.memory: "1.5x" (from -conf): expected ...`; the property with its value, or the default. A
   // secret's value is masked.
   Error Bad(std::string_view key, std::string_view expected) const;
+  // The same words as a warning.
+  void Warn(std::string_view key, std::string_view what, std::vector<std::string>& warnings) const {
+    warnings.push_back(Bad(key, what).message);
+  }
 
  private:
   // What Read() makes of the key's text, or of its default after the text's problem has been noted.

@@ -17,18 +17,13 @@ constexpr std::string_view kCheckpointPattern = "tony.checkpoint.pattern";
 constexpr std::string_view kFruitless = "tony.checkpoint.fruitless-restarts";
 constexpr std::string_view kResume = "tony.checkpoint.resume";
 
-constexpr int64_t kMostRestarts = 1'000'000;
+constexpr int kMostRestarts = 1'000'000;
 constexpr std::string_view kFrameworkScope = "framework";
 constexpr size_t kLongestPath = 4095;  // PATH_MAX without the NUL
 
-Result<int> Budget(const PropertyValues& values, std::string_view key) {
-  TRY_ASSIGN(const int64_t most, values.Number(key, 0, kMostRestarts));
-  return static_cast<int>(most);
-}
-
 Result<RestartBudget> BudgetOf(const PropertyValues& values, std::string_view level) {
   RestartBudget budget;
-  TRY_ASSIGN(budget.most, Budget(values, StrCat("tony.restart.", level, ".budget")));
+  TRY_ASSIGN(budget.most, values.Count(StrCat("tony.restart.", level, ".budget"), 0, kMostRestarts));
   TRY_ASSIGN(budget.window, values.Millis(StrCat("tony.restart.", level, ".window-ms"), 0));
   return budget;
 }
@@ -36,9 +31,9 @@ Result<RestartBudget> BudgetOf(const PropertyValues& values, std::string_view le
 // TonY restarted nothing less than the whole job, and counted it here. Our own key goes before it.
 Status TakeTonysRetries(const PropertyValues& values, RestartRules& rules, Warnings& warnings) {
   if (!values.Has(kTonyRetries)) return Ok();
-  TRY_ASSIGN(const int retries, Budget(values, kTonyRetries));
+  TRY_ASSIGN(const int retries, values.Count(kTonyRetries, 0, kMostRestarts));
   if (values.Has(kJobBudget)) {
-    warnings.push_back(values.Bad(kTonyRetries, StrCat("no effect, as ", kJobBudget, " is set")).message);
+    values.Warn(kTonyRetries, StrCat("no effect, as ", kJobBudget, " is set"), warnings);
     return Ok();
   }
   rules.levels[static_cast<size_t>(RestartScope::kJob)].most = retries;
@@ -59,7 +54,7 @@ Status ParseBackoff(const PropertyValues& values, RestartRules& rules) {
 Result<std::optional<RestartScope>> ScopeOf(const PropertyValues& values, std::string_view key) {
   const std::string text = ToLower(Trim(values.Text(key)));
   if (text == kFrameworkScope) return std::optional<RestartScope>();
-  if (const auto scope = RestartScopeFromString(text)) return scope;
+  if (const auto scope = FromName<RestartScope>(text)) return scope;
   return values.Bad(key, "expected framework, task, role, gang or job");
 }
 
@@ -98,50 +93,9 @@ Result<bool> ParseResumeLatest(const PropertyValues& values) {
 
 void WarnOfNoDirectory(const PropertyValues& values, Warnings& warnings) {
   for (const auto key : {kCheckpointPattern, kFruitless, kResume}) {
-    if (values.Has(key))
-      warnings.push_back(values.Bad(key, StrCat("no effect, as ", kDirectory, " is not set")).message);
+    if (values.Has(key)) values.Warn(key, StrCat("no effect, as ", kDirectory, " is not set"), warnings);
   }
 }
-
-}  // namespace
-
-Result<RestartRules> ParseRestartRules(const PropertyValues& values, Warnings& warnings) {
-  RestartRules rules;
-  for (size_t level = 0; level < kRestartScopes; ++level) {
-    TRY_ASSIGN(rules.levels[level], BudgetOf(values, ToString(static_cast<RestartScope>(level))));
-  }
-  TRY_ASSIGN(rules.lost, BudgetOf(values, "lost"));
-  TRY(TakeTonysRetries(values, rules, warnings));
-  TRY(ParseBackoff(values, rules));
-  return rules;
-}
-
-Status ParseRoleRestart(const PropertyValues& values, RoleSpec& role) {
-  const auto key_of = [&](std::string_view what) { return StrCat("tony.", role.name, ".", what); };
-  const bool has_own = values.Has(key_of("instances"));  // a role that was asked for
-  const std::string scope = key_of("restart.scope"), budget = key_of("restart.budget");
-  TRY_ASSIGN(role.restart_scope, ScopeOf(values, has_own && values.Has(scope) ? scope : std::string(kScope)));
-  if (!has_own || !values.Has(budget)) return Ok();
-  TRY_ASSIGN(role.restarts, Budget(values, budget));
-  return Ok();
-}
-
-Result<CheckpointSpec> ParseCheckpoint(const PropertyValues& values, const std::filesystem::path& directory,
-                                       Warnings& warnings) {
-  CheckpointSpec checkpoint;
-  TRY_ASSIGN(checkpoint.pattern, ParsePattern(values));
-  TRY_ASSIGN(const int64_t fruitless, values.Number(kFruitless, 1, kMostRestarts));
-  checkpoint.most_fruitless = static_cast<int>(fruitless);
-  TRY_ASSIGN(checkpoint.resume_latest, ParseResumeLatest(values));
-  if (!values.Has(kDirectory)) {
-    WarnOfNoDirectory(values, warnings);
-    return checkpoint;
-  }
-  TRY_ASSIGN(checkpoint.directory, ParseDirectory(values, directory));
-  return checkpoint;
-}
-
-namespace {
 
 constexpr std::string_view kHeartbeat = "tony.task.heartbeat-interval-ms";
 constexpr std::string_view kSuspect = "tony.task.suspect-after-ms";
@@ -166,16 +120,15 @@ Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& time
   }
   TRY_ASSIGN(const int64_t missed, values.Number(kMissed, 0, 1'000'000));
   if (values.Has(kLost)) {
-    warnings.push_back(values.Bad(kMissed, StrCat("no effect, as ", kLost, " is set")).message);
+    values.Warn(kMissed, StrCat("no effect, as ", kLost, " is set"), warnings);
     return values.Millis(kLost, 1);
   }
   const Duration asked = timers.heartbeat * std::max(kLeastMissed, missed);
   if (asked >= least) return asked;
-  warnings.push_back(
-      values
-          .Bad(kMissed, StrCat("taken as ", least.count(), " ms: a lost task has had ", kCutoff, " (",
-                               timers.cutoff_after.count(), ") + ", kGrace, " (", timers.grace.count(), ") to stop"))
-          .message);
+  values.Warn(kMissed,
+              StrCat("taken as ", least.count(), " ms: a lost task has had ", kCutoff, " (",
+                     timers.cutoff_after.count(), ") + ", kGrace, " (", timers.grace.count(), ") to stop"),
+              warnings);
   return least;
 }
 
@@ -208,31 +161,6 @@ Status CheckOrder(const Timers& timers) {
   return Ok();
 }
 
-}  // namespace
-
-Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings) {
-  Timers timers;
-  const size_t problems_before = values.problems().count();
-  TRY_ASSIGN(timers.heartbeat, values.Millis(kHeartbeat, 10));
-  timers.suspect_after = timers.heartbeat * kSuspectHeartbeats;
-  if (values.Has(kSuspect)) {
-    TRY_ASSIGN(timers.suspect_after, values.Millis(kSuspect, 1));
-  }
-  TRY_ASSIGN(timers.record_fresh, values.Millis(kFresh, 1));
-  TRY_ASSIGN(timers.cutoff_after, values.Millis(kCutoff, 1));
-  TRY_ASSIGN(timers.grace, values.Millis(kGrace, 0));
-  // Defaults make room for what is set, as for TonY's jobs with slow heartbeats.
-  if (!values.Has(kCutoff)) timers.cutoff_after = std::max(timers.cutoff_after, LeastCutoff(timers));
-  TRY_ASSIGN(timers.lost_after, ParseLostAfter(values, timers, warnings));
-  TRY_ASSIGN(timers.am_lease, values.Millis("tony.am.lease-ms", 1));
-  TRY_ASSIGN(timers.orphan_timeout, values.Millis("tony.task.orphan-timeout-ms", 1));
-  const bool all_good = values.problems().count() == problems_before;  // else it is not their order that is wrong
-  if (all_good) TRY(CheckOrder(timers));
-  return timers;
-}
-
-namespace {
-
 constexpr std::string_view kFailurePrefix = "tony.failure.";
 constexpr std::string_view kPatternPrefix = "tony.failure.pattern.";
 constexpr std::string_view kExit = "tony.failure.exit.";
@@ -254,7 +182,7 @@ Result<FailureRule> ParseMeaning(std::string_view text, std::string_view name) {
   if (!cls) return Error{ErrorCode::kInvalid, StrCat("expected one of the classes ", kUserClasses)};
   FailureRule rule{.name = std::string(name), .cls = *cls};
   const std::string_view behind_class = text;
-  const auto advice = AdviceFromString(ToLower(cut()));
+  const auto advice = FromName<Advice>(ToLower(cut()));
   rule.advice = advice.value_or(Advice::kNone);
   rule.meaning = Trim(advice ? text : behind_class);
   if (!rule.meaning.empty() && rule.meaning.find(' ') == std::string::npos) {  // a slip of the pen, most likely
@@ -322,6 +250,62 @@ Result<FailureRule> ParseSignal(std::string_view text, std::string_view name, st
 }
 
 }  // namespace
+
+Result<RestartRules> ParseRestartRules(const PropertyValues& values, Warnings& warnings) {
+  RestartRules rules;
+  for (size_t level = 0; level < kRestartScopes; ++level) {
+    TRY_ASSIGN(rules.levels[level], BudgetOf(values, ToString(static_cast<RestartScope>(level))));
+  }
+  TRY_ASSIGN(rules.lost, BudgetOf(values, "lost"));
+  TRY(TakeTonysRetries(values, rules, warnings));
+  TRY(ParseBackoff(values, rules));
+  return rules;
+}
+
+Status ParseRoleRestart(const PropertyValues& values, RoleSpec& role) {
+  const auto key_of = [&](std::string_view what) { return StrCat("tony.", role.name, ".", what); };
+  const bool has_own = values.Has(key_of("instances"));  // a role that was asked for
+  const std::string scope = key_of("restart.scope"), budget = key_of("restart.budget");
+  TRY_ASSIGN(role.restart_scope, ScopeOf(values, has_own && values.Has(scope) ? scope : std::string(kScope)));
+  if (!has_own || !values.Has(budget)) return Ok();
+  TRY_ASSIGN(role.restarts, values.Count(budget, 0, kMostRestarts));
+  return Ok();
+}
+
+Result<CheckpointSpec> ParseCheckpoint(const PropertyValues& values, const std::filesystem::path& directory,
+                                       Warnings& warnings) {
+  CheckpointSpec checkpoint;
+  TRY_ASSIGN(checkpoint.pattern, ParsePattern(values));
+  TRY_ASSIGN(checkpoint.most_fruitless, values.Count(kFruitless, 1, kMostRestarts));
+  TRY_ASSIGN(checkpoint.resume_latest, ParseResumeLatest(values));
+  if (!values.Has(kDirectory)) {
+    WarnOfNoDirectory(values, warnings);
+    return checkpoint;
+  }
+  TRY_ASSIGN(checkpoint.directory, ParseDirectory(values, directory));
+  return checkpoint;
+}
+
+Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings) {
+  Timers timers;
+  const size_t problems_before = values.problems().count();
+  TRY_ASSIGN(timers.heartbeat, values.Millis(kHeartbeat, 10));
+  timers.suspect_after = timers.heartbeat * kSuspectHeartbeats;
+  if (values.Has(kSuspect)) {
+    TRY_ASSIGN(timers.suspect_after, values.Millis(kSuspect, 1));
+  }
+  TRY_ASSIGN(timers.record_fresh, values.Millis(kFresh, 1));
+  TRY_ASSIGN(timers.cutoff_after, values.Millis(kCutoff, 1));
+  TRY_ASSIGN(timers.grace, values.Millis(kGrace, 0));
+  // Defaults make room for what is set, as for TonY's jobs with slow heartbeats.
+  if (!values.Has(kCutoff)) timers.cutoff_after = std::max(timers.cutoff_after, LeastCutoff(timers));
+  TRY_ASSIGN(timers.lost_after, ParseLostAfter(values, timers, warnings));
+  TRY_ASSIGN(timers.am_lease, values.Millis("tony.am.lease-ms", 1));
+  TRY_ASSIGN(timers.orphan_timeout, values.Millis("tony.task.orphan-timeout-ms", 1));
+  const bool all_good = values.problems().count() == problems_before;  // else it is not their order that is wrong
+  if (all_good) TRY(CheckOrder(timers));
+  return timers;
+}
 
 Result<std::vector<FailureRule>> ParseFailureRules(const PropertyValues& values) {
   std::vector<FailureRule> rules;

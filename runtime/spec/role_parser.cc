@@ -10,9 +10,9 @@
 namespace tony {
 namespace {
 
-constexpr int64_t kMaxTasks = 10'000;
-constexpr int64_t kMaxCores = 1'000'000;
-constexpr int64_t kMaxGpus = 100'000;
+constexpr int kMaxTasks = 10'000;
+constexpr int kMaxCores = 1'000'000;
+constexpr int kMaxGpus = 100'000;
 constexpr size_t kLongestRole = 63;  // it becomes a folder's name
 
 constexpr std::string_view kPrefix = "tony.";
@@ -79,10 +79,8 @@ Result<std::string> CommandOf(const PropertyValues& values, std::string_view rol
 Result<Resources> ResourcesOf(const PropertyValues& values, std::string_view keys_of) {
   Resources resources;
   TRY_ASSIGN(resources.memory_mb, values.MemoryMb(KeyOf(keys_of, "memory")));
-  TRY_ASSIGN(const int64_t vcores, values.Number(KeyOf(keys_of, "vcores"), 1, kMaxCores));
-  TRY_ASSIGN(const int64_t gpus, values.Number(KeyOf(keys_of, "gpus"), 0, kMaxGpus));
-  resources.vcores = static_cast<int>(vcores);
-  resources.gpus = static_cast<int>(gpus);
+  TRY_ASSIGN(resources.vcores, values.Count(KeyOf(keys_of, "vcores"), 1, kMaxCores));
+  TRY_ASSIGN(resources.gpus, values.Count(KeyOf(keys_of, "gpus"), 0, kMaxGpus));
   return resources;
 }
 
@@ -93,7 +91,7 @@ std::string NodeLabelOf(const PropertyValues& values, std::string_view keys_of) 
 
 Result<Placement> PlacementOf(const PropertyValues& values, std::string_view keys_of) {
   const std::string key = KeyOf(keys_of, "placement");
-  if (const auto placement = PlacementFromString(Trim(values.Text(key)))) return *placement;
+  if (const auto placement = FromName<Placement>(Trim(values.Text(key)))) return *placement;
   return values.Bad(key, "expected pack or spread");
 }
 
@@ -120,15 +118,15 @@ Result<bool> OutlivesRestarts(const PropertyValues& values, const RoleSpec& role
   return values.Bad(key, StrCat("only a sidecar may, which ", role.name, " is not; see ", kSidecarsKey));
 }
 
-Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name, int64_t instances) {
-  TRY_ASSIGN(const int64_t most, values.Number(KeyOf(name, "max-instances"), -1, kMaxTasks));
+Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name, int instances) {
+  TRY_ASSIGN(const int most, values.Count(KeyOf(name, "max-instances"), -1, kMaxTasks));
   if (most >= 0 && instances > most) {
     return values.Bad(KeyOf(name, "instances"),
                       StrCat("expected at most ", most, ", as ", KeyOf(name, "max-instances"), " says"));
   }
   RoleSpec role;
   role.name = name;
-  role.instances = static_cast<int>(instances);
+  role.instances = instances;
   TRY_ASSIGN(role.resources, ResourcesOf(values, name));
   TRY_ASSIGN(role.processes, ProcessesOf(values, name, role.resources));
   role.node_label = NodeLabelOf(values, name);
@@ -142,7 +140,7 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
 Result<RoleSpec> ParseRoleAskedFor(const PropertyValues& values, const std::string& name) {
   TRY(CheckName(values, name));
   const size_t problems_before = values.problems().count();
-  TRY_ASSIGN(int64_t instances, values.Number(KeyOf(name, "instances"), 0, kMaxTasks));
+  TRY_ASSIGN(int instances, values.Count(KeyOf(name, "instances"), 0, kMaxTasks));
   if (values.problems().count() > problems_before) instances = 1;  // some were meant
   return instances == 0 ? RoleSpec{.instances = 0} : ParseRole(values, name, instances);
 }
@@ -177,40 +175,33 @@ void WarnOfRelativeLogDir(const PropertyValues& values, Warnings& warnings) {
   const std::string folder = ExpandTilde(std::string(Trim(values.Text(kLogDir))));
   if (folder.starts_with('/') || folder.find("://") != folder.npos) return;
   const std::string why = "each task has such a folder in its own, and TensorBoard sees none of theirs";
-  warnings.push_back(values.Bad(kLogDir, StrCat(why, "; expected an absolute path")).message);
+  values.Warn(kLogDir, StrCat(why, "; expected an absolute path"), warnings);
 }
 
-// TonY ran this one in the AM's container, hence the keys.
-Result<RoleSpec> SingleTask(const PropertyValues& values) {
+// A role of one task that TonY ran in the AM's container, hence the keys.
+Result<RoleSpec> RoleOfAm(const PropertyValues& values, std::string_view name) {
   RoleSpec role;
-  role.name = kDriver;
+  role.name = name;
   role.key_prefix = StrCat(kPrefix, kAm);
   TRY_ASSIGN(role.resources, ResourcesOf(values, kAm));
   role.node_label = NodeLabelOf(values, kAm);
-  TRY_ASSIGN(role.command, CommandOf(values, kDriver, {role.Key("command"), "tony.containers.command"}));
+  TRY_ASSIGN(role.command, CommandOf(values, name, {role.Key("command"), "tony.containers.command"}));
   TRY(ParseRoleRestart(values, role));
   return role;
 }
 
-// TonY ran it in the AM's container, too.
 Status AddPreprocess(const PropertyValues& values, bool single_task, std::vector<RoleSpec>& roles, Warnings& warnings) {
   constexpr std::string_view kKey = "tony.application.enable-preprocess";
   if (!values.Has(kKey)) return Ok();
   TRY_ASSIGN(const bool enabled, values.Flag(kKey));
   if (!enabled) return Ok();
   if (single_task) {
-    warnings.push_back(values.Bad(kKey, "no effect: the job has no roles, so its command runs once anyway").message);
+    values.Warn(kKey, "no effect: the job has no roles, so its command runs once anyway", warnings);
     return Ok();
   }
   if (std::ranges::find(roles, kPreprocess, &RoleSpec::name) != roles.end())
     return values.Bad(kKey, StrCat("the job has a role ", kPreprocess, " of its own, and this makes one"));
-  RoleSpec role;
-  role.name = kPreprocess;
-  role.key_prefix = StrCat(kPrefix, kAm);
-  TRY_ASSIGN(role.resources, ResourcesOf(values, kAm));
-  role.node_label = NodeLabelOf(values, kAm);
-  TRY_ASSIGN(role.command, CommandOf(values, kPreprocess, {role.Key("command"), "tony.containers.command"}));
-  TRY(ParseRoleRestart(values, role));
+  TRY_ASSIGN(RoleSpec role, RoleOfAm(values, kPreprocess));
   for (RoleSpec& other : roles) {
     other.depends_on.push_back({std::string(kPreprocess)});
     std::ranges::sort(other.depends_on, {}, &Dependency::role);
@@ -251,51 +242,7 @@ Status CheckSomeTracked(const std::vector<RoleSpec>& roles) {
                                            "tony.application.untracked.jobtypes or tony.application.sidecar.jobtypes")};
 }
 
-}  // namespace
-
-Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings) {
-  ParsedRoles parsed;
-  const size_t problems_before = values.problems().count();
-  for (const auto& name : RolesAskedFor(values)) {
-    auto role = ParseRoleAskedFor(values, name);
-    if (!role.ok()) values.problems().Note(role.error());
-    if (role.ok() && role->instances > 0) parsed.roles.push_back(*std::move(role));
-  }
-  // Not all roles are known: what follows would blame them for what is missing.
-  if (values.problems().count() > problems_before) return parsed;
-  parsed.single_task = parsed.roles.empty();
-  if (parsed.single_task) {
-    TRY(CheckNoRoleWasMeant(values));
-    WarnOfSingleTask(values, warnings);
-    if (values.Has(kLogDir))
-      warnings.push_back(
-          values
-              .Bad(kLogDir, StrCat("a job without roles has no TensorBoard beside it; its command finds ",
-                                   "TB_LOG_DIR and TB_PORT"))
-              .message);
-    TRY_ASSIGN(RoleSpec role, SingleTask(values));
-    parsed.roles.push_back(std::move(role));
-  } else {
-    WarnOfRelativeLogDir(values, warnings);
-    TRY(CheckTotals(values, parsed.roles));  // of roles, as TonY's
-  }
-  std::ranges::sort(parsed.roles, {}, &RoleSpec::name);
-  TRY_ASSIGN(parsed.completion_rule, ParseCompletion(values, parsed.single_task, parsed.roles, warnings));
-  if (!parsed.single_task) {
-    for (RoleSpec& role : parsed.roles) {
-      TRY_ASSIGN(role.outlives_restarts, OutlivesRestarts(values, role));
-    }
-  }
-  TRY(CheckSomeTracked(parsed.roles));
-  TRY(ParseDependencies(values, parsed.roles, warnings));
-  TRY(ParseOutliving(values, parsed.roles, warnings));
-  TRY(AddPreprocess(values, parsed.single_task, parsed.roles, warnings));
-  return parsed;
-}
-
 // The limits of one task, with the names and meanings that TonY changed between 0.4.6 and 0.5.3.
-
-namespace {
 
 constexpr std::string_view kTonyVersion = "tony.compat.version";
 constexpr std::string_view kTony046 = "0.4.6";
@@ -327,11 +274,10 @@ Status ParseAllocation(const PropertyValues& values, Warnings& warnings, JobSpec
   TRY_ASSIGN(const Duration allocation, values.Millis(kAllocationTimeout, -1));
   spec.allocation_timeout = std::max(allocation, Duration(0));
   if (allocation <= Duration(0) || values.Has(kTonyVersion) || values.Has(kRegistrationTimeout)) return Ok();
-  warnings.push_back(
-      values
-          .Bad(kAllocationTimeout, StrCat("limits the wait for containers, as in TonY ", kTony053, "; in ", kTony046,
-                                          " it was ", kRegistrationTimeout, ". ", kTonyVersion, " says which is meant"))
-          .message);
+  values.Warn(kAllocationTimeout,
+              StrCat("limits the wait for containers, as in TonY ", kTony053, "; in ", kTony046, " it was ",
+                     kRegistrationTimeout, ". ", kTonyVersion, " says which is meant"),
+              warnings);
   return Ok();
 }
 
@@ -342,27 +288,16 @@ Status ParseContainerLimits(const PropertyValues& values, Warnings& warnings, Jo
     return ParseRegistration(values, kRegistrationTimeout, spec);
   }
   if (!values.Has(kRegistrationTimeout)) return ParseRegistration(values, kAllocationTimeout, spec);
-  warnings.push_back(values.Bad(kAllocationTimeout, StrCat("no effect, as ", kRegistrationTimeout, " is set")).message);
+  values.Warn(kAllocationTimeout, StrCat("no effect, as ", kRegistrationTimeout, " is set"), warnings);
   return ParseRegistration(values, kRegistrationTimeout, spec);
 }
 
 Result<Duration> ParseExecutionLimit(const PropertyValues& values, Warnings& warnings) {
   const bool is_new = values.Has(kExecutionLimitKey);
   if (is_new && values.Has(kWorkerTimeout) && values.Text(kExecutionLimitKey) != values.Text(kWorkerTimeout))
-    warnings.push_back(values.Bad(kWorkerTimeout, StrCat("no effect, as ", kExecutionLimitKey, " is set")).message);
+    values.Warn(kWorkerTimeout, StrCat("no effect, as ", kExecutionLimitKey, " is set"), warnings);
   return values.Millis(is_new ? kExecutionLimitKey : kWorkerTimeout, 0);
 }
-
-}  // namespace
-
-Status ParseTaskLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
-  TRY(ParseContainerLimits(values, warnings, spec));
-  TRY_ASSIGN(spec.registry_timeout, values.Seconds(kRegistryTimeoutKey, 0, kMostRegistrySeconds));
-  TRY_ASSIGN(spec.timers.execution_limit, ParseExecutionLimit(values, warnings));
-  return Ok();
-}
-
-namespace {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -421,6 +356,52 @@ size_t TotalBytes(const Variables& variables) {
 }
 
 }  // namespace
+
+Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings) {
+  ParsedRoles parsed;
+  const size_t problems_before = values.problems().count();
+  for (const auto& name : RolesAskedFor(values)) {
+    auto role = ParseRoleAskedFor(values, name);
+    if (!role.ok()) values.problems().Note(role.error());
+    if (role.ok() && role->instances > 0) parsed.roles.push_back(*std::move(role));
+  }
+  // Not all roles are known: what follows would blame them for what is missing.
+  if (values.problems().count() > problems_before) return parsed;
+  parsed.single_task = parsed.roles.empty();
+  if (parsed.single_task) {
+    TRY(CheckNoRoleWasMeant(values));
+    WarnOfSingleTask(values, warnings);
+    if (values.Has(kLogDir))
+      values.Warn(
+          kLogDir,
+          StrCat("a job without roles has no TensorBoard beside it; its command finds ", "TB_LOG_DIR and TB_PORT"),
+          warnings);
+    TRY_ASSIGN(RoleSpec role, RoleOfAm(values, kDriver));
+    parsed.roles.push_back(std::move(role));
+  } else {
+    WarnOfRelativeLogDir(values, warnings);
+    TRY(CheckTotals(values, parsed.roles));  // of roles, as TonY's
+  }
+  std::ranges::sort(parsed.roles, {}, &RoleSpec::name);
+  TRY_ASSIGN(parsed.completion_rule, ParseCompletion(values, parsed.single_task, parsed.roles, warnings));
+  if (!parsed.single_task) {
+    for (RoleSpec& role : parsed.roles) {
+      TRY_ASSIGN(role.outlives_restarts, OutlivesRestarts(values, role));
+    }
+  }
+  TRY(CheckSomeTracked(parsed.roles));
+  TRY(ParseDependencies(values, parsed.roles, warnings));
+  TRY(ParseOutliving(values, parsed.roles, warnings));
+  TRY(AddPreprocess(values, parsed.single_task, parsed.roles, warnings));
+  return parsed;
+}
+
+Status ParseTaskLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
+  TRY(ParseContainerLimits(values, warnings, spec));
+  TRY_ASSIGN(spec.registry_timeout, values.Seconds(kRegistryTimeoutKey, 0, kMostRegistrySeconds));
+  TRY_ASSIGN(spec.timers.execution_limit, ParseExecutionLimit(values, warnings));
+  return Ok();
+}
 
 Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values, Warnings& warnings) {
   ParsedEnvironment parsed;

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>

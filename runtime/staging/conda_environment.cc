@@ -138,31 +138,7 @@ Status RelocateLink(const fs::path& link, const std::string& from, const std::st
   return Ok();
 }
 
-}  // namespace
-
-Status RelocateCondaEnvironment(const fs::path& folder, const fs::path& to) {
-  const std::string from = folder.string();
-  if (to.string().size() > from.size())
-    return Error{ErrorCode::kInvalid, StrCat("relocate ", from, ": ", to.string(), " is longer")};
-  const std::string slashes(from.size() - to.string().size() + 1, '/');
-  const std::string as_long = StrCat(to.parent_path().string(), slashes, to.filename().string());
-  TRY(RelocateScripts(folder / "bin"));
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const fs::file_type type = entry->symlink_status(error).type();
-    if (type == fs::file_type::regular) TRY(RelocateFile(entry->path(), from, as_long));
-    if (type == fs::file_type::symlink) TRY(RelocateLink(entry->path(), from, as_long));
-  }
-  return error ? Status(FileError(ErrorCode::kCannotWrite, "relocate", folder, error.value())) : Ok();
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
 constexpr std::string_view kMark = "@EXPLICIT", kLocal = "file://";
-
-bool IsMark(const std::string& line) { return Trim(line) == kMark; }
 
 bool IsHex(std::string_view text, size_t size) {
   return text.size() == size && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -173,17 +149,6 @@ std::string_view Sha256Of(std::string_view hash) {
   constexpr std::string_view kSaidSo = "sha256:";
   if (hash.starts_with(kSaidSo)) hash.remove_prefix(kSaidSo.size());
   return IsHex(hash, 64) ? hash : "";
-}
-
-bool IsPlatform(std::string_view folder) {
-  const std::string_view system = folder.substr(0, folder.find('-'));
-  return system.size() < folder.size() && (system == "linux" || system == "osx" || system == "win");
-}
-
-// The last folder of a package's URL: "linux-64", "noarch".
-std::string_view PlatformOf(std::string_view url) {
-  const std::string_view folders = url.substr(0, url.rfind('/'));
-  return folders.substr(folders.rfind('/') + 1);
 }
 
 struct Package {
@@ -208,71 +173,13 @@ std::string WhatIsWrong(const Package& package, std::string_view platform) {
   if (url.starts_with(kLocal) && Sha256Of(hash).empty())
     return "a file of this machine, which needs its SHA-256 behind a #, as \"conda list --explicit --sha256\" writes "
            "it";
-  const std::string_view folder = PlatformOf(url);
-  if (IsPlatform(folder) && folder != platform)
-    return StrCat("a package for ", folder, ", and this machine is ", platform);
+  const std::string_view folders = url.substr(0, url.rfind('/'));
+  const std::string_view folder = folders.substr(folders.rfind('/') + 1);  // the last one: "linux-64", "noarch"
+  const std::string_view system = folder.substr(0, folder.find('-'));
+  const bool is_platform = system.size() < folder.size() && (system == "linux" || system == "osx" || system == "win");
+  if (is_platform && folder != platform) return StrCat("a package for ", folder, ", and this machine is ", platform);
   return "";
 }
-
-}  // namespace
-
-bool IsCondaLock(const fs::path& file) {
-  std::error_code error;
-  if ((file.extension() != ".lock" && file.extension() != ".txt") || !fs::is_regular_file(file, error)) return false;
-  const auto text = ReadLock(file);
-  return text.ok() && std::ranges::any_of(Split(*text, '\n'), IsMark);
-}
-
-bool IsOtherCondaFile(const fs::path& file) {
-  return file.filename() == "pixi.lock" || file.extension() == ".yml" || file.extension() == ".yaml";
-}
-
-Error RefuseOtherCondaFile(const fs::path& file) {
-  const std::string name = file.filename(), platform = CondaPlatform();
-  std::string command = StrCat("conda-lock lock --kind explicit --platform ", platform, " --file ", name);
-  if (name == "pixi.lock") command = StrCat("pixi workspace export conda-explicit-spec --platform ", platform, " .");
-  if (file.stem().string().ends_with("conda-lock"))
-    command = StrCat("conda-lock render --kind explicit --platform ", platform, " ", name);
-  return RefuseLock(StrCat("of conda's files the explicit ones are taken, with a line ", kMark, ": ", command));
-}
-
-Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::string_view platform) {
-  std::vector<LocalPackage> local;
-  size_t number = 0;
-  bool marked = false, any = false;
-  for (const std::string& whole : Split(lock, '\n')) {
-    const std::string line(Trim(whole));
-    ++number;
-    // conda-lock and conda list leave these for the reader; the clients take them for comments.
-    if (line.starts_with("# pip ") || line.starts_with("# no URL for"))
-      return RefuseLine(number, line, "a package that no client of conda installs from here");
-    if (line.empty() || line.starts_with('#')) continue;
-    if (line == kMark) {
-      marked = true;
-      continue;
-    }
-    if (!marked) return RefuseLine(number, line, StrCat("before the line ", kMark, ", where clients differ about it"));
-    const Package package = Parse(line);
-    if (const std::string wrong = WhatIsWrong(package, platform); !wrong.empty())
-      return RefuseLine(number, line, wrong);
-    any = true;
-    if (package.url.starts_with(kLocal))
-      local.push_back({line, number, package.url.substr(kLocal.size()), std::string(Sha256Of(package.hash))});
-  }
-  if (!any) return RefuseLock("it names no package");
-  return local;
-}
-
-std::string CondaPlatform() {
-  struct utsname machine {};
-  uname(&machine);
-  const std::string processor = machine.machine;
-  return "linux-" + (processor == "x86_64" ? "64" : processor);
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 // Another number for each change of what a client is told or of what is done to its environment.
 constexpr std::string_view kCondaRecipe = "tony conda environment 1";
@@ -336,6 +243,77 @@ Status CheckHasNoHardLinks(const fs::path& client, const fs::path& folder) {
 }
 
 }  // namespace
+
+Status RelocateCondaEnvironment(const fs::path& folder, const fs::path& to) {
+  const std::string from = folder.string();
+  if (to.string().size() > from.size())
+    return Error{ErrorCode::kInvalid, StrCat("relocate ", from, ": ", to.string(), " is longer")};
+  const std::string slashes(from.size() - to.string().size() + 1, '/');
+  const std::string as_long = StrCat(to.parent_path().string(), slashes, to.filename().string());
+  TRY(RelocateScripts(folder / "bin"));
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::file_type type = entry->symlink_status(error).type();
+    if (type == fs::file_type::regular) TRY(RelocateFile(entry->path(), from, as_long));
+    if (type == fs::file_type::symlink) TRY(RelocateLink(entry->path(), from, as_long));
+  }
+  return error ? Status(FileError(ErrorCode::kCannotWrite, "relocate", folder, error.value())) : Ok();
+}
+
+bool IsCondaLock(const fs::path& file) {
+  std::error_code error;
+  if ((file.extension() != ".lock" && file.extension() != ".txt") || !fs::is_regular_file(file, error)) return false;
+  const auto text = ReadLock(file);
+  return text.ok() &&
+         std::ranges::any_of(Split(*text, '\n'), [](const std::string& line) { return Trim(line) == kMark; });
+}
+
+bool IsOtherCondaFile(const fs::path& file) {
+  return file.filename() == "pixi.lock" || file.extension() == ".yml" || file.extension() == ".yaml";
+}
+
+Error RefuseOtherCondaFile(const fs::path& file) {
+  const std::string name = file.filename(), platform = CondaPlatform();
+  std::string command = StrCat("conda-lock lock --kind explicit --platform ", platform, " --file ", name);
+  if (name == "pixi.lock") command = StrCat("pixi workspace export conda-explicit-spec --platform ", platform, " .");
+  if (file.stem().string().ends_with("conda-lock"))
+    command = StrCat("conda-lock render --kind explicit --platform ", platform, " ", name);
+  return RefuseLock(StrCat("of conda's files the explicit ones are taken, with a line ", kMark, ": ", command));
+}
+
+Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::string_view platform) {
+  std::vector<LocalPackage> local;
+  size_t number = 0;
+  bool marked = false, any = false;
+  for (const std::string& whole : Split(lock, '\n')) {
+    const std::string line(Trim(whole));
+    ++number;
+    // conda-lock and conda list leave these for the reader; the clients take them for comments.
+    if (line.starts_with("# pip ") || line.starts_with("# no URL for"))
+      return RefuseLine(number, line, "a package that no client of conda installs from here");
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line == kMark) {
+      marked = true;
+      continue;
+    }
+    if (!marked) return RefuseLine(number, line, StrCat("before the line ", kMark, ", where clients differ about it"));
+    const Package package = Parse(line);
+    if (const std::string wrong = WhatIsWrong(package, platform); !wrong.empty())
+      return RefuseLine(number, line, wrong);
+    any = true;
+    if (package.url.starts_with(kLocal))
+      local.push_back({line, number, package.url.substr(kLocal.size()), std::string(Sha256Of(package.hash))});
+  }
+  if (!any) return RefuseLock("it names no package");
+  return local;
+}
+
+std::string CondaPlatform() {
+  struct utsname machine {};
+  uname(&machine);
+  const std::string processor = machine.machine;
+  return "linux-" + (processor == "x86_64" ? "64" : processor);
+}
 
 Result<EnvironmentRecipe> CondaEnvironment(const fs::path& file, const StagedStore& store, StageMeter& meter) {
   const fs::path client = FindClient();

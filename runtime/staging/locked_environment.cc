@@ -81,60 +81,6 @@ void EndGroup(pid_t group) {
   kill(-group, SIGKILL);  // children that it has left
 }
 
-}  // namespace
-
-fs::path FindOnPath(std::string_view name) {
-  const char* path = std::getenv("PATH");
-  for (const std::string& folder : Split(path ? path : "", ':')) {
-    const fs::path program = fs::path(folder.empty() ? "." : folder) / name;
-    std::error_code error;
-    if (fs::is_regular_file(program, error) && access(program.c_str(), X_OK) == 0) return fs::absolute(program, error);
-  }
-  return {};
-}
-
-Result<ToolEnd> RunTool(const Tool& tool, const std::function<Status()>& check) {
-  int out[2], err[2];
-  if (pipe2(out, O_CLOEXEC) != 0) return Error{ErrorCode::kUnavailable, StrCat("make a pipe: ", ErrnoText(errno))};
-  const UniqueFd output(out[0]);
-  UniqueFd to_output(out[1]);
-  if (pipe2(err, O_CLOEXEC) != 0) return Error{ErrorCode::kUnavailable, StrCat("make a pipe: ", ErrnoText(errno))};
-  const UniqueFd errors(err[0]);
-  UniqueFd to_errors(err[1]);
-  TRY_ASSIGN(const pid_t pid, Spawn(tool, to_output.get(), to_errors.get()));
-  to_output = UniqueFd();
-  to_errors = UniqueFd();
-
-  ToolEnd end;
-  int status = 0;
-  pollfd wanted[2] = {{output.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}};
-  while (waitpid(pid, &status, WNOHANG) == 0) {  // a child of its own that goes on may hold the pipes
-    const Status wish = check();
-    if (!wish.ok()) {
-      EndGroup(pid);
-      return wish.error();
-    }
-    const bool has_closed = wanted[0].fd < 0 && wanted[1].fd < 0;  // it is about to end, most often
-    if (poll(wanted, 2, static_cast<int>((has_closed ? kLook / 20 : kLook).count())) <= 0) continue;
-    if (wanted[0].revents != 0 && !ReadSome(output.get(), end.output)) wanted[0].fd = -1;
-    if (wanted[1].revents != 0 && !ReadSome(errors.get(), end.errors)) wanted[1].fd = -1;
-    end.output.resize(std::min(end.output.size(), kMostOutput));
-    if (end.errors.size() > kMostErrors) end.errors.erase(0, end.errors.size() - kMostErrors);
-  }
-  for (const auto& [from, text] : {std::pair(output.get(), &end.output), std::pair(errors.get(), &end.errors)}) {
-    fcntl(from, F_SETFL, O_NONBLOCK);
-    pollfd left = {from, POLLIN, 0};
-    while (poll(&left, 1, 0) > 0 && (left.revents & POLLIN) != 0 && ReadSome(from, *text)) {
-    }
-  }
-  end.exit_code = ExitCode(status);
-  return end;
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
 constexpr size_t kLargestLock = 64 << 20;  // bytes; that of 1000 packages for all platforms has 3 MB
 
 std::string LastLines(const std::string& text) {
@@ -146,48 +92,6 @@ std::string LastLines(const std::string& text) {
   if (lines.size() > kMost) lines.erase(lines.begin(), lines.end() - kMost);
   return Join(lines, " ");
 }
-
-}  // namespace
-
-Error RefuseLock(const std::string& why) { return {ErrorCode::kInvalid, why}; }
-
-Error RefuseLine(size_t line, std::string_view text, std::string_view why) {
-  constexpr size_t kLongestLine = 300;  // bytes; the URL of a package is to be read whole
-  return RefuseLock(StrCat("line ", line, ", ", Quoted(Trim(text), kLongestLine), ": ", why));
-}
-
-Result<std::string> ReadLock(const fs::path& file) {
-  std::error_code error;
-  if (fs::is_regular_file(file, error) && fs::file_size(file, error) > kLargestLock)
-    return RefuseLock(StrCat(file.string(), ": larger than ", kLargestLock >> 20, " MB"));
-  auto text = ReadFile(file);
-  if (!text.ok()) return RefuseLock(text.error().message);
-  return text;
-}
-
-std::string NameOfEnvironment(std::initializer_list<std::string_view> parts) {
-  struct utsname machine {};
-  uname(&machine);
-  Sha256 sha;
-  const auto add = [&](std::string_view part) { sha.Update(StrCat(part.size(), ":", part)); };
-  std::ranges::for_each(parts, add);
-  add(machine.machine);
-  return sha.Hex() + "-venv";
-}
-
-Result<std::string> RunMaker(const std::string& what, const Tool& tool, std::initializer_list<std::string_view> network,
-                             StageMeter& meter) {
-  TRY_ASSIGN(const ToolEnd end, RunTool(tool, [&] { return meter.Done(0); }));
-  if (end.exit_code == 0) return end.output;
-  const bool of_network =
-      std::ranges::any_of(network, [&](std::string_view said) { return end.errors.find(said) != std::string::npos; });
-  return Error{of_network ? ErrorCode::kUnavailable : ErrorCode::kInvalid,
-               StrCat(what, ": exit code ", end.exit_code, ": ", LastLines(end.errors))};
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 // Read-only, as all that is staged.
 Status SealTree(const fs::path& folder) {
@@ -207,35 +111,6 @@ Status SealTree(const fs::path& folder) {
   }
   return Ok();
 }
-
-}  // namespace
-
-bool HasNameOfLock(const fs::path& file) {
-  return IsUvLock(file) || IsOtherCondaFile(file) || file.extension() == ".lock" || file.extension() == ".txt";
-}
-
-bool IsEnvironmentLock(const fs::path& file) { return IsUvLock(file) || IsOtherCondaFile(file) || IsCondaLock(file); }
-
-Result<StagedSource> StageLockedEnvironment(const fs::path& file, const StageContext& context) {
-  if (IsOtherCondaFile(file)) return RefuseOtherCondaFile(file);
-  // By what is in it before by its name: people call conda's explicit files requirements.txt, too.
-  TRY_ASSIGN(const EnvironmentRecipe recipe, IsCondaLock(file) ? CondaEnvironment(file, context.store, context.meter)
-                                                               : UvEnvironment(file, context.meter));
-  const auto make = [&](const fs::path& temporary) -> Status {
-    TRY(recipe.make(temporary));
-    return SealTree(temporary);
-  };
-  const auto damaged = [&](const std::string& damage) {
-    context.watch.on_damage(context.meter.progress().what, damage);
-  };
-  TRY_ASSIGN(fs::path entry, context.store.entries().Keep(recipe.name, context.watch.stop,
-                                                          {.make = make, .verify = {}, .on_damage = damaged}));
-  return StagedSource{std::move(entry), recipe.name};
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 // Another number for each change of what uv is told: environments that were made otherwise are others.
 constexpr std::string_view kUvRecipe = "tony environment 1";
@@ -365,6 +240,113 @@ Status InstallByUv(const Uv& uv, const UvLock& lock, const std::string& python, 
 }
 
 }  // namespace
+
+fs::path FindOnPath(std::string_view name) {
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : Split(path ? path : "", ':')) {
+    const fs::path program = fs::path(folder.empty() ? "." : folder) / name;
+    std::error_code error;
+    if (fs::is_regular_file(program, error) && access(program.c_str(), X_OK) == 0) return fs::absolute(program, error);
+  }
+  return {};
+}
+
+Result<ToolEnd> RunTool(const Tool& tool, const std::function<Status()>& check) {
+  int out[2], err[2];
+  if (pipe2(out, O_CLOEXEC) != 0) return Error{ErrorCode::kUnavailable, StrCat("make a pipe: ", ErrnoText(errno))};
+  const UniqueFd output(out[0]);
+  UniqueFd to_output(out[1]);
+  if (pipe2(err, O_CLOEXEC) != 0) return Error{ErrorCode::kUnavailable, StrCat("make a pipe: ", ErrnoText(errno))};
+  const UniqueFd errors(err[0]);
+  UniqueFd to_errors(err[1]);
+  TRY_ASSIGN(const pid_t pid, Spawn(tool, to_output.get(), to_errors.get()));
+  to_output = UniqueFd();
+  to_errors = UniqueFd();
+
+  ToolEnd end;
+  int status = 0;
+  pollfd wanted[2] = {{output.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}};
+  while (waitpid(pid, &status, WNOHANG) == 0) {  // a child of its own that goes on may hold the pipes
+    const Status wish = check();
+    if (!wish.ok()) {
+      EndGroup(pid);
+      return wish.error();
+    }
+    const bool has_closed = wanted[0].fd < 0 && wanted[1].fd < 0;  // it is about to end, most often
+    if (poll(wanted, 2, static_cast<int>((has_closed ? kLook / 20 : kLook).count())) <= 0) continue;
+    if (wanted[0].revents != 0 && !ReadSome(output.get(), end.output)) wanted[0].fd = -1;
+    if (wanted[1].revents != 0 && !ReadSome(errors.get(), end.errors)) wanted[1].fd = -1;
+    end.output.resize(std::min(end.output.size(), kMostOutput));
+    if (end.errors.size() > kMostErrors) end.errors.erase(0, end.errors.size() - kMostErrors);
+  }
+  for (const auto& [from, text] : {std::pair(output.get(), &end.output), std::pair(errors.get(), &end.errors)}) {
+    fcntl(from, F_SETFL, O_NONBLOCK);
+    pollfd left = {from, POLLIN, 0};
+    while (poll(&left, 1, 0) > 0 && (left.revents & POLLIN) != 0 && ReadSome(from, *text)) {
+    }
+  }
+  end.exit_code = ExitCode(status);
+  return end;
+}
+
+Error RefuseLock(const std::string& why) { return {ErrorCode::kInvalid, why}; }
+
+Error RefuseLine(size_t line, std::string_view text, std::string_view why) {
+  constexpr size_t kLongestLine = 300;  // bytes; the URL of a package is to be read whole
+  return RefuseLock(StrCat("line ", line, ", ", Quoted(Trim(text), kLongestLine), ": ", why));
+}
+
+Result<std::string> ReadLock(const fs::path& file) {
+  std::error_code error;
+  if (fs::is_regular_file(file, error) && fs::file_size(file, error) > kLargestLock)
+    return RefuseLock(StrCat(file.string(), ": larger than ", kLargestLock >> 20, " MB"));
+  auto text = ReadFile(file);
+  if (!text.ok()) return RefuseLock(text.error().message);
+  return text;
+}
+
+std::string NameOfEnvironment(std::initializer_list<std::string_view> parts) {
+  struct utsname machine {};
+  uname(&machine);
+  Sha256 sha;
+  const auto add = [&](std::string_view part) { sha.Update(StrCat(part.size(), ":", part)); };
+  std::ranges::for_each(parts, add);
+  add(machine.machine);
+  return sha.Hex() + "-venv";
+}
+
+Result<std::string> RunMaker(const std::string& what, const Tool& tool, std::initializer_list<std::string_view> network,
+                             StageMeter& meter) {
+  TRY_ASSIGN(const ToolEnd end, RunTool(tool, [&] { return meter.Done(0); }));
+  if (end.exit_code == 0) return end.output;
+  const bool of_network =
+      std::ranges::any_of(network, [&](std::string_view said) { return end.errors.find(said) != std::string::npos; });
+  return Error{of_network ? ErrorCode::kUnavailable : ErrorCode::kInvalid,
+               StrCat(what, ": exit code ", end.exit_code, ": ", LastLines(end.errors))};
+}
+
+bool HasNameOfLock(const fs::path& file) {
+  return IsUvLock(file) || IsOtherCondaFile(file) || file.extension() == ".lock" || file.extension() == ".txt";
+}
+
+bool IsEnvironmentLock(const fs::path& file) { return IsUvLock(file) || IsOtherCondaFile(file) || IsCondaLock(file); }
+
+Result<StagedSource> StageLockedEnvironment(const fs::path& file, const StageContext& context) {
+  if (IsOtherCondaFile(file)) return RefuseOtherCondaFile(file);
+  // By what is in it before by its name: people call conda's explicit files requirements.txt, too.
+  TRY_ASSIGN(const EnvironmentRecipe recipe, IsCondaLock(file) ? CondaEnvironment(file, context.store, context.meter)
+                                                               : UvEnvironment(file, context.meter));
+  const auto make = [&](const fs::path& temporary) -> Status {
+    TRY(recipe.make(temporary));
+    return SealTree(temporary);
+  };
+  const auto damaged = [&](const std::string& damage) {
+    context.watch.on_damage(context.meter.progress().what, damage);
+  };
+  TRY_ASSIGN(fs::path entry, context.store.entries().Keep(recipe.name, context.watch.stop,
+                                                          {.make = make, .verify = {}, .on_damage = damaged}));
+  return StagedSource{std::move(entry), recipe.name};
+}
 
 bool IsUvLock(const fs::path& file) {
   const std::string name = file.filename().string();

@@ -190,10 +190,6 @@ Status FillEntry(const fs::path& entry, const std::vector<Program>& programs, co
   return SyncPath(entry.parent_path());
 }
 
-bool HaveSettled(const std::vector<Program>& programs, Instant now) {
-  return std::ranges::all_of(programs, [now](const Program& program) { return HasSettled(program.stamp, now); });
-}
-
 Result<std::string> FillFromCopies(const fs::path& store, const std::vector<fs::path>& installed,
                                    const fs::path& copies, Instant now) {
   TRY_ASSIGN(const std::string key, KeyOf(installed));
@@ -201,7 +197,8 @@ Result<std::string> FillFromCopies(const fs::path& store, const std::vector<fs::
   TRY_ASSIGN(const std::vector<Program> programs, CopyPrograms(installed, copies));
   const std::string hash = EntryName(programs);
   TRY(FillEntry(store / hash, programs, copies));
-  if (HaveSettled(programs, now) && KeyOf(programs) == key) Remember(store, key, hash);
+  const auto has_settled = [now](const Program& program) { return HasSettled(program.stamp, now); };
+  if (std::ranges::all_of(programs, has_settled) && KeyOf(programs) == key) Remember(store, key, hash);
   return hash;
 }
 

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cctype>
 #include <fstream>
 #include <optional>
 
@@ -20,8 +19,6 @@ constexpr int64_t kLongestFile = 1 << 20;
 constexpr std::string_view kShellStart = "#!/bin/sh\n'''exec' ";
 // The task's folder, in the words of each shell, because the executor sets the variable.
 constexpr std::string_view kTasksFolder = "${TONY_NOTICE_FILE%/*}";
-
-bool IsPythonsName(std::string_view name) { return name.starts_with("python") || name.starts_with("pypy"); }
 
 std::string FolderOf(const std::string& name) { return fs::path(name).parent_path().string(); }
 std::string InFolder(const std::string& folder, std::string_view name) {
@@ -50,7 +47,8 @@ std::optional<Start> ParseStart(const std::string& text) {
     const size_t blank = std::min(line.find(' '), line.size());
     start = {std::string(line.substr(0, blank)), std::string(line.substr(blank)), std::min(end + 1, text.size())};
   }
-  if (!start.interpreter.starts_with('/') || !IsPythonsName(fs::path(start.interpreter).filename().string()))
+  const std::string program = fs::path(start.interpreter).filename().string();
+  if (!start.interpreter.starts_with('/') || !(program.starts_with("python") || program.starts_with("pypy")))
     return std::nullopt;
   return start;
 }
@@ -182,17 +180,6 @@ class Relocation {
   std::map<std::string, std::string> homes_;
 };
 
-}  // namespace
-
-std::map<std::string, std::string> RelocatedFiles(const fs::path& folder, const std::vector<SourceItem>& items,
-                                                  const CopyPlace& place) {
-  return Relocation(folder, items, place).Run();
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
 constexpr std::string_view kFolder = "venv/";
 constexpr int kMostLinks = 40;  // as the kernel
 constexpr size_t kLongestHashBang = 4096;
@@ -300,6 +287,11 @@ bool IsLoginShell(const std::string& shell, const std::string& option) {
 }
 
 }  // namespace
+
+std::map<std::string, std::string> RelocatedFiles(const fs::path& folder, const std::vector<SourceItem>& items,
+                                                  const CopyPlace& place) {
+  return Relocation(folder, items, place).Run();
+}
 
 std::string WhyVenvIsNotUsed(const std::string& command, const fs::path& venv) {
   std::string before, why;

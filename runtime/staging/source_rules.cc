@@ -68,37 +68,6 @@ bool MatchesParts(Part pattern, Part pattern_end, Part path, Part path_end) {
   return path == path_end;
 }
 
-}  // namespace
-
-void IgnoreRules::Add(std::string_view text, const std::string& file, bool is_tonys) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  for (const std::string& line : Split(text, '\n')) {
-    auto pattern = ParsePattern(line);
-    if (!pattern) continue;
-    pattern->file = file;
-    pattern->folder = file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1;
-    pattern->is_tonys = is_tonys;
-    patterns_.push_back(*std::move(pattern));
-  }
-}
-
-const IgnorePattern* IgnoreRules::Find(std::string_view path, bool is_folder, bool only_tonys) const {
-  const std::string name(path.substr(path.rfind('/') + 1));
-  for (size_t i = patterns_.size(); i-- > 0;) {
-    const IgnorePattern& pattern = patterns_[i];
-    if ((pattern.only_folders && !is_folder) || (only_tonys && !pattern.is_tonys)) continue;
-    if (pattern.only_name) {
-      if (MatchesName(pattern.parts[0], name)) return &pattern;
-      continue;
-    }
-    const std::vector<std::string> parts = Split(path.substr(pattern.folder), '/');
-    if (MatchesParts(pattern.parts.begin(), pattern.parts.end(), parts.begin(), parts.end())) return &pattern;
-  }
-  return nullptr;
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 // The size limit of a script, because a larger file is data.
@@ -234,6 +203,33 @@ void NameWholeEnvironments(const fs::path& folder, std::set<std::string>& named)
 }
 
 }  // namespace
+
+void IgnoreRules::Add(std::string_view text, const std::string& file, bool is_tonys) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  for (const std::string& line : Split(text, '\n')) {
+    auto pattern = ParsePattern(line);
+    if (!pattern) continue;
+    pattern->file = file;
+    pattern->folder = file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1;
+    pattern->is_tonys = is_tonys;
+    patterns_.push_back(*std::move(pattern));
+  }
+}
+
+const IgnorePattern* IgnoreRules::Find(std::string_view path, bool is_folder, bool only_tonys) const {
+  const std::string name(path.substr(path.rfind('/') + 1));
+  for (size_t i = patterns_.size(); i-- > 0;) {
+    const IgnorePattern& pattern = patterns_[i];
+    if ((pattern.only_folders && !is_folder) || (only_tonys && !pattern.is_tonys)) continue;
+    if (pattern.only_name) {
+      if (MatchesName(pattern.parts[0], name)) return &pattern;
+      continue;
+    }
+    const std::vector<std::string> parts = Split(path.substr(pattern.folder), '/');
+    if (MatchesParts(pattern.parts.begin(), pattern.parts.end(), parts.begin(), parts.end())) return &pattern;
+  }
+  return nullptr;
+}
 
 JobSources SourcesOf(const JobSpec& spec, bool as_tony) {
   std::error_code error;

@@ -46,50 +46,6 @@ std::optional<std::pair<FileStamp, std::string>> ParseLine(std::string_view line
   return std::pair(stamp, std::string(line));
 }
 
-}  // namespace
-
-KnownHashes KnownHashes::Load(const fs::path& store, const fs::path& source, int64_t bytes) {
-  KnownHashes known;
-  if (bytes < kNotWorthIt) return known;
-  std::error_code error;
-  known.file_ =
-      store / StrCat(EntryStore::kHashesPrefix, Sha256Hex(fs::absolute(source, error).string()).substr(0, 16));
-  const auto text = ReadFile(known.file_);
-  if (!text.ok()) return known;
-  for (std::string_view rest = *text; !rest.empty();) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    if (auto line = ParseLine(rest.substr(0, end))) known.known_.insert(*std::move(line));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return known;
-}
-
-std::string KnownHashes::Find(const FileStamp& stamp) {
-  const auto found = known_.find(stamp);
-  if (found == known_.end()) return "";
-  seen_.insert(*found);
-  return found->second;
-}
-
-void KnownHashes::Add(const FileStamp& stamp, const std::string& hash, Instant read) {
-  if (!file_.empty() && HasSettled(stamp, read)) seen_[stamp] = hash;
-}
-
-void KnownHashes::Keep() const {
-  if (file_.empty() || seen_ == known_) return;
-  std::string text;
-  for (const auto& [stamp, hash] : seen_) text += StrCat(ToString(stamp), " ", hash, "\n");
-  (void)WriteFileByRename(file_, text, /*durable=*/false);
-}
-
-void KnownHashes::Forget() const {
-  if (!file_.empty()) unlink(file_.c_str());
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
 bool IsPythonCache(const std::string& name) {
   const std::vector<std::string> parts = Split(name, '/');
   return std::ranges::find(parts, "__pycache__") != parts.end();
@@ -290,6 +246,44 @@ class Listing {
 };
 
 }  // namespace
+
+KnownHashes KnownHashes::Load(const fs::path& store, const fs::path& source, int64_t bytes) {
+  KnownHashes known;
+  if (bytes < kNotWorthIt) return known;
+  std::error_code error;
+  known.file_ =
+      store / StrCat(EntryStore::kHashesPrefix, Sha256Hex(fs::absolute(source, error).string()).substr(0, 16));
+  const auto text = ReadFile(known.file_);
+  if (!text.ok()) return known;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    if (auto line = ParseLine(rest.substr(0, end))) known.known_.insert(*std::move(line));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return known;
+}
+
+std::string KnownHashes::Find(const FileStamp& stamp) {
+  const auto found = known_.find(stamp);
+  if (found == known_.end()) return "";
+  seen_.insert(*found);
+  return found->second;
+}
+
+void KnownHashes::Add(const FileStamp& stamp, const std::string& hash, Instant read) {
+  if (!file_.empty() && HasSettled(stamp, read)) seen_[stamp] = hash;
+}
+
+void KnownHashes::Keep() const {
+  if (file_.empty() || seen_ == known_) return;
+  std::string text;
+  for (const auto& [stamp, hash] : seen_) text += StrCat(ToString(stamp), " ", hash, "\n");
+  (void)WriteFileByRename(file_, text, /*durable=*/false);
+}
+
+void KnownHashes::Forget() const {
+  if (!file_.empty()) unlink(file_.c_str());
+}
 
 Result<SourceListing> ListSource(const fs::path& folder, const fs::path& without, const SourceRules& rules) {
   return Listing(folder, without, rules).Run();

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "azkaban-plugin/doctor_parts.h"
+#include "azkaban-plugin/doctor.h"
 #include "azkaban-plugin/executor_server.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "tests/support/table_test.h"

@@ -34,15 +34,15 @@ TEST(JobSpecTest, TheFirstWorkerIsChiefUnlessThereIsARoleChief) {
 
 TEST(JobSpecTest, NamesOfEnumeratorsAreReadBack) {
   for (const auto* name : {"standalone", "tensorflow", "pytorch", "jax", "staged"}) {
-    ASSERT_TRUE(FrameworkKindFromString(name)) << name;
-    EXPECT_EQ(ToString(*FrameworkKindFromString(name)), name);
+    ASSERT_TRUE(FromName<FrameworkKind>(name)) << name;
+    EXPECT_EQ(ToString(*FromName<FrameworkKind>(name)), name);
   }
   for (const auto* name : {"tracked", "untracked", "sidecar"}) {
-    ASSERT_TRUE(CompletionFromString(name)) << name;
-    EXPECT_EQ(ToString(*CompletionFromString(name)), name);
+    ASSERT_TRUE(FromName<Completion>(name)) << name;
+    EXPECT_EQ(ToString(*FromName<Completion>(name)), name);
   }
-  EXPECT_EQ(FrameworkKindFromString("horovod"), std::nullopt);
-  EXPECT_EQ(CompletionFromString(""), std::nullopt);
+  EXPECT_EQ(FromName<FrameworkKind>("horovod"), std::nullopt);
+  EXPECT_EQ(FromName<Completion>(""), std::nullopt);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 namespace tony {
 namespace {
 
@@ -33,7 +32,7 @@ constexpr ExitRow kContract[] = {
 TEST(OutcomeTest, EveryClassHasTheContractsNameAndRetryability) {
   for (const auto& row : kContract) {
     EXPECT_EQ(ToString(row.cls), row.name);
-    EXPECT_EQ(OutcomeClassFromString(row.name), row.cls);
+    EXPECT_EQ(FromName<OutcomeClass>(row.name), row.cls);
     EXPECT_EQ(IsRetryable(row.cls), row.retryable) << row.name;
     EXPECT_FALSE(MeaningOf(row.cls).empty()) << row.name;
   }
@@ -41,8 +40,8 @@ TEST(OutcomeTest, EveryClassHasTheContractsNameAndRetryability) {
 }
 
 TEST(OutcomeTest, AnUnknownNameIsNoClass) {
-  EXPECT_EQ(OutcomeClassFromString("SUCCESS"), std::nullopt);
-  EXPECT_EQ(OutcomeClassFromString(""), std::nullopt);
+  EXPECT_EQ(FromName<OutcomeClass>("SUCCESS"), std::nullopt);
+  EXPECT_EQ(FromName<OutcomeClass>(""), std::nullopt);
 }
 
 TEST(OutcomeTest, TheEndOfAProcessNamesItsClass) {
@@ -57,12 +56,12 @@ TEST(OutcomeTest, TheEndOfAProcessNamesItsClass) {
 
 TEST(OutcomeTest, EveryFinalStateIsReadBack) {
   for (const auto state : {FinalState::kSucceeded, FinalState::kFailed, FinalState::kKilled}) {
-    EXPECT_EQ(FinalStateFromString(ToString(state)), state);
+    EXPECT_EQ(FromName<FinalState>(ToString(state)), state);
   }
   EXPECT_EQ(ToString(FinalState::kSucceeded), "SUCCEEDED");
   EXPECT_EQ(ToString(FinalState::kFailed), "FAILED");
   EXPECT_EQ(ToString(FinalState::kKilled), "KILLED");
-  EXPECT_EQ(FinalStateFromString("RUNNING"), std::nullopt);
+  EXPECT_EQ(FromName<FinalState>("RUNNING"), std::nullopt);
 }
 
 TEST(OutcomeJsonTest, AnOutcomeIsReadBackWhole) {

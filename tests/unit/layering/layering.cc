@@ -120,7 +120,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's
       {"openssl/", {"runtime/os/sha256.cc", "runtime/hadoop/sasl.cc", "runtime/net/tls.cc"}},
       {"yaml.h", {"runtime/config/document_yaml.cc"}},
-      {"re2/", {"runtime/cli/log_order.cc"}},
+      {"re2/", {"runtime/cli/log_session.cc"}},
       {"utf8proc", {"runtime/cli/terminal.cc"}},
       {"zlib", {"runtime/hadoop/aggregated_log.cc", "runtime/history/jhist.cc", "runtime/staging/pack_folder.cc"}},
       {"gtest/", {"tests/"}},
