@@ -10,7 +10,6 @@
 #include <map>
 #include <optional>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/history_list.h"

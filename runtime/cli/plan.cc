@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/cli/commands.h"

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/output.h"

@@ -6,7 +6,6 @@
 #include <optional>
 #include <thread>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/live_view.h"
@@ -95,7 +94,8 @@ Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords
   return ReportEnd(watched, records, show, fields);
 }
 
-int ReportAdopted(const JobRecords& records, const JobStatus& status, const SubmitShow& show, const MoreFields& fields) {
+int ReportAdopted(const JobRecords& records, const JobStatus& status, const SubmitShow& show,
+                  const MoreFields& fields) {
   if (show.json) {
     PrintLine(WithFields(StatusDocument(records, status), fields));
   } else {

@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/line_exchange.h"

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/result.h"
+#include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/job/fields.h"
 #include "runtime/job/ids.h"
