@@ -35,8 +35,6 @@ bool EndsWith(int fd, const std::string& line) {
   return fstat(fd, &file) == 0 && file.st_size >= length && ReadFrom(fd, file.st_size - length, line.size()) == line;
 }
 
-bool Same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
-
 }  // namespace
 
 Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) {
@@ -59,7 +57,8 @@ LookReader::Looks LookReader::Read() {
   struct stat file = {};
   if (!fd.valid() || fstat(fd.get(), &file) != 0 || !S_ISREG(file.st_mode)) return {};
   if (file.st_ino != file_ || file.st_size < read_) read_ = 0;
-  Looks looks{.any = file.st_ino != file_ || !Same(file.st_mtim, changed_)};
+  const bool has_same_time = file.st_mtim.tv_sec == changed_.tv_sec && file.st_mtim.tv_nsec == changed_.tv_nsec;
+  Looks looks{.any = file.st_ino != file_ || !has_same_time};
   file_ = file.st_ino;
   changed_ = file.st_mtim;
   const std::string text = ReadFrom(fd.get(), read_, kMostAtOnce);

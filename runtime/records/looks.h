@@ -2,7 +2,6 @@
 // its lines name watchers, in the order in which they came: "EPOCH WATCHER", the epoch of the AM that ruled last.
 #pragma once
 
-#include <cstdint>
 #include <ctime>
 #include <vector>
 
