@@ -6,7 +6,6 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/records/checkpoints.h"
 #include "runtime/records/journal_format.h"
 
 namespace tony::am {
@@ -24,7 +23,7 @@ bool IsEnding(const JobRecords& records) {
 
 Result<std::optional<CheckpointListing>> ListingIn(const JobRecords& job) {
   TRY_ASSIGN(const auto bytes, job.ReadJournal());
-  if (!bytes) return Error{ErrorCode::kNotFound, StrCat(job.PlaceOfJournal(), ": it is gone")};
+  if (!bytes) return NotFoundError(job.PlaceOfJournal(), ": it is gone");
   TRY_ASSIGN(const DecodedJournal decoded, DecodeJournal(*bytes));
   for (const Decision& decision : decoded.decisions) {
     if (const auto* listed = std::get_if<CheckpointsListed>(&decision.body)) return std::optional(listed->listing);
@@ -127,9 +126,9 @@ Result<std::optional<Checkpoint>> LookAgain(const CheckpointPlace& place, const 
   if (spec.resume_latest) return NewestCheckpoint(*place.folder, spec, listing, kSettle);
   TRY_ASSIGN(const auto holder, place.holders->Find(listing.folder));
   if (listing.unknown.empty() && (!holder || holder->job != job))
-    return Error{ErrorCode::kUnavailable, StrCat("checkpoints in ", spec.directory, ": whose they are is not known: ",
-                                                 holder ? StrCat("job ", holder->job.value, " has the folder now")
-                                                        : "nothing says any more which job has the folder")};
+    return UnavailableError("checkpoints in ", spec.directory, ": whose they are is not known: ",
+                            holder ? StrCat("job ", holder->job.value, " has the folder now")
+                                   : "nothing says any more which job has the folder");
   return NewestCheckpoint(*place.folder, spec, listing, kSettle);
 }
 

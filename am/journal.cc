@@ -12,7 +12,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
@@ -304,8 +303,8 @@ Result<OpenedJournalFile> OpenJournalFile(const std::string& path) {
   if (!decoded.ok()) return Annotate(decoded.error(), path);
   const std::string beside = path + ".written";
   if (const size_t written = ReadNumber(beside); decoded->valid_bytes < written) {
-    return Error{ErrorCode::kInvalid, StrCat(path, ": damaged at byte ", decoded->valid_bytes,
-                                             ": it ends here, and had ", written, " bytes")};
+    return InvalidError(path, ": damaged at byte ", decoded->valid_bytes, ": it ends here, and had ", written,
+                        " bytes");
   }
   // Not O_APPEND: there pwrite() appends as well. A disk without room for it is no reason not to rule.
   UniqueFd note(open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));

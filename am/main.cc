@@ -19,7 +19,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/local/local_backend.h"
-#include "runtime/local/master_side.h"
+#include "runtime/local/local_scheduler.h"
 #include "runtime/net/sockets.h"
 #include "runtime/os/files.h"
 #include "runtime/page/live_page.h"

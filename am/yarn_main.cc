@@ -82,8 +82,7 @@ Result<Container> ReadContainer() {
       container.others.tokens[alias] = token;
     }
   }
-  if (container.token.kind.empty())
-    return Error{ErrorCode::kInvalid, StrCat(file, ": no token for the ResourceManager")};
+  if (container.token.kind.empty()) return InvalidError(file, ": no token for the ResourceManager");
   return container;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 
 namespace tony::azkaban {

@@ -20,7 +20,6 @@
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/records/attempt_folder.h"
-#include "runtime/records/job_records.h"
 #include "runtime/records/record_store.h"
 
 namespace tony::executor {
@@ -63,7 +62,7 @@ class LaidRecords : public LocalRecordStore {
     auto record = LocalRecordStore::Get(name);
     if (name != kLease || !record.ok() || !*record) return record;
     if (std::exchange(seen_, (*record)->bytes) != (*record)->bytes) return record;
-    return Error{ErrorCode::kUnavailable, "nobody has renewed the lease in this container"};
+    return UnavailableError("nobody has renewed the lease in this container");
   }
 
  private:

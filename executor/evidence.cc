@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
 #include <string_view>
 
 #include "executor/task_logs.h"
@@ -67,13 +66,12 @@ bool Grew(const std::optional<int64_t>& before, const std::optional<int64_t>& af
 
 // The file's text; nothing: there is none.
 Result<std::optional<std::string>> ReadErrorFile(const std::filesystem::path& file) {
-  const auto fail = [](const std::string& why) { return Error{ErrorCode::kInvalid, "error file: " + why}; };
+  const auto fail = [](const std::string& why) { return InvalidError("error file: " + why); };
   const auto opened = OpenRegularFile(file, O_RDONLY);
   if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return std::optional<std::string>();
   if (!opened.ok()) return fail(opened.error().message);
-  if (opened->size > static_cast<int64_t>(kLongestErrorFile)) {
+  if (opened->size > static_cast<int64_t>(kLongestErrorFile))
     return fail(StrCat("larger than ", kLongestErrorFile >> 10, " KiB"));
-  }
   std::string text(static_cast<size_t>(opened->size), '\0');
   const ssize_t got = pread(opened->fd.get(), text.data(), text.size(), 0);
   if (got < 0) return fail(ErrnoText(errno));

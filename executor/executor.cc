@@ -7,12 +7,9 @@
 #include <iterator>
 #include <utility>
 
-#include "executor/attempt_files.h"
-#include "executor/evidence.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
-#include "runtime/framework/task_command.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/logs/log_reader.h"
 #include "runtime/logs/log_source.h"

@@ -84,7 +84,7 @@ Result<int> Run(const Arguments& arguments) {
     LogError(lock.error().message);
     return kAttemptIsLocked;
   }
-  TRY(lock.ok() ? Ok() : Status(lock.error()));
+  TRY(lock.status());
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   TRY_ASSIGN(const std::string token, records.ReadToken());
   TRY_ASSIGN(PortReservation port, PortReservation::Make());

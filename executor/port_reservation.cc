@@ -16,9 +16,7 @@
 namespace tony::executor {
 namespace {
 
-Error Failed(std::string_view what) {
-  return {ErrorCode::kUnavailable, StrCat("reserve a port: ", what, ": ", ErrnoText(errno))};
-}
+Error Failed(std::string_view what) { return UnavailableError("reserve a port: ", what, ": ", ErrnoText(errno)); }
 
 template <class Address>
 bool Bind(const UniqueFd& fd, const Address& address, size_t size = sizeof(Address)) {

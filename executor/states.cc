@@ -39,67 +39,20 @@ std::optional<State> Next(State from, Trigger trigger) {
 }
 
 std::string_view ToString(State state) {
-  switch (state) {
-    case State::kWaiting:
-      return "Waiting";
-    case State::kStarting:
-      return "Starting";
-    case State::kRunning:
-      return "Running";
-    case State::kSweeping:
-      return "Sweeping";
-    case State::kStopping:
-      return "Stopping";
-    case State::kKilling:
-      return "Killing";
-    case State::kEnded:
-      return "Ended";
-    case State::kLeft:
-      return "Left";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"Waiting",  "Starting", "Running", "Sweeping",
+                                         "Stopping", "Killing",  "Ended",   "Left"};
+  return kNames[static_cast<size_t>(state)];
 }
 
 std::string_view ToString(Trigger trigger) {
-  switch (trigger) {
-    case Trigger::kStart:
-      return "start";
-    case Trigger::kStarted:
-      return "started";
-    case Trigger::kNotStarted:
-      return "not started";
-    case Trigger::kExited:
-      return "exited";
-    case Trigger::kFailed:
-      return "failed";
-    case Trigger::kStop:
-      return "stop";
-    case Trigger::kGraceOver:
-      return "grace over";
-    case Trigger::kTreeGone:
-      return "tree gone";
-    case Trigger::kGiveUp:
-      return "give up";
-    case Trigger::kNext:
-      return "next";
-    case Trigger::kLeave:
-      return "leave";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"start",      "started",   "not started", "exited", "failed", "stop",
+                                         "grace over", "tree gone", "give up",     "next",   "leave"};
+  return kNames[static_cast<size_t>(trigger)];
 }
 
 std::string_view ToString(Link link) {
-  switch (link) {
-    case Link::kSearching:
-      return "Searching";
-    case Link::kRegistering:
-      return "Registering";
-    case Link::kLinked:
-      return "Linked";
-    case Link::kClosed:
-      return "Closed";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"Searching", "Registering", "Linked", "Closed"};
+  return kNames[static_cast<size_t>(link)];
 }
 
 }  // namespace tony::executor

@@ -12,7 +12,6 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/logs/local_log_source.h"
 #include "runtime/logs/log_reader.h"
 #include "runtime/os/files.h"
@@ -20,6 +19,8 @@
 
 namespace tony::executor {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int kMostLines = 20;
 constexpr size_t kMostBytes = 4096;
@@ -145,9 +146,6 @@ UniqueFd OpenLogFile(const std::filesystem::path& file) {
   return opened.ok() ? std::move(opened->fd) : UniqueFd();
 }
 
-// Worth another try: a full disk frees nothing, but may have room for the note of it later.
-bool MayPass(int error) { return error == EINTR || error == ENOSPC || error == EDQUOT; }
-
 }  // namespace
 
 LogCap::LogCap(const std::filesystem::path& file, int64_t limit_bytes) : LogCap(OpenLogFile(file), limit_bytes) {}
@@ -168,10 +166,11 @@ Result<int64_t> LogCap::Check() {
   const int64_t end = (size_ - limit_bytes_) / kStep * kStep;
   if (room <= kHeadBytes + limit_bytes_ + kStep || end <= std::max(kHeadBytes, freed_to_)) return int64_t{0};
   if (fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kHeadBytes, end - kHeadBytes) != 0) {
-    if (MayPass(errno)) return int64_t{0};
+    // Worth another try: a full disk frees nothing, but may have room for the note of it later.
+    if (errno == EINTR || errno == ENOSPC || errno == EDQUOT) return int64_t{0};
     const int error = errno;
     file_.Reset();
-    return Error{ErrorCode::kUnavailable, StrCat("a part of a file cannot be freed here: ", ErrnoText(error))};
+    return UnavailableError("a part of a file cannot be freed here: ", ErrnoText(error));
   }
   freed_to_ = end;
   fstat(file_.get(), &info);
@@ -189,8 +188,6 @@ Duration UntilNextCheck(int64_t limit_bytes, int64_t growth, Duration since) {
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr Duration kBetweenLogLooks{100};
 constexpr size_t kMostWaiting =
@@ -263,11 +260,6 @@ bool IsNews(const LogWant& want, const LogNews& news) {
   return want.offset < 0 || news.ended || news.cut > 0 || !news.text.empty();
 }
 
-int64_t BytesLeft(int64_t most, const std::vector<LogNews>& news) {
-  for (const LogNews& one : news) most -= static_cast<int64_t>(one.text.size());
-  return most;
-}
-
 }  // namespace
 
 void LogAnswers::Take(const std::vector<LogAsk>& asks) {
@@ -299,9 +291,11 @@ void LogAnswers::Forget() {
 bool LogAnswers::Answer(const Waiting& waiting) {
   const LogAsk& ask = waiting.ask;
   std::vector<LogNews> news;
+  int64_t left = ask.most;
   bool is_news = loop_.Now() >= waiting.until;
   for (const LogWant& want : ask.wants) {
-    news.push_back(Read(want, BytesLeft(ask.most, news)));
+    news.push_back(Read(want, left));
+    left -= static_cast<int64_t>(news.back().text.size());
     is_news = is_news || IsNews(want, news.back());
   }
   if (is_news) send_(ask.id, news);

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <csignal>
-#include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/time.h"
 
 namespace tony::executor {
 namespace {
@@ -180,12 +178,10 @@ void TaskRun::On(const Tick&) {
   if (due(limit_at_)) RunOutOfTime();
   if (due(look_at_)) LookAgain(state_ == State::kStopping ? 0 : SIGKILL);
   if (due(leave_at_)) LeaveWith(departure_->exit_code);
-  if (due(CutOffAt())) {
+  if (due(CutOffAt()))
     Stop({OutcomeClass::kNodeLost, std::nullopt, "cut off from its application master", ""}, timers_.grace);
-  }
-  if (due(OrphanedAt())) {
+  if (due(OrphanedAt()))
     Depart({OutcomeClass::kInfra, std::nullopt, "no application master came back", ""}, {kLeftOrphaned});
-  }
   if (due(beat_at_)) Beat();
   if (due(read_at_)) AskLease();
 }

@@ -11,16 +11,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <ctime>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"

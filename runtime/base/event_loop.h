@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "runtime/base/time.h"
@@ -58,6 +59,18 @@ class EventLoop {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Runs the loop until the callback that `start` is given gets the answer. The handle that `start` returns lives as long.
+template <class T, class Start>
+T AnswerFrom(EventLoop& loop, const Start& start) {
+  std::optional<T> answer;
+  [[maybe_unused]] const auto handle = start([&](T given) {
+    answer = std::move(given);
+    loop.Stop();
+  });
+  loop.Run();
+  return *std::move(answer);
+}
 
 // Work that may wait, beside the loop.
 

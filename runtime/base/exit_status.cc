@@ -2,7 +2,6 @@
 
 #include <sys/wait.h>
 
-#include <csignal>
 #include <cstring>
 
 #include "runtime/base/strings.h"

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/strings.h"
+
 namespace tony {
 
 // The kind of an error is the exit code that `tony` ends with (the contract's table, after sysexits.h).
@@ -22,6 +24,24 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;  // lower case, no full stop: what failed and on what
 };
+
+// The message is put together from pieces, as StrCat() does.
+template <class... Pieces>
+Error InvalidError(const Pieces&... pieces) {
+  return {ErrorCode::kInvalid, StrCat(pieces...)};
+}
+template <class... Pieces>
+Error NotFoundError(const Pieces&... pieces) {
+  return {ErrorCode::kNotFound, StrCat(pieces...)};
+}
+template <class... Pieces>
+Error UnavailableError(const Pieces&... pieces) {
+  return {ErrorCode::kUnavailable, StrCat(pieces...)};
+}
+template <class... Pieces>
+Error NotPermittedError(const Pieces&... pieces) {
+  return {ErrorCode::kNotPermitted, StrCat(pieces...)};
+}
 
 class [[nodiscard]] Status {
  public:
@@ -41,6 +61,7 @@ class [[nodiscard]] Result {
   Result(Error error) : error_(std::move(error)) {}  // NOLINT: an error is a result
   bool ok() const { return value_.has_value(); }
   const Error& error() const { return error_; }
+  Status status() const { return ok() ? Status() : Status(error_); }
   T& operator*() & { return *value_; }
   const T& operator*() const& { return *value_; }
   T&& operator*() && { return *std::move(value_); }
@@ -58,6 +79,13 @@ inline Status Ok() { return {}; }
 inline Error Annotate(Error error, const std::string& context) {
   error.message = context + ": " + error.message;
   return error;
+}
+inline Status Annotate(Status status, const std::string& context) {
+  return status.ok() ? std::move(status) : Annotate(status.error(), context);
+}
+template <class T>
+Result<T> Annotate(Result<T> result, const std::string& context) {
+  return result.ok() ? std::move(result) : Annotate(result.error(), context);
 }
 
 }  // namespace tony

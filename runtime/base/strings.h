@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,5 +52,13 @@ std::string Utf8FromLatin1(std::string_view text);  // of ISO-8859-1, in which e
 std::optional<std::string> Latin1FromUtf8(std::string_view text);
 
 void AppendUtf8(std::string& out, uint32_t code_point);  // one that is no surrogate
+
+// JSON that is put together as text.
+
+// Appends the text as a JSON string, escaped and with its quotes. Bytes that are not UTF-8 become U+FFFD.
+void AppendJsonString(std::string& out, std::string_view text);
+std::string JsonString(std::string_view text);
+// The JSON object `object` with `fields` (name -> JSON value) added at its end.
+std::string WithFields(std::string object, const std::map<std::string, std::string>& fields);
 
 }  // namespace tony

@@ -1,11 +1,10 @@
 #include "runtime/base/time.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <time.h>
-
-#include "runtime/base/strings.h"
 
 namespace tony {
 

@@ -6,7 +6,6 @@
 #include <sys/types.h>
 
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "runtime/base/result.h"

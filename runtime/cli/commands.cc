@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commit.h"

@@ -6,7 +6,6 @@
 #include <cctype>
 
 #include "runtime/base/check.h"
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/output.h"

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <map>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/history_list.h"

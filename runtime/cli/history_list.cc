@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/cli/options.h"

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/cli/commands.h"

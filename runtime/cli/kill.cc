@@ -3,7 +3,6 @@
 // job yet is remembered for its owner.
 #include <optional>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/cli/commands.h"

@@ -12,7 +12,6 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/cli/command_line.h"

@@ -4,7 +4,6 @@
 #include <csignal>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/log_session.h"

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "runtime/base/check.h"
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/cli/text_table.h"

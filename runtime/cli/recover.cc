@@ -1,7 +1,6 @@
 // `tony recover`: brings back the jobs of this machine that nobody rules, and settles those that a reboot has ended.
 #include <optional>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/output.h"

@@ -1,6 +1,5 @@
 // The verbs that look at one job or request and return: status, outputs, find, ack.
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/options.h"

@@ -6,7 +6,6 @@
 #include <optional>
 #include <thread>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/live_view.h"

@@ -1,5 +1,4 @@
 // `tony wait`: until a job has ended, or until it has changed. Being interrupted does not touch the job.
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/cli/commands.h"

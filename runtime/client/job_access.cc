@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/base/json_text.h"
 #include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/choose_backend.h"

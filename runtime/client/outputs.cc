@@ -1,6 +1,5 @@
 #include "runtime/client/outputs.h"
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/job/outputs.h"

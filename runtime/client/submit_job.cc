@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"

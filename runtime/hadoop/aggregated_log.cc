@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <boost/json/parse.hpp>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -32,11 +31,11 @@ bool IsEncoded(std::string_view user) {
 // Who may not see an application is told that it is there, but nothing of its containers.
 Result<bool> MaySee(const Result<HttpResponse>& response) {
   TRY(response);
-  if (response->status != 200) return Error{ErrorCode::kUnavailable, StrCat("HTTP ", response->status)};
+  if (response->status != 200) return UnavailableError("HTTP ", response->status);
   boost::system::error_code error;
   const boost::json::value document = boost::json::parse(response->body, error);
   if (error || !document.find_pointer("/app/id", error))
-    return Error{ErrorCode::kUnavailable, "not what a ResourceManager says of an application"};
+    return UnavailableError("not what a ResourceManager says of an application");
   return document.find_pointer("/app/amContainerLogs", error) != nullptr;
 }
 
@@ -46,7 +45,7 @@ ApplicationViewers::ApplicationViewers(EventLoop& loop, std::string rm_web, std:
     : loop_(loop), url_(StrCat(std::move(rm_web), "/ws/v1/cluster/apps/", application)), http_(loop) {}
 
 void ApplicationViewers::Ask(const std::string& user, Done done) {
-  if (!IsEncoded(user)) return done(Error{ErrorCode::kInvalid, "a user's name that is not encoded"});
+  if (!IsEncoded(user)) return done(InvalidError("a user's name that is not encoded"));
   const auto known = known_.find(user);
   if (known != known_.end() && loop_.Now() < known->second.until) return done(known->second.may_see);
   HttpCall call{.url = user.empty() ? url_ : StrCat(url_, "?user.name=", user),
@@ -68,108 +67,133 @@ namespace {
 
 constexpr int64_t kWindow = 64 << 10;  // of one reading
 
-}  // namespace
+Error NotATFile(std::string_view what) { return InvalidError("not as a TFile should be: ", what); }
 
-Error NotATFile(std::string_view what) { return {ErrorCode::kInvalid, StrCat("not as a TFile should be: ", what)}; }
-
-Result<std::string> PlainBytes::Take(int64_t count) {
-  if (count > left()) return NotATFile("it ends early");
-  while (Buffered() < count) {
-    TRY_ASSIGN(const std::string more, Window(count - Buffered()));
-    window_.erase(0, used_);
-    used_ = 0;
-    window_ += more;
-  }
-  std::string taken = window_.substr(used_, static_cast<size_t>(count));
-  used_ += taken.size();
-  return taken;
-}
-
-Status PlainBytes::Skip(int64_t count) {
-  if (count > left()) return NotATFile("it ends early");
-  const int64_t here = std::min(count, Buffered());
-  used_ += static_cast<size_t>(here);
-  at_ += count - here;
-  return Ok();
-}
-
-Result<std::string> PlainBytes::Window(int64_t wanted) {
-  const int64_t count = std::min(end_ - at_, std::max(wanted, kWindow));
-  TRY_ASSIGN(std::string bytes, read_(at_, count));
-  if (static_cast<int64_t>(bytes.size()) != count) return NotATFile("it has got shorter");
-  at_ += count;
-  return bytes;
-}
-
-struct InflatedBytes::Stream {
-  Stream() {
-    constexpr int kEither = 32;
-    is_open = inflateInit2(&z, MAX_WBITS + kEither) == Z_OK;
-  }
-  ~Stream() {
-    if (is_open) inflateEnd(&z);
-  }
-  z_stream z{};
-  bool is_open = false;
+// Bytes of a file's part, one after the other, as they are or inflated.
+class TFileBytes {
+ public:
+  virtual ~TFileBytes() = default;
+  virtual Result<std::string> Take(int64_t count) = 0;  // so many; kInvalid: there are fewer
+  virtual Status Skip(int64_t count) = 0;
+  virtual Result<bool> AtEnd() = 0;
 };
 
-InflatedBytes::InflatedBytes(const ReadRange& read, int64_t begin, int64_t end, int64_t& budget)
-    : packed_(read, begin, end), stream_(std::make_unique<Stream>()), budget_(budget) {}
+class PlainBytes : public TFileBytes {
+ public:
+  PlainBytes(const ReadRange& read, int64_t begin, int64_t end) : read_(read), at_(begin), end_(end) {}
 
-InflatedBytes::~InflatedBytes() = default;
+  Result<std::string> Take(int64_t count) override {
+    if (count > left()) return NotATFile("it ends early");
+    while (Buffered() < count) {
+      TRY_ASSIGN(const std::string more, Window(count - Buffered()));
+      window_.erase(0, used_);
+      used_ = 0;
+      window_ += more;
+    }
+    std::string taken = window_.substr(used_, static_cast<size_t>(count));
+    used_ += taken.size();
+    return taken;
+  }
+  Status Skip(int64_t count) override {
+    if (count > left()) return NotATFile("it ends early");
+    const int64_t here = std::min(count, Buffered());
+    used_ += static_cast<size_t>(here);
+    at_ += count - here;
+    return Ok();
+  }
+  Result<bool> AtEnd() override { return at_ == end_ && Buffered() == 0; }
+  int64_t left() const { return end_ - at_ + Buffered(); }
 
-Result<std::string> InflatedBytes::Take(int64_t count) {
-  std::string taken;
-  while (static_cast<int64_t>(taken.size()) < count) {
+ private:
+  int64_t Buffered() const { return static_cast<int64_t>(window_.size() - used_); }
+  Result<std::string> Window(int64_t wanted) {
+    const int64_t count = std::min(end_ - at_, std::max(wanted, kWindow));
+    TRY_ASSIGN(std::string bytes, read_(at_, count));
+    if (static_cast<int64_t>(bytes.size()) != count) return NotATFile("it has got shorter");
+    at_ += count;
+    return bytes;
+  }
+
+  const ReadRange& read_;
+  int64_t at_;  // what is in the window is before it
+  const int64_t end_;
+  std::string window_;
+  size_t used_ = 0;
+};
+
+// The content of a zlib stream, or of a gzip one.
+class InflatedBytes : public TFileBytes {
+ public:
+  // `budget`: so many bytes may be inflated, of all blocks together.
+  InflatedBytes(const ReadRange& read, int64_t begin, int64_t end, int64_t& budget)
+      : packed_(read, begin, end), budget_(budget) {
+    constexpr int kEither = 32;
+    is_open_ = inflateInit2(&z_, MAX_WBITS + kEither) == Z_OK;
+  }
+  ~InflatedBytes() override {
+    if (is_open_) inflateEnd(&z_);
+  }
+  InflatedBytes(const InflatedBytes&) = delete;
+
+  Result<std::string> Take(int64_t count) override {
+    std::string taken;
+    while (static_cast<int64_t>(taken.size()) < count) {
+      TRY_ASSIGN(const size_t some, Some(count - static_cast<int64_t>(taken.size())));
+      taken.append(text_, used_ - some, some);
+    }
+    return taken;
+  }
+  Status Skip(int64_t count) override {
+    while (count > 0) {
+      TRY_ASSIGN(const size_t some, Some(count));
+      count -= static_cast<int64_t>(some);
+    }
+    return Ok();
+  }
+  Result<bool> AtEnd() override {
+    while (used_ == text_.size() && !ended_) TRY(Inflate());
+    return used_ == text_.size();
+  }
+
+ private:
+  // Uses up to `wanted` bytes of the text, at least one, and answers how many.
+  Result<size_t> Some(int64_t wanted) {
     TRY_ASSIGN(const bool is_over, AtEnd());
     if (is_over) return NotATFile("a block ends early");
-    const auto some = std::min(static_cast<size_t>(count) - taken.size(), text_.size() - used_);
-    taken.append(text_, used_, some);
+    const size_t some = std::min(static_cast<size_t>(wanted), text_.size() - used_);
     used_ += some;
+    return some;
   }
-  return taken;
-}
-
-Status InflatedBytes::Skip(int64_t count) {
-  while (count > 0) {
-    TRY_ASSIGN(const bool is_over, AtEnd());
-    if (is_over) return NotATFile("a block ends early");
-    const auto some = std::min(static_cast<size_t>(count), text_.size() - used_);
-    used_ += some;
-    count -= static_cast<int64_t>(some);
+  Status Inflate() {
+    if (!is_open_) return Error{ErrorCode::kInternal, "zlib cannot begin"};
+    if (z_.avail_in == 0) {
+      TRY_ASSIGN(in_, packed_.Take(std::min(packed_.left(), kWindow)));
+      if (in_.empty()) return NotATFile("a block ends early");
+      z_.next_in = reinterpret_cast<Bytef*>(in_.data());
+      z_.avail_in = static_cast<uInt>(in_.size());
+    }
+    text_.resize(static_cast<size_t>(kWindow));
+    used_ = 0;
+    z_.next_out = reinterpret_cast<Bytef*>(text_.data());
+    z_.avail_out = static_cast<uInt>(text_.size());
+    const int rc = inflate(&z_, Z_NO_FLUSH);
+    text_.resize(text_.size() - z_.avail_out);
+    budget_ -= static_cast<int64_t>(text_.size());
+    ended_ = rc == Z_STREAM_END;
+    const bool is_hungry = rc == Z_BUF_ERROR && z_.avail_in == 0;
+    if (rc != Z_OK && rc != Z_STREAM_END && !is_hungry) return NotATFile("a block cannot be inflated");
+    if (budget_ < 0) return InvalidError("it is too large to be inflated");
+    return Ok();
   }
-  return Ok();
-}
 
-Result<bool> InflatedBytes::AtEnd() {
-  while (used_ == text_.size() && !ended_) TRY(Inflate());
-  return used_ == text_.size();
-}
-
-Status InflatedBytes::Inflate() {
-  z_stream& z = stream_->z;
-  if (!stream_->is_open) return Error{ErrorCode::kInternal, "zlib cannot begin"};
-  if (z.avail_in == 0) {
-    TRY_ASSIGN(in_, packed_.Take(std::min(packed_.left(), kWindow)));
-    if (in_.empty()) return NotATFile("a block ends early");
-    z.next_in = reinterpret_cast<Bytef*>(in_.data());
-    z.avail_in = static_cast<uInt>(in_.size());
-  }
-  text_.resize(static_cast<size_t>(kWindow));
-  used_ = 0;
-  z.next_out = reinterpret_cast<Bytef*>(text_.data());
-  z.avail_out = static_cast<uInt>(text_.size());
-  const int rc = inflate(&z, Z_NO_FLUSH);
-  text_.resize(text_.size() - z.avail_out);
-  budget_ -= static_cast<int64_t>(text_.size());
-  ended_ = rc == Z_STREAM_END;
-  const bool is_hungry = rc == Z_BUF_ERROR && z.avail_in == 0;
-  if (rc != Z_OK && rc != Z_STREAM_END && !is_hungry) return NotATFile("a block cannot be inflated");
-  if (budget_ < 0) return Error{ErrorCode::kInvalid, "it is too large to be inflated"};
-  return Ok();
-}
-
-namespace {
+  PlainBytes packed_;
+  z_stream z_{};
+  bool is_open_ = false;
+  bool ended_ = false;
+  int64_t& budget_;
+  std::string in_, text_;
+  size_t used_ = 0;
+};
 
 constexpr std::string_view kMagic("\xd1\x11\xd3\x68\x91\xb5\xd7\xb6\x39\xdf\x41\x40\x92\xba\xe1\x50", 16);
 constexpr int64_t kFooter = 8 + 4 + 16;
@@ -233,7 +257,7 @@ Result<std::unique_ptr<TFileBytes>> OpenBlock(const ReadRange& read, const Regio
     return std::unique_ptr<TFileBytes>(std::make_unique<PlainBytes>(read, region.begin, region.end));
   if (compression == "gz")
     return std::unique_ptr<TFileBytes>(std::make_unique<InflatedBytes>(read, region.begin, region.end, budget));
-  return Error{ErrorCode::kInvalid, StrCat("it is compressed by \"", compression, "\", expected none or gz")};
+  return InvalidError("it is compressed by \"", compression, "\", expected none or gz");
 }
 
 struct Blocks {
@@ -379,7 +403,7 @@ Result<AggregatedLog> ReadAggregatedLog(const ReadRange& read, int64_t length, c
     TRY_ASSIGN(auto log, FindInBlock(*in, container, stream, most));
     if (log) return *std::move(log);
   }
-  return Error{ErrorCode::kNotFound, StrCat("nothing of ", container, " is in it")};
+  return NotFoundError("nothing of ", container, " is in it");
 }
 
 }  // namespace tony::hadoop

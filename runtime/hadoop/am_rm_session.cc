@@ -75,17 +75,9 @@ Allocation AllocationIn(const wire::AllocateResponse& answer) {
 }
 
 wire::FinalApplicationStatus ToWire(FinalStatus status) {
-  switch (status) {
-    case FinalStatus::kSucceeded:
-      return wire::APP_SUCCEEDED;
-    case FinalStatus::kFailed:
-      return wire::APP_FAILED;
-    case FinalStatus::kKilled:
-      return wire::APP_KILLED;
-    case FinalStatus::kUndefined:
-      break;
-  }
-  return wire::APP_UNDEFINED;
+  constexpr wire::FinalApplicationStatus kWire[] = {wire::APP_UNDEFINED, wire::APP_SUCCEEDED, wire::APP_FAILED,
+                                                    wire::APP_KILLED};
+  return kWire[static_cast<size_t>(status)];
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "runtime/hadoop/credentials.h"
 
-#include <optional>
 #include <utility>
 
 namespace tony::hadoop {
@@ -188,7 +187,7 @@ std::optional<Credentials> ReadProtobuf(ByteReader from) {
   return credentials;
 }
 
-Error Refused(std::string why) { return {ErrorCode::kInvalid, "credentials: " + std::move(why)}; }
+Error Refused(std::string why) { return InvalidError("credentials: " + std::move(why)); }
 
 }  // namespace
 
@@ -197,9 +196,8 @@ std::string EncodeCredentials(const Credentials& credentials) {
   bytes.push_back(static_cast<char>(kWritable));
   AppendVint(bytes, static_cast<int64_t>(credentials.tokens.size()));
   for (const auto& [alias, token] : credentials.tokens) {
-    for (const std::string& part : {alias, token.identifier, token.password, token.kind, token.service}) {
+    for (const std::string& part : {alias, token.identifier, token.password, token.kind, token.service})
       AppendBytes(bytes, part);
-    }
   }
   AppendVint(bytes, static_cast<int64_t>(credentials.secrets.size()));
   for (const auto& [alias, secret] : credentials.secrets) {

@@ -40,7 +40,7 @@ constexpr int kClientPort = 8032;     // YarnConfiguration.DEFAULT_RM_PORT
 constexpr int kSchedulerPort = 8030;  // YarnConfiguration.DEFAULT_RM_SCHEDULER_PORT
 
 Error NotOfTheForm(const SiteConfiguration::Value& value, const std::string& key, std::string_view expected) {
-  return {ErrorCode::kInvalid, StrCat(value.origin, ": ", key, " is \"", value.text, "\", expected ", expected)};
+  return InvalidError(value.origin, ": ", key, " is \"", value.text, "\", expected ", expected);
 }
 
 // Nothing: there is no such file.
@@ -48,8 +48,8 @@ Result<std::optional<std::string>> ReadSiteFile(const std::filesystem::path& pat
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::optional<std::string>();
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return Error{ErrorCode::kNotPermitted, StrCat("open ", path.string(), ": not readable")};
-  if (file.tellg() > kLongestFile) return Error{ErrorCode::kInvalid, StrCat(path.string(), ": more than 16 MiB")};
+  if (!file) return NotPermittedError("open ", path.string(), ": not readable");
+  if (file.tellg() > kLongestFile) return InvalidError(path.string(), ": more than 16 MiB");
   file.seekg(0);
   return std::optional<std::string>(std::string{std::istreambuf_iterator<char>(file), {}});
 }
@@ -82,7 +82,7 @@ SiteConfiguration::SiteConfiguration(const Properties& sites, Environment enviro
 
 Result<Properties> ReadSite(const std::filesystem::path& file) {
   TRY_ASSIGN(const auto text, ReadSiteFile(file));
-  if (!text) return Error{ErrorCode::kNotFound, StrCat(file.string(), ": no such file")};
+  if (!text) return NotFoundError(file.string(), ": no such file");
   return ParseRawHadoopXml(*text, file.string());
 }
 
@@ -97,8 +97,7 @@ Result<Properties> ReadSiteFolder(const std::filesystem::path& folder) {
     sites.Merge(*site);
   }
   if (any) return sites;
-  return Error{ErrorCode::kNotFound,
-               StrCat(folder.string(), ": expected core-site.xml, hdfs-site.xml or yarn-site.xml")};
+  return NotFoundError(folder.string(), ": expected core-site.xml, hdfs-site.xml or yarn-site.xml");
 }
 
 Result<SiteConfiguration> SiteConfiguration::Read(const std::filesystem::path& folder, Environment environment) {
@@ -117,8 +116,7 @@ Result<std::optional<SiteConfiguration::Value>> SiteConfiguration::Find(const st
     const auto value = reference->name.starts_with("env.") ? FromEnvironment(reference->name.substr(4), environment_)
                                                            : (other ? std::optional(other->value) : std::nullopt);
     if (!value) break;
-    if (i == kMostReplacements)
-      return Error{ErrorCode::kInvalid, StrCat(property->origin, ": ", key, ": more than 20 ${...}, or a cycle")};
+    if (i == kMostReplacements) return InvalidError(property->origin, ": ", key, ": more than 20 ${...}, or a cycle");
     text.replace(reference->begin, reference->end - reference->begin, *value);
   }
   return std::optional<Value>({std::string(Trim(text)), property->origin});
@@ -127,7 +125,7 @@ Result<std::optional<SiteConfiguration::Value>> SiteConfiguration::Find(const st
 Result<SiteConfiguration::Value> SiteConfiguration::Needed(const std::string& key) const {
   TRY_ASSIGN(auto value, Find(key));
   if (!value || value->text.empty())
-    return Error{ErrorCode::kInvalid, StrCat(value ? value->origin : "Hadoop's site files", ": ", key, " is not set")};
+    return InvalidError(value ? value->origin : "Hadoop's site files", ": ", key, " is not set");
   return *std::move(value);
 }
 

@@ -222,11 +222,11 @@ void RpcConnection::OnFrame(std::string_view frame) {
 
 Status RpcConnection::Prove(const RpcResponse& response) {
   if (response.call_id != kSaslCallId || response.header.status() != wire::RpcResponseHeader::SUCCESS)
-    return Error{ErrorCode::kInvalid, "the server answers before the token is proved"};
+    return InvalidError("the server answers before the token is proved");
   wire::RpcSasl message;
   if (!message.ParsePartialFromArray(response.body.data(), static_cast<int>(response.body.size())) ||
       !message.IsInitialized())
-    return Error{ErrorCode::kInvalid, "not a SASL message"};
+    return InvalidError("not a SASL message");
   TRY_ASSIGN(const auto next, proof_->Next(message));
   if (next) {
     frames_->Send(SaslFrame(*next));

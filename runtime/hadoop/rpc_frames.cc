@@ -1,10 +1,5 @@
 #include "runtime/hadoop/rpc_frames.h"
 
-#include <google/protobuf/message_lite.h>
-#include <utility>
-
-#include "runtime/base/strings.h"
-
 namespace tony::hadoop {
 namespace {
 
@@ -51,7 +46,7 @@ Result<std::string_view> TakeDelimited(std::string_view& rest) {
     rest.remove_prefix(size);
     return message;
   }
-  return Error{ErrorCode::kInvalid, "a message of an RPC frame is cut"};
+  return InvalidError("a message of an RPC frame is cut");
 }
 
 }  // namespace
@@ -101,7 +96,7 @@ Status TakeMessage(std::string_view& rest, google::protobuf::MessageLite& messag
   // Not ParseFromArray(): it writes to standard error what a message lacks.
   if (message.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())) && message.IsInitialized())
     return Ok();
-  return Error{ErrorCode::kInvalid, StrCat("not a message of the type ", message.GetTypeName())};
+  return InvalidError("not a message of the type ", message.GetTypeName());
 }
 
 Result<RpcResponse> ReadResponse(std::string_view frame) {
@@ -111,7 +106,7 @@ Result<RpcResponse> ReadResponse(std::string_view frame) {
   if (response.header.status() == wire::RpcResponseHeader::SUCCESS) {
     TRY_ASSIGN(response.body, TakeDelimited(frame));
   }
-  if (!frame.empty()) return Error{ErrorCode::kInvalid, StrCat(frame.size(), " bytes behind an RPC answer")};
+  if (!frame.empty()) return InvalidError(frame.size(), " bytes behind an RPC answer");
   return response;
 }
 

@@ -93,9 +93,9 @@ inline std::string ContextOf(const std::string& method, const RpcConnection& con
 }
 
 // The answer as `convert` makes it, or an error for people.
-template <class Response, class Convert, class Done>
+template <class T, class Response, class Done>
 void CallFor(RpcConnection& connection, const std::string& method, const google::protobuf::MessageLite& request,
-             Convert convert, Done done) {
+             T (*convert)(const Response&), Done done) {
   CallTyped<Response>(connection, method, request,
                       [context = ContextOf(method, connection), convert, done](const TypedReply<Response>& reply) {
                         if (const auto* failure = std::get_if<RpcFailure>(&reply))

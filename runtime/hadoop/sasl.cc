@@ -28,9 +28,7 @@ Result<std::string> Md5(std::string_view bytes) {
   return std::string(reinterpret_cast<const char*>(digest.data()), size);
 }
 
-Error BadChallenge(std::string_view what) {
-  return {ErrorCode::kInvalid, StrCat("the server's DIGEST-MD5 challenge: ", what)};
-}
+Error BadChallenge(std::string_view what) { return InvalidError("the server's DIGEST-MD5 challenge: ", what); }
 
 // The text of "..." without its quotes, which `rest` loses.
 Result<std::string> TakeQuoted(std::string_view& rest) {
@@ -92,8 +90,8 @@ Status CheckQop(const Directives& directives) {
   const std::vector<std::string> offered = Split(qop->second, ',');
   const auto is_auth = [](const std::string& one) { return Trim(one) == "auth"; };
   if (std::ranges::any_of(offered, is_auth)) return Ok();
-  return Error{ErrorCode::kNotPermitted, StrCat("the server demands the protection ", qop->second,
-                                                " (hadoop.rpc.protection); only \"authentication\" is supported")};
+  return NotPermittedError("the server demands the protection ", qop->second,
+                           " (hadoop.rpc.protection); only \"authentication\" is supported");
 }
 
 }  // namespace
@@ -148,8 +146,8 @@ std::string Base64(std::string_view bytes) {
 namespace {
 
 Error NotTheProtocol(const wire::RpcSasl& message) {
-  return {ErrorCode::kInvalid,
-          StrCat("the server answers with SASL state ", static_cast<int>(message.state()), ", which is not its turn")};
+  return InvalidError("the server answers with SASL state ", static_cast<int>(message.state()),
+                      ", which is not its turn");
 }
 
 std::string Methods(const wire::RpcSasl& offer) {
@@ -193,10 +191,9 @@ Result<wire::RpcSasl> SaslExchange::Initiate(const wire::RpcSasl& offer) {
   const auto& auths = offer.auths();
   const auto token = std::ranges::find_if(auths, [](const auto& auth) { return auth.method() == "TOKEN"; });
   if (!is_offer || token == auths.end())
-    return Error{ErrorCode::kNotPermitted, StrCat("the server takes no token; it offers ", Methods(offer))};
+    return NotPermittedError("the server takes no token; it offers ", Methods(offer));
   if (token->mechanism() != "DIGEST-MD5")
-    return Error{ErrorCode::kNotPermitted,
-                 StrCat("the server checks tokens by ", token->mechanism(), "; only DIGEST-MD5 is supported")};
+    return NotPermittedError("the server checks tokens by ", token->mechanism(), "; only DIGEST-MD5 is supported");
   TRY_ASSIGN(DigestAnswer answer, AnswerDigest(token_, token->challenge(),
                                                StrCat(token->protocol(), "/", token->serverid()), client_nonce_));
   server_proof_ = std::move(answer.server_proof);
@@ -212,7 +209,7 @@ Result<wire::RpcSasl> SaslExchange::Initiate(const wire::RpcSasl& offer) {
 Status SaslExchange::CheckSuccess(const wire::RpcSasl& message) {
   if (message.state() != wire::RpcSasl::SUCCESS) return NotTheProtocol(message);
   if (SameSecret(message.token(), server_proof_)) return Ok();
-  return Error{ErrorCode::kNotPermitted, "the server does not know the token's password"};
+  return NotPermittedError("the server does not know the token's password");
 }
 
 }  // namespace tony::hadoop

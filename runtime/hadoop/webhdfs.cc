@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <random>
-#include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/webhdfs_answer.h"
@@ -28,14 +27,8 @@ std::string BoolText(bool value) { return value ? "true" : "false"; }
 Status Checked(const Result<HttpResponse>& response, std::string_view subject, bool writes) {
   if (!response.ok()) return response.error();
   if (const auto refusal = RefusalIn(*response)) return refusal->ToError(subject, writes);
-  if (response->status == 307) return Error{ErrorCode::kInvalid, StrCat(subject, ": sent on to one more server")};
+  if (response->status == 307) return InvalidError(subject, ": sent on to one more server");
   return Ok();
-}
-
-template <class T>
-Result<T> Named(Result<T> result, const std::string& subject) {
-  if (!result.ok()) return Annotate(result.error(), subject);
-  return result;
 }
 
 using OnResponse = std::function<void(Result<HttpResponse>)>;
@@ -46,7 +39,7 @@ OnResponse Parsing(std::string subject, bool writes, Parse parse, std::function<
   return [=, done = std::move(done)](const Result<HttpResponse>& response) {
     const Status status = Checked(response, subject, writes);
     if (!status.ok()) return done(status.error());
-    done(Named<T>(parse(*response), subject));
+    done(Annotate<T>(parse(*response), subject));
   };
 }
 
@@ -69,14 +62,9 @@ Result<std::string> LocationIn(const HttpResponse& response, const std::string& 
   const std::string header = HeaderOf(response, "location");
   const bool is_redirect = response.status == 307 && !header.empty();
   TRY_ASSIGN(const std::string location, is_redirect ? Result<std::string>(header) : TextIn(response.body, "Location"));
-  if (base.starts_with("https:") && !location.starts_with("https:")) {
-    return Error{ErrorCode::kInvalid, "sent on to a server without TLS"};
-  }
+  if (base.starts_with("https:") && !location.starts_with("https:"))
+    return InvalidError("sent on to a server without TLS");
   return location;
-}
-
-Duration TransferLimit(const HttpCallLimits& limits, int64_t bytes) {
-  return limits.whole + Duration(bytes / kLeastBytesPerMillisecond);
 }
 
 }  // namespace
@@ -112,7 +100,7 @@ WebHdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, 
   steps->running = Ask(locate, [this, steps = steps.get(), data = std::move(data), done = std::move(done),
                                 subject = operation.Subject()](Result<HttpResponse> located) {
     if (!located.ok() || RefusalIn(*located)) return done(std::move(located));
-    const auto location = Named(LocationIn(*located, options_.base), subject);
+    const auto location = Annotate(LocationIn(*located, options_.base), subject);
     if (!location.ok()) return done(location.error());
     HttpCall call = data;
     call.url = *location;
@@ -124,7 +112,7 @@ WebHdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, 
 WebHdfs::Handle WebHdfs::SendBytes(const Operation& operation, HdfsBody body, Done<Result<HttpResponse>> done) {
   HttpCall data;
   data.limits = options_.limits;
-  data.limits.whole = TransferLimit(options_.limits, body.length());
+  data.limits.whole = options_.limits.whole + Duration(body.length() / kLeastBytesPerMillisecond);
   data.headers = {{"Content-Type", "application/octet-stream"}};  // HttpFS asks for it
   data.body = std::move(body.bytes);
   data.body_file = body.file;
@@ -139,9 +127,7 @@ WebHdfs::Handle WebHdfs::MakeFolders(const std::string& path, int permission, Do
     if (!made) return Error{ErrorCode::kCannotWrite, "not made"};
     return true;
   };
-  const Done<Result<bool>> on_made = [done = std::move(done)](const Result<bool>& made) {
-    done(made.ok() ? Ok() : made.error());
-  };
+  const Done<Result<bool>> on_made = [done = std::move(done)](const Result<bool>& made) { done(made.status()); };
   return Ask(operation, Parsing<bool>(operation.Subject(), true, parse, on_made));
 }
 
@@ -182,15 +168,14 @@ class WebHdfs::Listing : public EventLoop::Handle {
     const std::vector<HdfsEntry>& more = (*some).entries;
     // A file lists itself, without a name.
     if (more.size() == 1 && more[0].name.empty()) return done(Failed("is not a folder"));
-    if (!entries_.empty() && !more.empty() && more[0].name == entries_[0].name) {
+    if (!entries_.empty() && !more.empty() && more[0].name == entries_[0].name)
       return done(Failed("is listed from its beginning each time"));
-    }
     entries_.insert(entries_.end(), more.begin(), more.end());
     if (entries_.size() > kMostEntries) return done(Failed(StrCat("has more than ", kMostEntries, " entries")));
     if ((*some).remaining == 0 || more.empty()) return done(std::move(entries_));
     AskNext();
   }
-  Error Failed(std::string_view why) const { return {ErrorCode::kInvalid, StrCat(path_, ": ", why)}; }
+  Error Failed(std::string_view why) const { return InvalidError(path_, ": ", why); }
 
   WebHdfs& hdfs_;
   std::string path_;
@@ -228,18 +213,6 @@ WebHdfs::Handle WebHdfs::Read(const std::string& path, int64_t offset, int64_t l
                      Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::ReadInto(const std::string& path, int64_t offset, const FilePart& to,
-                                  std::function<void(int64_t)> on_moved, Done<Result<int64_t>> done) {
-  const Operation operation{"GET", "OPEN", path, {{"offset", StrCat(offset)}, {"length", StrCat(to.length)}}};
-  HttpCall data;
-  data.limits = options_.limits;
-  data.limits.whole = TransferLimit(options_.limits, to.length);
-  data.answer_file = to;
-  data.on_moved = std::move(on_moved);
-  const auto parse = [](const HttpResponse& response) -> Result<int64_t> { return response.moved; };
-  return AskDataNode(operation, std::move(data), Parsing<int64_t>(operation.Subject(), false, parse, std::move(done)));
-}
-
 // Without options HDFS moves `from` into a folder `to`; with any it answers with an exception or nothing.
 WebHdfs::Handle WebHdfs::Rename(const std::string& from, const std::string& to, HdfsRename how,
                                 Done<Result<bool>> done) {
@@ -275,23 +248,6 @@ WebHdfs::Handle WebHdfs::GetXattrs(const std::string& path, Done<Result<std::map
              Parsing<std::map<std::string, std::string>>(operation.Subject(), false, parse, std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::RemoveXattr(const std::string& path, const std::string& name, Done<Result<bool>> done) {
-  const Operation operation{"PUT", "REMOVEXATTR", path, {{"xattr.name", name}}};
-  const auto parse = [](const HttpResponse&) -> Result<bool> { return true; };
-  const auto on_removed = Parsing<bool>(operation.Subject(), true, parse, done);
-  return Ask(operation, [done = std::move(done), on_removed](Result<HttpResponse> response) {
-    const auto refusal = response.ok() ? RefusalIn(*response) : std::nullopt;
-    if (refusal && refusal->SaysMissingXattr()) return done(false);
-    on_removed(std::move(response));
-  });
-}
-
-WebHdfs::Handle WebHdfs::GetHome(Done<Result<std::string>> done) {
-  const Operation operation{"GET", "GETHOMEDIRECTORY", "/", {}};
-  const auto parse = [](const HttpResponse& response) { return TextIn(response.body, "Path"); };
-  return Ask(operation, Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
-}
-
 namespace {
 
 std::string TemporaryFor(const std::string& path) {
@@ -315,8 +271,7 @@ class Put : public EventLoop::Handle {
     const HdfsCreation how{.permission = permission};
     running_ = hdfs_.Create(temporary_, std::move(body), how, [this](const Result<bool>& created) {
       if (!created.ok()) return CleanUp(created.error());
-      if (!*created)
-        return CleanUp(Error{ErrorCode::kUnavailable, StrCat(temporary_, ": somebody has taken the name")});
+      if (!*created) return CleanUp(UnavailableError(temporary_, ": somebody has taken the name"));
       CheckLength();
     });
   }
@@ -326,8 +281,7 @@ class Put : public EventLoop::Handle {
     running_ = hdfs_.GetEntry(temporary_, [this](const Result<HdfsEntry>& entry) {
       if (!entry.ok()) return CleanUp(entry.error());
       const int64_t there = (*entry).length;
-      if (there != length_)
-        return CleanUp(Error{ErrorCode::kUnavailable, StrCat(path_, ": ", there, " of ", length_, " bytes arrived")});
+      if (there != length_) return CleanUp(UnavailableError(path_, ": ", there, " of ", length_, " bytes arrived"));
       const Status checked = check_ ? check_() : Ok();
       if (!checked.ok()) return CleanUp(checked.error());
       Rename();

@@ -79,9 +79,6 @@ class WebHdfs {
   // At most `length` bytes from `offset` on, fewer where the file ends. kInvalid if they are more than Options::limits
   // allow.
   [[nodiscard]] Handle Read(const std::string& path, int64_t offset, int64_t length, Done<Result<std::string>> done);
-  // The same, as large as may be; how many bytes there were.
-  [[nodiscard]] Handle ReadInto(const std::string& path, int64_t offset, const FilePart& to,
-                                std::function<void(int64_t)> on_moved, Done<Result<int64_t>> done);
   // Never into a folder of that name, which is an error. False (only kIfNew): there is a file `to`.
   [[nodiscard]] Handle Rename(const std::string& from, const std::string& to, HdfsRename how, Done<Result<bool>> done);
   // A folder with what is in it. False: there was nothing.
@@ -91,8 +88,6 @@ class WebHdfs {
   [[nodiscard]] Handle SetXattr(const std::string& path, const std::string& name, std::string_view value, HdfsXattr how,
                                 Done<Result<bool>> done);
   [[nodiscard]] Handle GetXattrs(const std::string& path, Done<Result<std::map<std::string, std::string>>> done);
-  [[nodiscard]] Handle RemoveXattr(const std::string& path, const std::string& name, Done<Result<bool>> done);
-  [[nodiscard]] Handle GetHome(Done<Result<std::string>> done);
 
  private:
   using Query = std::vector<std::pair<std::string, std::string>>;

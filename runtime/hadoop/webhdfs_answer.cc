@@ -2,37 +2,29 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <boost/json/parse.hpp>
 #include <charconv>
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
 namespace {
 
-std::optional<Result<HttpResponse>> Get(const std::string& url, Duration limit) {
+Result<HttpResponse> Get(const std::string& url, Duration limit) {
   EventLoop loop;
   HttpClient http(loop);
   HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}};  // else some answer XML
   call.limits.connect = call.limits.stalled = call.limits.whole = limit;
-  std::optional<Result<HttpResponse>> answer;
-  const auto asking = http.Send(std::move(call), [&](Result<HttpResponse> told) {
-    answer = std::move(told);
-    loop.Stop();
-  });
-  loop.Run();
-  return answer;
+  return AnswerFrom<Result<HttpResponse>>(loop, [&](auto done) { return http.Send(std::move(call), done); });
 }
 
 }  // namespace
 
 std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit) {
   const auto answer = Get(url, limit);
-  if (!answer->ok() || (*answer)->status != 200) return std::nullopt;
+  if (!answer.ok() || answer->status != 200) return std::nullopt;
   boost::system::error_code error;
-  const boost::json::value document = boost::json::parse((*answer)->body, error);
+  const boost::json::value document = boost::json::parse(answer->body, error);
   if (error) return std::nullopt;
   const boost::json::value* value = document.find_pointer(pointer, error);
   if (error || value == nullptr || !value->is_string()) return std::nullopt;
@@ -93,9 +85,7 @@ std::string FirstLine(std::string_view text) {
   return line;
 }
 
-Error NoAnswer(std::string_view expected) {
-  return {ErrorCode::kInvalid, StrCat("the answer is not WebHDFS': no ", expected)};
-}
+Error NoAnswer(std::string_view expected) { return InvalidError("the answer is not WebHDFS': no ", expected); }
 
 // Null where one of the names on the way is missing.
 const json::value* Find(const json::value& document, std::initializer_list<std::string_view> names) {
@@ -183,10 +173,6 @@ bool HdfsRefusal::SaysExists() const {
          (exception == "IOException" && message.find("already exists") != std::string::npos);
 }
 
-bool HdfsRefusal::SaysMissingXattr() const {
-  return exception == "IOException" && message.find("No matching attributes found") != std::string::npos;
-}
-
 Error HdfsRefusal::ToError(std::string_view subject, bool writes) const {
   const auto* meaning = std::ranges::find(kMeanings, std::string_view(exception), &Meaning::exception);
   if (exception.empty()) return {CodeOfStatus(status, writes), StrCat(subject, ": HTTP status ", status)};
@@ -229,9 +215,8 @@ Result<HdfsListing> ListingIn(std::string_view text) {
   const json::value document = Parsed(text);
   const json::value* all = Find(document, {"DirectoryListing", "partialListing", "FileStatuses", "FileStatus"});
   const json::value* remaining = Find(document, {"DirectoryListing", "remainingEntries"});
-  if (all == nullptr || !all->is_array() || remaining == nullptr || !remaining->is_int64()) {
+  if (all == nullptr || !all->is_array() || remaining == nullptr || !remaining->is_int64())
     return NoAnswer("DirectoryListing");
-  }
   HdfsListing listing;
   listing.remaining = remaining->get_int64();
   for (const json::value& value : all->get_array()) {

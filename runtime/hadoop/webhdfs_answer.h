@@ -33,7 +33,6 @@ struct HdfsRefusal {
   std::string message;    // its first line
 
   bool SaysExists() const;  // of a file or an attribute
-  bool SaysMissingXattr() const;
   // `subject` is as "CREATE /a/b".
   Error ToError(std::string_view subject, bool writes) const;
 };

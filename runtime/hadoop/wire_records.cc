@@ -13,51 +13,21 @@ wire::LocalResource ToWire(const LocalResource& file) {
   out.set_size(file.size);
   out.set_timestamp(ToMillis(file.modified));
   out.set_type(file.kind == LocalResource::Kind::kFile ? wire::FILE : wire::ARCHIVE);
-  switch (file.visibility) {
-    case LocalResource::Visibility::kPublic:
-      out.set_visibility(wire::PUBLIC);
-      break;
-    case LocalResource::Visibility::kPrivate:
-      out.set_visibility(wire::PRIVATE);
-      break;
-    case LocalResource::Visibility::kApplication:
-      out.set_visibility(wire::APPLICATION);
-      break;
-  }
+  constexpr wire::LocalResourceVisibility kVisibilities[] = {wire::PUBLIC, wire::PRIVATE, wire::APPLICATION};
+  out.set_visibility(kVisibilities[static_cast<size_t>(file.visibility)]);
   return out;
 }
 
-ContainerStatus::State StateOf(wire::ContainerState state) {
-  switch (state) {
-    case wire::C_NEW:
-      return ContainerStatus::State::kNew;
-    case wire::C_RUNNING:
-      return ContainerStatus::State::kRunning;
-    case wire::C_COMPLETE:
-      return ContainerStatus::State::kComplete;
-  }
-  return ContainerStatus::State::kNew;
-}
-
-NodeReport::State StateOf(wire::NodeState state) {
-  switch (state) {
-    case wire::NS_NEW:
-      return NodeReport::State::kNew;
-    case wire::NS_RUNNING:
-      return NodeReport::State::kRunning;
-    case wire::NS_UNHEALTHY:
-      return NodeReport::State::kUnhealthy;
-    case wire::NS_LOST:
-      return NodeReport::State::kLost;
-    case wire::NS_DECOMMISSIONING:
-      return NodeReport::State::kDecommissioning;
-    case wire::NS_DECOMMISSIONED:
-    case wire::NS_REBOOTED:
-    case wire::NS_SHUTDOWN:
-      return NodeReport::State::kGone;
-  }
-  return NodeReport::State::kNew;
-}
+constexpr std::pair<wire::ContainerState, ContainerStatus::State> kContainerStates[] = {
+    {wire::C_RUNNING, ContainerStatus::State::kRunning}, {wire::C_COMPLETE, ContainerStatus::State::kComplete}};
+constexpr std::pair<wire::NodeState, NodeReport::State> kNodeStates[] = {
+    {wire::NS_RUNNING, NodeReport::State::kRunning},
+    {wire::NS_UNHEALTHY, NodeReport::State::kUnhealthy},
+    {wire::NS_LOST, NodeReport::State::kLost},
+    {wire::NS_DECOMMISSIONING, NodeReport::State::kDecommissioning},
+    {wire::NS_DECOMMISSIONED, NodeReport::State::kGone},
+    {wire::NS_REBOOTED, NodeReport::State::kGone},
+    {wire::NS_SHUTDOWN, NodeReport::State::kGone}};
 
 }  // namespace
 
@@ -153,12 +123,13 @@ Container FromWire(const wire::Container& container) {
 }
 
 ContainerStatus FromWire(const wire::ContainerStatus& status) {
-  return {FromWire(status.container_id()), StateOf(status.state()), status.exit_status(), status.diagnostics()};
+  return {FromWire(status.container_id()), OursIn(kContainerStates, status.state()), status.exit_status(),
+          status.diagnostics()};
 }
 
 NodeReport FromWire(const wire::NodeReport& report) {
   return {.id = FromWire(report.nodeid()),
-          .state = StateOf(report.node_state()),
+          .state = OursIn(kNodeStates, report.node_state()),
           .http_address = report.httpaddress(),
           .rack = report.rackname(),
           .used = FromWire(report.used()),

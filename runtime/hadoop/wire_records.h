@@ -3,6 +3,8 @@
 // What comes in is not believed to be complete: a field that is not there has the default of our value.
 #pragma once
 
+#include <utility>
+
 #include "runtime/hadoop/wire/containers.pb.h"
 #include "runtime/hadoop/wire/master.pb.h"
 #include "runtime/hadoop/wire/records.pb.h"
@@ -26,6 +28,14 @@ NodeToken FromWire(const wire::NMToken& token);
 Container FromWire(const wire::Container& container);
 ContainerStatus FromWire(const wire::ContainerStatus& status);
 NodeReport FromWire(const wire::NodeReport& report);
+
+// Our enumerator in the row of the wire's; the first of all, where no row has that.
+template <class Wire, class Ours, size_t kSize>
+Ours OursIn(const std::pair<Wire, Ours> (&rows)[kSize], Wire wire) {
+  for (const auto& [theirs, ours] : rows)
+    if (theirs == wire) return ours;
+  return Ours{};
+}
 
 // A repeated field as a vector of our values.
 template <class Repeated>

@@ -1,7 +1,5 @@
 #include "runtime/hadoop/yarn_clients.h"
 
-#include <utility>
-
 #include "runtime/hadoop/rpc_frames.h"
 #include "runtime/hadoop/wire/client.pb.h"
 #include "runtime/hadoop/wire/containers.pb.h"
@@ -12,41 +10,15 @@ namespace {
 
 constexpr char kClientProtocol[] = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
 
-ApplicationState StateOf(wire::YarnApplicationState state) {
-  switch (state) {
-    case wire::NEW:
-    case wire::NEW_SAVING:
-      return ApplicationState::kNew;
-    case wire::SUBMITTED:
-      return ApplicationState::kSubmitted;
-    case wire::ACCEPTED:
-      return ApplicationState::kAccepted;
-    case wire::RUNNING:
-      return ApplicationState::kRunning;
-    case wire::FINISHED:
-      return ApplicationState::kFinished;
-    case wire::FAILED:
-      return ApplicationState::kFailed;
-    case wire::KILLED:
-      return ApplicationState::kKilled;
-  }
-  return ApplicationState::kNew;
-}
-
-FinalStatus StatusOf(wire::FinalApplicationStatus status) {
-  switch (status) {
-    case wire::APP_SUCCEEDED:
-      return FinalStatus::kSucceeded;
-    case wire::APP_FAILED:
-      return FinalStatus::kFailed;
-    case wire::APP_KILLED:
-      return FinalStatus::kKilled;
-    case wire::APP_UNDEFINED:
-    case wire::APP_ENDED:
-      break;
-  }
-  return FinalStatus::kUndefined;
-}
+// What is in none of the rows is new, or undefined.
+constexpr std::pair<wire::YarnApplicationState, ApplicationState> kStates[] = {
+    {wire::SUBMITTED, ApplicationState::kSubmitted}, {wire::ACCEPTED, ApplicationState::kAccepted},
+    {wire::RUNNING, ApplicationState::kRunning},     {wire::FINISHED, ApplicationState::kFinished},
+    {wire::FAILED, ApplicationState::kFailed},       {wire::KILLED, ApplicationState::kKilled}};
+constexpr std::pair<wire::FinalApplicationStatus, FinalStatus> kFinalStates[] = {
+    {wire::APP_SUCCEEDED, FinalStatus::kSucceeded},
+    {wire::APP_FAILED, FinalStatus::kFailed},
+    {wire::APP_KILLED, FinalStatus::kKilled}};
 
 // One request for any node: the only form that may carry a label.
 void SetAmResource(const Submission& submission, wire::ApplicationSubmissionContext& context) {
@@ -85,8 +57,8 @@ wire::SubmitApplicationRequest ToWire(const Submission& submission) {
 
 ApplicationReport ReportIn(const wire::ApplicationReport& report) {
   return {.id = FromWire(report.applicationid()),
-          .state = StateOf(report.yarn_application_state()),
-          .final_status = StatusOf(report.final_application_status()),
+          .state = OursIn(kStates, report.yarn_application_state()),
+          .final_status = OursIn(kFinalStates, report.final_application_status()),
           .user = report.user(),
           .queue = report.queue(),
           .name = report.name(),
@@ -105,10 +77,10 @@ ApplicationReport ReportIn(const wire::ApplicationReport& report) {
 
 // RMAppManager's words, which it puts into a YarnException: two submit one application at the same moment (of one that
 // it has already it says yes); and a queue's rules.
-Status Meant(const Status& submitted) {
-  if (submitted.ok() || submitted.error().message.find("Cannot add a duplicate") != std::string::npos) return Ok();
+Result<bool> Meant(const Result<bool>& submitted) {
+  if (submitted.ok() || submitted.error().message.find("Cannot add a duplicate") != std::string::npos) return true;
   if (submitted.error().message.find("does not have permission to submit") == std::string::npos) return submitted;
-  return Error{ErrorCode::kNotPermitted, submitted.error().message};
+  return NotPermittedError(submitted.error().message);
 }
 
 QueueReport QueueIn(const wire::QueueInfo& queue) {
@@ -125,134 +97,109 @@ QueueReport QueueIn(const wire::QueueInfo& queue) {
 }  // namespace
 
 std::string ToString(ApplicationState state) {
-  switch (state) {
-    case ApplicationState::kNew:
-      return "new";
-    case ApplicationState::kSubmitted:
-      return "submitted";
-    case ApplicationState::kAccepted:
-      return "accepted";
-    case ApplicationState::kRunning:
-      return "running";
-    case ApplicationState::kFinished:
-      return "finished";
-    case ApplicationState::kFailed:
-      return "failed";
-    case ApplicationState::kKilled:
-      return "killed";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"new", "submitted", "accepted", "running", "finished", "failed", "killed"};
+  return kNames[static_cast<size_t>(state)];
 }
 
 std::string ToString(FinalStatus status) {
-  switch (status) {
-    case FinalStatus::kUndefined:
-      return "undefined";
-    case FinalStatus::kSucceeded:
-      return "succeeded";
-    case FinalStatus::kFailed:
-      return "failed";
-    case FinalStatus::kKilled:
-      return "killed";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"undefined", "succeeded", "failed", "killed"};
+  return kNames[static_cast<size_t>(status)];
 }
 
 RmClient::RmClient(EventLoop& loop, HostResolver& names, Endpoint rm, RpcIdentity identity, RpcLimits limits)
     : connection_(loop, names, {std::move(rm), kClientProtocol}, std::move(identity), limits) {}
 
 void RmClient::MakeApplication(Done<NewApplication> done) {
-  const auto convert = [](const wire::GetNewApplicationResponse& answer) {
+  constexpr auto convert = [](const wire::GetNewApplicationResponse& answer) {
     return NewApplication{FromWire(answer.application_id()), FromWire(answer.maximumcapability())};
   };
-  CallFor<wire::GetNewApplicationResponse>(connection_, "getNewApplication", wire::GetNewApplicationRequest(), convert,
-                                           std::move(done));
+  CallFor(connection_, "getNewApplication", wire::GetNewApplicationRequest(), +convert, std::move(done));
 }
 
-void RmClient::Submit(const Submission& submission, std::function<void(Status)> done) {
-  const auto convert = [](const wire::SubmitApplicationResponse&) { return Ok(); };
-  CallFor<wire::SubmitApplicationResponse>(
-      connection_, "submitApplication", ToWire(submission), convert,
-      [done = std::move(done)](const Status& submitted) { done(Meant(submitted)); });
+void RmClient::Submit(const Submission& submission, Done<bool> done) {
+  constexpr auto convert = [](const wire::SubmitApplicationResponse&) { return true; };
+  CallFor(connection_, "submitApplication", ToWire(submission), +convert,
+          [done = std::move(done)](const Result<bool>& submitted) { done(Meant(submitted)); });
 }
 
 void RmClient::Report(const ApplicationId& id, Done<ApplicationReport> done) {
   wire::GetApplicationReportRequest request;
   *request.mutable_application_id() = ToWire(id);
-  const auto convert = [](const wire::GetApplicationReportResponse& answer) {
+  constexpr auto convert = [](const wire::GetApplicationReportResponse& answer) {
     return ReportIn(answer.application_report());
   };
-  CallFor<wire::GetApplicationReportResponse>(connection_, "getApplicationReport", request, convert, std::move(done));
+  CallFor(connection_, "getApplicationReport", request, +convert, std::move(done));
 }
 
 void RmClient::Applications(Done<std::vector<ApplicationReport>> done) {
   wire::GetApplicationsRequest request;
   for (const auto state : {wire::NEW, wire::NEW_SAVING, wire::SUBMITTED, wire::ACCEPTED, wire::RUNNING})
     request.add_application_states(state);
-  const auto convert = [](const wire::GetApplicationsResponse& answer) {
+  constexpr auto convert = [](const wire::GetApplicationsResponse& answer) {
     std::vector<ApplicationReport> reports;
     for (const wire::ApplicationReport& report : answer.applications()) reports.push_back(ReportIn(report));
     return reports;
   };
-  CallFor<wire::GetApplicationsResponse>(connection_, "getApplications", request, convert, std::move(done));
+  CallFor(connection_, "getApplications", request, +convert, std::move(done));
 }
 
 void RmClient::Kill(const ApplicationId& id, const std::string& reason, Done<bool> done) {
   wire::KillApplicationRequest request;
   *request.mutable_application_id() = ToWire(id);
   request.set_diagnostics(reason);
-  const auto convert = [](const wire::KillApplicationResponse& answer) { return answer.is_kill_completed(); };
-  CallFor<wire::KillApplicationResponse>(connection_, "forceKillApplication", request, convert, std::move(done));
+  constexpr auto convert = [](const wire::KillApplicationResponse& answer) { return answer.is_kill_completed(); };
+  CallFor(connection_, "forceKillApplication", request, +convert, std::move(done));
 }
 
 void RmClient::Metrics(Done<ClusterMetrics> done) {
-  const auto convert = [](const wire::GetClusterMetricsResponse& answer) {
+  constexpr auto convert = [](const wire::GetClusterMetricsResponse& answer) {
     const wire::YarnClusterMetrics& metrics = answer.cluster_metrics();
     return ClusterMetrics{metrics.num_node_managers(), metrics.num_active_nms(), metrics.num_lost_nms(),
                           metrics.num_unhealthy_nms()};
   };
-  CallFor<wire::GetClusterMetricsResponse>(connection_, "getClusterMetrics", wire::GetClusterMetricsRequest(), convert,
-                                           std::move(done));
+  CallFor(connection_, "getClusterMetrics", wire::GetClusterMetricsRequest(), +convert, std::move(done));
 }
 
 void RmClient::RunningNodes(Done<std::vector<NodeReport>> done) {
   wire::GetClusterNodesRequest request;
   request.add_nodestates(wire::NS_RUNNING);
-  const auto convert = [](const wire::GetClusterNodesResponse& answer) { return AllFromWire(answer.nodereports()); };
-  CallFor<wire::GetClusterNodesResponse>(connection_, "getClusterNodes", request, convert, std::move(done));
+  constexpr auto convert = [](const wire::GetClusterNodesResponse& answer) {
+    return AllFromWire(answer.nodereports());
+  };
+  CallFor(connection_, "getClusterNodes", request, +convert, std::move(done));
 }
 
 void RmClient::Queue(const std::string& name, Done<QueueReport> done) {
   wire::GetQueueInfoRequest request;
   request.set_queuename(name);
   request.set_includechildqueues(true);
-  const auto convert = [name](const wire::GetQueueInfoResponse& answer) -> Result<QueueReport> {
-    if (!answer.has_queueinfo()) return Error{ErrorCode::kNotFound, "queue " + name + ": there is none"};
-    return QueueIn(answer.queueinfo());
-  };
-  CallFor<wire::GetQueueInfoResponse>(connection_, "getQueueInfo", request, convert, std::move(done));
+  constexpr auto convert = [](const wire::GetQueueInfoResponse& answer) { return answer; };
+  CallFor(connection_, "getQueueInfo", request, +convert,
+          [name, done = std::move(done)](const Result<wire::GetQueueInfoResponse>& answer) {
+            if (!answer.ok()) return done(answer.error());
+            if (!answer->has_queueinfo()) return done(NotFoundError("queue ", name, ": there is none"));
+            done(QueueIn(answer->queueinfo()));
+          });
 }
 
 void RmClient::NodeLabels(Done<std::vector<std::string>> done) {
-  const auto convert = [](const wire::GetClusterNodeLabelsResponse& answer) {
+  constexpr auto convert = [](const wire::GetClusterNodeLabelsResponse& answer) {
     std::vector<std::string> labels;
     for (const wire::NodeLabel& label : answer.nodelabels()) labels.push_back(label.name());
     return labels;
   };
-  CallFor<wire::GetClusterNodeLabelsResponse>(connection_, "getClusterNodeLabels", wire::GetClusterNodeLabelsRequest(),
-                                              convert, std::move(done));
+  CallFor(connection_, "getClusterNodeLabels", wire::GetClusterNodeLabelsRequest(), +convert, std::move(done));
 }
 
 // Who administers a queue may submit to it, too.
 void RmClient::QueuesOfUser(Done<std::vector<std::string>> done) {
-  const auto convert = [](const wire::GetQueueUserAclsInfoResponse& answer) {
+  constexpr auto convert = [](const wire::GetQueueUserAclsInfoResponse& answer) {
     std::vector<std::string> queues;
     for (const wire::QueueUserACLInfo& queue : answer.queueuseracls())
       if (queue.useracls_size() > 0) queues.push_back(queue.queuename());
     return queues;
   };
-  CallFor<wire::GetQueueUserAclsInfoResponse>(connection_, "getQueueUserAcls", wire::GetQueueUserAclsInfoRequest(),
-                                              convert, std::move(done));
+  CallFor(connection_, "getQueueUserAcls", wire::GetQueueUserAclsInfoRequest(), +convert, std::move(done));
 }
 
 namespace {
@@ -299,22 +246,20 @@ void NmClient::Start(const std::vector<ContainerStart>& starts, Done<ContainerId
     *one.mutable_container_launch_context() = ToWire(start.context);
     *one.mutable_container_token() = ToWire(start.container_token);
   }
-  CallFor<wire::StartContainersResponse>(connection_, "startContainers", request, IdsIn<wire::StartContainersResponse>,
-                                         std::move(done));
+  CallFor(connection_, "startContainers", request, IdsIn<wire::StartContainersResponse>, std::move(done));
 }
 
 void NmClient::Stop(const std::vector<ContainerId>& ids, Done<ContainerId> done) {
-  CallFor<wire::StopContainersResponse>(connection_, "stopContainers", RequestFor<wire::StopContainersRequest>(ids),
-                                        IdsIn<wire::StopContainersResponse>, std::move(done));
+  CallFor(connection_, "stopContainers", RequestFor<wire::StopContainersRequest>(ids),
+          IdsIn<wire::StopContainersResponse>, std::move(done));
 }
 
 void NmClient::Statuses(const std::vector<ContainerId>& ids, Done<ContainerStatus> done) {
-  const auto convert = [](const wire::GetContainerStatusesResponse& answer) {
+  constexpr auto convert = [](const wire::GetContainerStatusesResponse& answer) {
     return NodeAnswer<ContainerStatus>{AllFromWire(answer.status()), FailuresIn(answer)};
   };
-  CallFor<wire::GetContainerStatusesResponse>(connection_, "getContainerStatuses",
-                                              RequestFor<wire::GetContainerStatusesRequest>(ids), convert,
-                                              std::move(done));
+  CallFor(connection_, "getContainerStatuses", RequestFor<wire::GetContainerStatusesRequest>(ids), +convert,
+          std::move(done));
 }
 
 }  // namespace tony::hadoop

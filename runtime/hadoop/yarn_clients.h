@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -85,7 +84,7 @@ class RmClient {
   void MakeApplication(Done<NewApplication> done);
   // Accepted by the ResourceManager when it answers, not yet by its queue: read the report. kNotPermitted: the queue's
   // rules do not let the user.
-  void Submit(const Submission& submission, std::function<void(Status)> done);
+  void Submit(const Submission& submission, Done<bool> done);  // true
   void Report(const ApplicationId& id, Done<ApplicationReport> done);
   // All that have not ended, of all users. Of those that this user may not see, user, queue, state and start are told.
   void Applications(Done<std::vector<ApplicationReport>> done);

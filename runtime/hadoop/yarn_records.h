@@ -48,6 +48,7 @@ struct Resource {
   // "yarn.io/gpu" -> 2, in the cluster's own unit. A ResourceManager ignores a name that it does not know, so compare
   // with what was granted.
   std::map<std::string, int64_t> others;
+  int64_t Other(const std::string& name) const { return others.contains(name) ? others.at(name) : 0; }
   bool operator==(const Resource&) const = default;
 };
 

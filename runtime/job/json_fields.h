@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/result.h"
+#include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/job/fields.h"
 

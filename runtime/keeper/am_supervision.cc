@@ -13,7 +13,6 @@
 #include "runtime/job/environment.h"
 #include "runtime/keeper/lost_job.h"
 #include "runtime/os/files.h"
-#include "runtime/os/process_tree.h"
 #include "runtime/page/page_address.h"
 #include "runtime/records/job_folder.h"
 

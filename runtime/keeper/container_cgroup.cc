@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <map>
 #include <memory>
@@ -16,7 +15,6 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/os/cgroup.h"
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 
@@ -91,7 +89,7 @@ Status TryPlace(const Wanted& wanted, const fs::path& folder) {
   const bool has_it = access((child / wanted.file).c_str(), W_OK) == 0;
   rmdir(child.c_str());
   if (has_it) return Ok();
-  return Error{ErrorCode::kUnavailable, StrCat("cgroups in ", folder.string(), " have no ", wanted.what)};
+  return UnavailableError("cgroups in ", folder.string(), " have no ", wanted.what);
 }
 
 // v1: whoever has set a limit for us has set it on our own cgroup, and above it we would escape that.
@@ -201,13 +199,13 @@ Status Remove(const fs::path& cgroup, int depth) {
 
 Result<CgroupPlace> FindCgroupPlace(const fs::path& root) {
   const auto own = OwnMemoryCgroup(root);
-  if (!own) return Error{ErrorCode::kUnavailable, "this system has no cgroups"};
+  if (!own) return UnavailableError("this system has no cgroups");
   return NearestPlace(*own, {LimitFile(own->version), "memory limit"});
 }
 
 Result<CgroupPlace> FindPlaceWithoutLimits(const fs::path& root) {
   const auto own = OwnUnifiedCgroup(root);
-  if (!own) return Error{ErrorCode::kUnavailable, "this system has no cgroups v2"};
+  if (!own) return UnavailableError("this system has no cgroups v2");
   TRY_ASSIGN(CgroupPlace place, NearestPlace(*own, {kProcesses, "processes"}));
   place.limits = false;
   return place;

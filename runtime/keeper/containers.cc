@@ -10,15 +10,12 @@
 #include <climits>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
-#include <string>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
 #include "runtime/os/files.h"
-#include "runtime/os/process_tree.h"
 
 namespace tony::keeper {
 namespace {
@@ -242,8 +239,7 @@ Status Containers::AdoptOne(const ContainerRecord& record) {
     return Ok();
   }
   if (!CanLookAtProcesses())
-    return Error{ErrorCode::kUnavailable,
-                 StrCat("adopt container ", record.id.value, ": ", ErrnoText(errno), LimitNote(errno))};
+    return UnavailableError("adopt container ", record.id.value, ": ", ErrnoText(errno), LimitNote(errno));
   container.exited.container = record.id;
   container.adopted = true;
   container.gpus = record.gpus;

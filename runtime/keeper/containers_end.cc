@@ -237,8 +237,7 @@ std::string Containers::KillAllOfJob() {
 // The containers' cgroups. Without them they do as well: then nothing limits their memory.
 
 void Containers::FindCgroups(bool with_limits) {
-  auto place =
-      with_limits ? FindCgroupPlace() : Result<CgroupPlace>(Error{ErrorCode::kUnavailable, "the job wants none"});
+  auto place = with_limits ? FindCgroupPlace() : Result<CgroupPlace>(UnavailableError("the job wants none"));
   if (place.ok()) {
     LogInfo(StrCat("memory limits by cgroup ", ToString(place->version), " below ", place->folder.string()));
   } else {

@@ -5,9 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

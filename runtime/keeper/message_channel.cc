@@ -30,7 +30,7 @@ Result<std::optional<UniqueFd>> ReachKeeper(const JobRecords& records) {
 Result<UniqueFd> ConnectToKeeper(const JobRecords& records) {
   TRY_ASSIGN(auto socket, ReachKeeper(records));
   if (socket) return *std::move(socket);
-  return Error{ErrorCode::kUnavailable, StrCat("connect to ", ToString(PlaceIn(records)), ": its queue is full")};
+  return UnavailableError("connect to ", ToString(PlaceIn(records)), ": its queue is full");
 }
 
 void RemoveKeeperSocket(const JobRecords& records) { RemoveSocket(PlaceIn(records)); }

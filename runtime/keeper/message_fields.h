@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -158,14 +157,13 @@ std::string EncodeMessage(const std::variant<Messages...>& message, char version
 template <class Variant>
 Result<Variant> DecodeMessage(std::string_view text, std::string_view what) {
   if (text.size() < 2 || text[0] < kFirstMessageVersion || text[0] > kMessageVersion)
-    return Error{ErrorCode::kInvalid, StrCat(what, ": not a message of this version")};
+    return InvalidError(what, ": not a message of this version");
   PacketReader io(text.substr(2), text[0]);
   const auto index = static_cast<unsigned char>(text[1]);
-  if (index >= std::variant_size_v<Variant>)
-    return Error{ErrorCode::kInvalid, StrCat(what, ": unknown type ", int{index})};
+  if (index >= std::variant_size_v<Variant>) return InvalidError(what, ": unknown type ", int{index});
   Variant message = BlankAlternative<Variant>(index);
   std::visit([&](auto& fields) { Fields(io, fields); }, message);
-  if (!io.AtEnd()) return Error{ErrorCode::kInvalid, StrCat(what, " of type ", int{index}, ": damaged")};
+  if (!io.AtEnd()) return InvalidError(what, " of type ", int{index}, ": damaged");
   return message;
 }
 

@@ -1,7 +1,6 @@
 #include "runtime/ledger/ledger.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
 
@@ -18,6 +17,25 @@ std::string FreeOf(int64_t free, int64_t all, std::string_view unit) {
   return StrCat(free, " of ", all, unit, free == 1 && unit.empty() ? " is free" : " are free");
 }
 
+// The order in which a user's own jobs go: by priority, the highest first, then by number.
+bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b) {
+  return a.priority != b.priority ? a.priority > b.priority : IsBefore(a, b);
+}
+
+// "CUDA_VISIBLE_DEVICES=2,3", of an ask that allows some.
+std::string GpuPin(const LedgerAsk& ask) {
+  std::vector<std::string> numbers;
+  for (const int gpu : ask.gpus_among) numbers.push_back(std::to_string(gpu));
+  return StrCat(kVisibleGpus, "=", Join(numbers, ","));
+}
+
+// The GPUs among `gpus` that the ask allows.
+std::vector<int> AllowedGpus(std::vector<int> gpus, const LedgerAsk& ask) {
+  const auto is_allowed = [&](int gpu) { return std::ranges::count(ask.gpus_among, gpu) > 0; };
+  if (!ask.gpus_among.empty()) std::erase_if(gpus, [&](int gpu) { return !is_allowed(gpu); });
+  return gpus;
+}
+
 }  // namespace
 
 UserLimits Machine::LimitsOf(int64_t user) const {
@@ -32,10 +50,6 @@ UserLimits Machine::LimitsOf(int64_t user) const {
 
 bool IsBefore(const LedgerEntry& a, const LedgerEntry& b) {
   return std::tie(a.number, a.job, a.user) < std::tie(b.number, b.job, b.user);
-}
-
-bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b) {
-  return a.priority != b.priority ? a.priority > b.priority : IsBefore(a, b);
 }
 
 Ledger::Ledger(Machine machine, std::vector<LedgerEntry> entries)
@@ -64,9 +78,8 @@ LedgerAsk Ledger::HeldBy(int64_t user) const {
 
 int64_t Ledger::FreeMemory() const {
   std::map<int64_t, int64_t> held;
-  for (const LedgerEntry& entry : entries_) {
+  for (const LedgerEntry& entry : entries_)
     if (entry.admitted()) held[entry.user] += entry.ask.memory_mb;
-  }
   int64_t free = machine_.memory_mb;
   for (const auto& [user, memory] : held)
     free -= std::min({memory, machine_.memory_mb, machine_.LimitsOf(user).memory_mb.value_or(memory)});
@@ -87,7 +100,6 @@ std::vector<int> Ledger::FreeGpus() const {
 }
 
 std::vector<int> Ledger::FreeGpus(const LedgerAsk& ask) const { return AllowedGpus(FreeGpus(), ask); }
-
 bool Ledger::IsFree(const LedgerAsk& ask) const {
   return ask.memory_mb <= FreeMemory() && ask.gpus <= static_cast<int64_t>(FreeGpus(ask).size());
 }
@@ -123,8 +135,6 @@ std::vector<int> Ledger::GpusFor(const LedgerEntry& entry) const {
   gpus.resize(std::min<size_t>(gpus.size(), std::max<int64_t>(entry.ask.gpus, 0)));
   return gpus;
 }
-
-std::string Ledger::WhyItWaits(const LedgerEntry& entry) const { return WhyItWaits(entry, Before(entry).size()); }
 
 std::string Ledger::WhyOverLimit(const LedgerEntry& entry) const {
   const UserLimits limits = machine_.LimitsOf(entry.user);
@@ -203,12 +213,6 @@ std::vector<int> AllowedBy(const std::vector<std::string>& environment) {
 
 }  // namespace
 
-std::string GpuPin(const LedgerAsk& ask) {
-  std::vector<std::string> numbers;
-  for (const int gpu : ask.gpus_among) numbers.push_back(std::to_string(gpu));
-  return StrCat(kVisibleGpus, "=", Join(numbers, ","));
-}
-
 // Of roles that run one after the other, what those that run together need at most.
 LedgerAsk AskOf(const JobSpec& spec, const std::vector<std::string>& environment) {
   const auto most = [&](auto amount) {
@@ -231,14 +235,6 @@ std::string WhyNestedCannotWait(const JobId& above, const std::string& why) {
       above.value);
 }
 
-std::vector<int> AllowedGpus(const std::vector<int>& gpus, const LedgerAsk& ask) {
-  if (ask.gpus_among.empty()) return gpus;
-  std::vector<int> allowed;
-  std::ranges::copy_if(gpus, std::back_inserter(allowed),
-                       [&](int gpu) { return std::ranges::count(ask.gpus_among, gpu) > 0; });
-  return allowed;
-}
-
 bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user) {
   const UserLimits limits = machine.LimitsOf(user);
   return ask.memory_mb <= std::min(machine.memory_mb, limits.memory_mb.value_or(machine.memory_mb)) &&
@@ -252,13 +248,12 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
   const auto gpus = static_cast<int64_t>(machine.gpus.size());
   const UserLimits limits = machine.LimitsOf(user);
   const auto memory_refused = [&](const std::string& bound) {
-    return Error{ErrorCode::kInvalid,
-                 StrCat("the job asks for ", ask.memory_mb, " MB of memory (", Sum(spec, MemoryOf, " MB"), "), ", bound,
-                        "; set ", KeysToSet(spec, MemoryOf, "memory"))};
+    return InvalidError("the job asks for ", ask.memory_mb, " MB of memory (", Sum(spec, MemoryOf, " MB"), "), ", bound,
+                        "; set ", KeysToSet(spec, MemoryOf, "memory"));
   };
   const auto gpus_refused = [&](const std::string& bound) {
-    return Error{ErrorCode::kInvalid, StrCat("the job asks for ", Counted(ask.gpus, "GPU"), " (", Sum(spec, GpusOf, ""),
-                                             "), ", bound, "; set ", KeysToSet(spec, GpusOf, "gpus"))};
+    return InvalidError("the job asks for ", Counted(ask.gpus, "GPU"), " (", Sum(spec, GpusOf, ""), "), ", bound,
+                        "; set ", KeysToSet(spec, GpusOf, "gpus"));
   };
   if (ask.memory_mb > machine.memory_mb) return memory_refused(StrCat("this machine has ", machine.memory_mb, " MB"));
   if (limits.memory_mb && ask.memory_mb > *limits.memory_mb)
@@ -275,14 +270,11 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
 
 namespace {
 
-bool IsSame(const LedgerEntry& a, const LedgerEntry& b) { return a.user == b.user && a.job == b.job; }
-
 // Of the user of `mine`, without it.
 std::vector<LedgerEntry> OthersOfItsUser(const Ledger& ledger, const LedgerEntry& mine, Place place) {
   std::vector<LedgerEntry> others;
-  for (const LedgerEntry& entry : ledger.entries()) {
+  for (const LedgerEntry& entry : ledger.entries())
     if (entry.user == mine.user && entry.job != mine.job && entry.place == place) others.push_back(entry);
-  }
   return others;
 }
 
@@ -327,9 +319,8 @@ TurnStep LedgerTurn::NextAside(const Ledger& ledger, const LedgerEntry& mine) {
 void LedgerTurn::LookAtEarlier(const Ledger& ledger, const LedgerEntry& mine, Instant now) {
   if (!earlier_) {
     earlier_.emplace();
-    for (const LedgerEntry& entry : ledger.Before(mine)) {
+    for (const LedgerEntry& entry : ledger.Before(mine))
       if (entry.user != mine.user) earlier_->push_back({.entry = entry});
-    }
   }
   std::erase_if(*earlier_, [&](const Earlier& earlier) { return !InItsPlace(ledger, earlier.entry); });
   Duration patience = kTurnPatience;
@@ -387,15 +378,14 @@ TurnStep LedgerTurn::Next(const Ledger& ledger, const LedgerEntry& mine, Instant
 std::vector<LedgerEntry> LedgerTurn::Passed() const {
   std::vector<LedgerEntry> passed;
   if (!earlier_) return passed;
-  for (const Earlier& earlier : *earlier_) {
+  for (const Earlier& earlier : *earlier_)
     if (earlier.passed) passed.push_back(earlier.entry);
-  }
   return passed;
 }
 
 bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger) {
   std::vector<LedgerEntry> entries = ledger.entries();
-  const auto is_mine = [&](const LedgerEntry& entry) { return IsSame(entry, mine); };
+  const auto is_mine = [&](const LedgerEntry& entry) { return entry.user == mine.user && entry.job == mine.job; };
   if (std::erase_if(entries, is_mine) == 0) return false;  // somebody removed it
   const Ledger others(ledger.machine(), std::move(entries));
   const std::vector<int> free = others.FreeGpus();

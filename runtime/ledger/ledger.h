@@ -33,8 +33,6 @@ inline constexpr int64_t kMostAsked = int64_t{1} << 48;  // of each; thousands o
 // `environment`: of who submits it. Numbers in its CUDA_VISIBLE_DEVICES limit which GPUs the job may get, except where
 // a task of another job submits it: that job's keeper chose them.
 LedgerAsk AskOf(const JobSpec& spec, const std::vector<std::string>& environment = {});
-// "CUDA_VISIBLE_DEVICES=2,3", of an ask that allows some.
-std::string GpuPin(const LedgerAsk& ask);
 
 // What one user may have of the machine at a time, all his jobs together, and for how long each. Nothing: no limit.
 struct UserLimits {
@@ -124,7 +122,7 @@ class Ledger {
   // Which GPUs it gets: the lowest that are free. Fewer than it asks for only where it may not be admitted.
   std::vector<int> GpusFor(const LedgerEntry& entry) const;
   // For people: "waits for 8192 MB of memory: 4096 of 24000 MB are free; 2 jobs are before it".
-  std::string WhyItWaits(const LedgerEntry& entry) const;
+  std::string WhyItWaits(const LedgerEntry& entry) const { return WhyItWaits(entry, Before(entry).size()); }
   std::string WhyItWaits(const LedgerEntry& entry, size_t before) const;
 
  private:
@@ -136,17 +134,12 @@ class Ledger {
 
 // The order of the line.
 bool IsBefore(const LedgerEntry& a, const LedgerEntry& b);
-// The order in which a user's own jobs go: by priority, the highest first, then by number.
-bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b);
 
 // Whether the ask fits the machine, and what that user may have of it.
 bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user);
 
 // Why a job that a task of job `above` has submitted is not queued. `why`: WhyItWaits().
 std::string WhyNestedCannotWait(const JobId& above, const std::string& why);
-
-// The GPUs among `gpus` that the ask allows.
-std::vector<int> AllowedGpus(const std::vector<int>& gpus, const LedgerAsk& ask);
 
 // kInvalid with both numbers and the key that would help: "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048
 // MB, worker 4 x 2048 MB), this machine has 7800 MB; set tony.worker.memory or tony.worker.instances".

@@ -17,9 +17,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/ledger/ledger.h"
-#include "runtime/ledger/ledger_folder.h"
-#include "runtime/os/files.h"
+#include "runtime/os/file_lock.h"
 #include "runtime/os/users.h"
 
 namespace tony {
@@ -45,6 +43,51 @@ constexpr int kMostSteps = 4;
 constexpr int kQuiet = 4;
 // Where no event comes: limits of the machine changed, or a filled queue of events.
 constexpr Duration kUnwatched{1000}, kWatched{15'000};
+
+// Tells those who wait in the ledger when it may be their turn (inotify).
+
+enum class LedgerChange {
+  kEntries,  // one was added, admitted or removed
+  kClosed,   // an entry's last descriptor was closed; the kernel lets its lock go just *after* it says so
+  kGone,     // the folder was removed or renamed; nothing more will be told
+};
+
+constexpr uint32_t kGoneEvents = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT;
+// Lookers open files for reading only and close them without IN_CLOSE_WRITE.
+constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF;
+
+LedgerChange ChangeOf(uint32_t mask) {
+  if (mask & kGoneEvents) return LedgerChange::kGone;
+  // An overflow may have swallowed a close.
+  return mask & (IN_CLOSE_WRITE | IN_Q_OVERFLOW) ? LedgerChange::kClosed : LedgerChange::kEntries;
+}
+
+// Calls `on_change` on the loop; those who only look at entries wake nobody. Ends with the handle. kUnavailable when
+// the user's limit of inotify instances is reached.
+Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const std::filesystem::path& folder,
+                                                       std::function<void(LedgerChange)> on_change) {
+  return WatchFolderEvents(loop, folder, kEvents, [on_change = std::move(on_change)](uint32_t shown, uint32_t hidden) {
+    on_change(ChangeOf(shown | hidden));
+  });
+}
+
+constexpr size_t kMostNamed = 3;  // of each kind
+
+// Behind why `job` waits: who holds what, who does not take his turn, and which entries are not believed. Each begins
+// with "; "; empty: nothing of it.
+std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& passed, const JobId& job) {
+  std::string text = WhoHolds(view.ledger, job);
+  if (!text.empty()) text.insert(0, "; ");
+  for (size_t i = 0; i < std::min(passed.size(), kMostNamed); ++i)
+    text += StrCat("; ", UserName(passed[i].user), "'s job ", passed[i].job.value, " does not take its turn");
+  for (size_t i = 0; i < std::min(view.doubts.size(), kMostNamed); ++i) {
+    const Doubt& doubt = view.doubts[i];
+    text += StrCat("; ", doubt.name, " of ", UserName(doubt.user), " is not believed: ", doubt.why);
+  }
+  if (view.doubts.size() > kMostNamed)
+    text += StrCat("; ", view.doubts.size() - kMostNamed, " more entries are not believed, see tony list --queue");
+  return text;
+}
 
 class FolderClaim : public LedgerClaim {
  public:
@@ -107,15 +150,21 @@ class FolderClaim : public LedgerClaim {
       FollowEntry(view.ledger);
       if (!held_) TRY(Add(session, view));
       if (unproven_) TRY(Prove(session));
-      if (!admitted() && runs_) TRY(AdmitAnyway(session, view.ledger));
+      if (!admitted() && runs_) {
+        const LedgerEntry& mine = held_->entry;
+        TRY(session.Admit(*held_, mine.gpus.empty() ? view.ledger.GpusFor(mine) : mine.gpus, loop_.Now()));
+      }
       if (admitted()) return std::string();
       const TurnStep step = turn_.Next(view.ledger, held_->entry, loop_.Now());
-      WaitFor(step);
+      waits_for_ = step.waits_for;
+      patience_timer_ = step.look_again ? loop_.At(*step.look_again, [this] { Look(); }) : nullptr;
       TRY_ASSIGN(const bool go_on, Take(session, step));
       if (admitted()) return std::string();
       why = step.why.empty() ? "waits for its turn" : step.why;
       besides_ = TextBesides(view, turn_.Passed(), entry_.job);
-      if (without_lock_) besides_ += TextOfLock(LockHolders(folder_.path()));
+      if (without_lock_)
+        besides_ += StrCat("; the ledger's lock is held by ", DescribeHolders(LockHolders(folder_.path())),
+                           ", and is gone around");
       if (!go_on) break;
     }
     return why;
@@ -147,11 +196,6 @@ class FolderClaim : public LedgerClaim {
     entries.push_back(held_->entry);
     view.ledger = Ledger(view.ledger.machine(), std::move(entries));
     return Ok();
-  }
-
-  Status AdmitAnyway(LedgerSession& session, const Ledger& ledger) {
-    const LedgerEntry& mine = held_->entry;
-    return session.Admit(*held_, mine.gpus.empty() ? ledger.GpusFor(mine) : mine.gpus, loop_.Now());
   }
 
   // Whether there is more to do at once.
@@ -187,12 +231,6 @@ class FolderClaim : public LedgerClaim {
     met_ = std::clamp(met_ * 2, kMetFirst, kMetMost);
     recheck_ = Duration(1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(met_.count())));
     return Ok();
-  }
-
-  void WaitFor(const TurnStep& step) {
-    waits_for_ = step.waits_for;
-    patience_timer_.reset();
-    if (step.look_again) patience_timer_ = loop_.At(*step.look_again, [this] { Look(); });
   }
 
   Result<LedgerSession> Open() {
@@ -247,14 +285,11 @@ class FolderClaim : public LedgerClaim {
       timer_ = loop_.After(std::chrono::ceil<Duration>(quiet), [this] { Glance(); });
       return;
     }
-    if (MayHaveChanged()) return Look();
+    const auto is_still = [&](const LedgerEntry& entry) { return folder_.IsStill(entry); };
+    const bool is_the_same = held_ && is_still(held_->entry) && std::ranges::any_of(waits_for_, is_still);
+    if (!is_the_same) return Look();
     if (!text_timer_) text_timer_ = loop_.After(kTextAge, [this] { Look(); });
     SetTimer();
-  }
-
-  bool MayHaveChanged() const {
-    if (!held_ || waits_for_.empty() || !folder_.IsStill(held_->entry)) return true;
-    return std::ranges::none_of(waits_for_, [&](const LedgerEntry& entry) { return folder_.IsStill(entry); });
   }
 
   void TryAgain(const Error& error) {
@@ -269,9 +304,8 @@ class FolderClaim : public LedgerClaim {
   }
 
   void Warn(const std::vector<std::string>& warnings) {
-    for (const std::string& warning : warnings) {
+    for (const std::string& warning : warnings)
       if (news_.IsNew(warning)) LogWarn(warning);
-    }
   }
 
   void Tell(const std::string& why, const std::string& besides = "") {
@@ -314,60 +348,6 @@ Result<std::unique_ptr<LedgerClaim>> LedgerClaim::Enter(EventLoop& loop, const L
 
 namespace {
 
-constexpr uint32_t kGoneEvents = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT;
-// Lookers open files for reading only and close them without IN_CLOSE_WRITE.
-constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-
-LedgerChange ChangeOf(uint32_t mask) {
-  if (mask & kGoneEvents) return LedgerChange::kGone;
-  // An overflow may have swallowed a close.
-  return mask & (IN_CLOSE_WRITE | IN_Q_OVERFLOW) ? LedgerChange::kClosed : LedgerChange::kEntries;
-}
-
-class Watch : public EventLoop::Handle {
- public:
-  Watch(EventLoop& loop, UniqueFd fd, std::function<void(LedgerChange)> on_change)
-      : fd_(std::move(fd)), on_change_(std::move(on_change)) {
-    watch_ = loop.WhenReadable(fd_.get(), [this] { Read(); });
-  }
-
- private:
-  void Read() {
-    bool changed = false;
-    LedgerChange most = LedgerChange::kEntries;
-    alignas(inotify_event) char buffer[16384];
-    ssize_t size;
-    while ((size = read(fd_.get(), buffer, sizeof buffer)) > 0) {
-      for (ssize_t at = 0; at < size;) {
-        const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
-        changed = true;
-        most = std::max(most, ChangeOf(event->mask));
-        at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
-      }
-    }
-    if (!changed) return;
-    const auto on_change = on_change_;  // it may destroy this handle
-    on_change(most);
-  }
-
-  UniqueFd fd_;
-  std::function<void(LedgerChange)> on_change_;
-  EventLoop::FdWatch watch_;  // after fd_: released before the descriptor closes
-};
-
-}  // namespace
-
-Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const std::filesystem::path& folder,
-                                                       std::function<void(LedgerChange)> on_change) {
-  UniqueFd fd(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  if (!fd.valid() || inotify_add_watch(fd.get(), folder.c_str(), kEvents) < 0)
-    return FileError(ErrorCode::kUnavailable, "watch", folder, errno);
-  return std::unique_ptr<EventLoop::Handle>(std::make_unique<Watch>(loop, std::move(fd), std::move(on_change)));
-}
-
-namespace {
-
-constexpr size_t kMostNamed = 3;  // of each kind
 constexpr Duration kBesidesAge{10'000};
 constexpr size_t kMostKept = 200;
 
@@ -382,33 +362,13 @@ std::string Holding(const LedgerEntry& entry) {
 
 std::string WhoHolds(const Ledger& ledger, const JobId& job) {
   std::vector<LedgerEntry> holders;
-  for (const LedgerEntry& entry : ledger.entries()) {
+  for (const LedgerEntry& entry : ledger.entries())
     if (entry.admitted() && entry.job != job) holders.push_back(entry);
-  }
   std::ranges::stable_sort(holders, std::ranges::greater(), [](const LedgerEntry& e) { return e.ask.memory_mb; });
   std::vector<std::string> texts;
-  for (const LedgerEntry& entry : holders) {
+  for (const LedgerEntry& entry : holders)
     if (texts.size() < kMostNamed) texts.push_back(Holding(entry));
-  }
   return Join(texts, ", ");
-}
-
-std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& passed, const JobId& job) {
-  std::string text = WhoHolds(view.ledger, job);
-  if (!text.empty()) text.insert(0, "; ");
-  for (size_t i = 0; i < std::min(passed.size(), kMostNamed); ++i)
-    text += StrCat("; ", UserName(passed[i].user), "'s job ", passed[i].job.value, " does not take its turn");
-  for (size_t i = 0; i < std::min(view.doubts.size(), kMostNamed); ++i) {
-    const Doubt& doubt = view.doubts[i];
-    text += StrCat("; ", doubt.name, " of ", UserName(doubt.user), " is not believed: ", doubt.why);
-  }
-  if (view.doubts.size() > kMostNamed)
-    text += StrCat("; ", view.doubts.size() - kMostNamed, " more entries are not believed, see tony list --queue");
-  return text;
-}
-
-std::string TextOfLock(const std::vector<int64_t>& lock_holders) {
-  return StrCat("; the ledger's lock is held by ", DescribeHolders(lock_holders), ", and is gone around");
 }
 
 std::string LockWarning(const LedgerView& view) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <set>
@@ -41,28 +40,10 @@ class LedgerClaim {
   virtual void Leave() = 0;                          // what the job had is free; wakes those who wait
 };
 
-// Tells those who wait in the ledger when it may be their turn (inotify).
-
-enum class LedgerChange {
-  kEntries,  // one was added, admitted or removed
-  kClosed,   // an entry's last descriptor was closed; the kernel lets its lock go just *after* it says so
-  kGone,     // the folder was removed or renamed; nothing more will be told
-};
-
-// Calls `on_change` on the loop; those who only look at entries wake nobody. Ends with the handle. kUnavailable when
-// the user's limit of inotify instances is reached.
-Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const std::filesystem::path& folder,
-                                                       std::function<void(LedgerChange)> on_change);
-
 // What people are told of the ledger: who holds what, and who stands in the way.
 
 // Who holds most besides `job`: "alice holds 600 MB with local-... (process 12)"; empty: nobody.
 std::string WhoHolds(const Ledger& ledger, const JobId& job);
-
-// Behind why `job` waits: who holds what, who does not take his turn, and which entries are not believed. Each begins
-// with "; "; empty: nothing of it.
-std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& passed, const JobId& job);
-std::string TextOfLock(const std::vector<int64_t>& lock_holders);
 
 // For commands: that somebody keeps the ledger's lock, and who; empty: nobody does.
 std::string LockWarning(const LedgerView& view);

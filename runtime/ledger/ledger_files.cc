@@ -1,16 +1,15 @@
 #include "runtime/ledger/ledger_files.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <map>
 #include <memory>
-#include <optional>
-#include <sys/stat.h>
 #include <tuple>
-#include <unistd.h>
 #include <utility>
 
 #include "runtime/base/strings.h"
@@ -78,8 +77,6 @@ std::optional<EntryName> ParseEntryName(const std::string& name) {
   return parsed;
 }
 
-bool IsUnfinished(const std::string& name) { return name.starts_with(kUnfinished); }
-
 std::string UnfinishedName() { return StrCat(kUnfinished, RandomHex(8)); }
 
 // What an entry's file says; its number, user and place are not in it. Keepers of earlier releases did not write what
@@ -130,7 +127,7 @@ Status TakeHold(int fd, const fs::path& path) {
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return Ok();
     if (errno != EAGAIN && errno != EACCES) return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
   }
-  return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": others hold locks on all of it")};
+  return UnavailableError("lock ", path.string(), ": others hold locks on all of it");
 }
 
 Result<std::optional<OpenEntry>> OpenFile(const fs::path& path, int flags) {
@@ -139,17 +136,17 @@ Result<std::optional<OpenEntry>> OpenFile(const fs::path& path, int flags) {
   if (!fd.valid() && errno == ENOENT) return std::optional<OpenEntry>();
   struct stat status = {};
   if (!fd.valid() || fstat(fd.get(), &status) != 0) return FileError(ErrorCode::kInvalid, "open", path, errno);
-  if (!S_ISREG(status.st_mode)) return Error{ErrorCode::kInvalid, StrCat(path.string(), " is not a file")};
+  if (!S_ISREG(status.st_mode)) return InvalidError(path.string(), " is not a file");
   return std::optional<OpenEntry>(
       {std::move(fd), status.st_uid, status.st_mode, status.st_ino, status.st_size, status.st_nlink});
 }
 
 Result<std::string> ReadSmall(const OpenEntry& file) {
   if (file.size > kLongestEntry)
-    return Error{ErrorCode::kInvalid, StrCat("it has ", file.size, " bytes, at most ", kLongestEntry, " are expected")};
+    return InvalidError("it has ", file.size, " bytes, at most ", kLongestEntry, " are expected");
   std::string content(static_cast<size_t>(file.size), '\0');
   const ssize_t size = pread(file.fd.get(), content.data(), content.size(), 0);
-  if (size < 0) return Error{ErrorCode::kUnavailable, StrCat("read: ", ErrnoText(errno))};
+  if (size < 0) return UnavailableError("read: ", ErrnoText(errno));
   content.resize(static_cast<size_t>(size));
   return content;
 }
@@ -170,7 +167,7 @@ Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file) {
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
   TRY_ASSIGN(Sighting sighting, SightingOf(name, file));
   if (sighting.entry.admitted() && sighting.says_it_waits)
-    return Error{ErrorCode::kInvalid, "its file has another name, and was never admitted"};
+    return InvalidError("its file has another name, and was never admitted");
   return std::move(sighting.entry);
 }
 
@@ -196,7 +193,7 @@ class Look {
     for (const std::string& name : names) {
       if (const auto parsed = ParseEntryName(name)) {
         entries.push_back(*parsed);
-      } else if (remove_dead_ && IsUnfinished(name)) {
+      } else if (remove_dead_ && name.starts_with(kUnfinished)) {
         RemoveUnfinished(name);
       }
     }
@@ -242,11 +239,7 @@ class Look {
   // the file: without it we would take what somebody has.
   Status LeaveOut(const fs::path& path, const Error& error, std::optional<int64_t> user = std::nullopt) {
     if (error.code == ErrorCode::kUnavailable) return error;
-    if (user) {
-      WarnOf(*user, LeftOut(path, error.message));
-    } else {
-      Warn(LeftOut(path, error.message));
-    }
+    user ? WarnOf(*user, LeftOut(path, error.message)) : Warn(LeftOut(path, error.message));
     return Ok();
   }
 
@@ -258,7 +251,7 @@ class Look {
       return Ok();
     }
     auto sighting = SightingOf(name, *file);
-    if (!sighting.ok()) return Error{ErrorCode::kInvalid, sighting.error().message};
+    if (!sighting.ok()) return InvalidError(sighting.error().message);
     if (IsPlausible(*sighting, machine_, detected_)) sighting->witness = witnesses_.Of(sighting->entry);
     sightings_.push_back(*std::move(sighting));
     return Ok();
@@ -318,7 +311,7 @@ Result<StatedMachine> ReadStatedMachine(const fs::path& folder, const Machine& d
   struct stat status = {};
   if (!file) return StatedMachine{detected, {}};
   if (file->owner != 0 && (stat(folder.c_str(), &status) != 0 || file->owner != status.st_uid))
-    return Error{ErrorCode::kInvalid, "it belongs neither to root nor to the owner of the folder"};
+    return InvalidError("it belongs neither to root nor to the owner of the folder");
   const auto content = ReadSmall(*file);
   if (!content.ok() && content.error().code == ErrorCode::kUnavailable)
     return Annotate(content.error(), (folder / kMachine).string());

@@ -2,11 +2,11 @@
 // anything.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <sys/types.h>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -26,8 +26,7 @@ struct EntryName {
 std::string NameOf(const LedgerEntry& entry);  // "0000000012.local-...-4f2a9c.waiting"
 std::string NameOf(const EntryName& name);
 std::optional<EntryName> ParseEntryName(const std::string& name);  // nothing: not the name of an entry
-bool IsUnfinished(const std::string& name);                        // of an entry in the making
-std::string UnfinishedName();
+std::string UnfinishedName();                                      // of an entry in the making
 
 std::string EntryJson(const LedgerEntry& entry);
 

@@ -1,18 +1,19 @@
 #include "runtime/ledger/ledger_folder.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <thread>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
 #include "runtime/base/strings.h"
-#include "runtime/ledger/ledger.h"
+#include "runtime/job/environment.h"
 #include "runtime/ledger/ledger_files.h"
 #include "runtime/ledger/ledger_witness.h"
 #include "runtime/ledger/machine.h"
@@ -25,7 +26,25 @@ namespace tony {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr Duration kLook{2};
+
+// `shared`: beside others who only read. kUnavailable: somebody has it; kNotFound: there is no such folder.
+// flock needs no right to write, and nobody can take the file of the lock away.
+Result<UniqueFd> LockFolder(const fs::path& folder, bool shared) {
+  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid())
+    return FileError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kCannotWrite, "open", folder, errno);
+  if (flock(fd.get(), (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return UnavailableError("lock ", folder.string(), ": another process holds it");
+    return FileError(ErrorCode::kCannotWrite, "lock", folder, errno);
+  }
+  struct stat status = {};
+  if (fstat(fd.get(), &status) == 0 && status.st_nlink == 0)
+    return FileError(ErrorCode::kNotFound, "open", folder, ENOENT);
+  return fd;
+}
 
 }  // namespace
 
@@ -72,8 +91,6 @@ void LedgerFolder::Remove(HeldEntry held) const { unlink((path_ / NameOf(held.en
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::string_view kVariable = "TONY_LEDGER";
 constexpr const char* kShared = "/var/lib/tony/ledger";
 
@@ -106,19 +123,13 @@ Status MakeShared(const fs::path& path) {
   return Ok();
 }
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 }  // namespace
 
 Status CheckLedgerPlace(const fs::path& path, const FileSystem& file_system) {
   if (!file_system.network) return Ok();
-  return Error{ErrorCode::kInvalid,
-               StrCat("the ledger cannot be ", path.string(), ": on ", file_system.type,
+  return InvalidError("the ledger cannot be ", path.string(), ": on ", file_system.type,
                       ", a network file system, locks do not tell which jobs live on this machine; set ", kVariable,
-                      " to a folder on a disk of this machine, such as /dev/shm/tony-ledger")};
+                      " to a folder on a disk of this machine, such as /dev/shm/tony-ledger");
 }
 
 Result<LedgerFolder> LedgerFolder::Find(const fs::path& home, const std::string& configured) {
@@ -127,7 +138,7 @@ Result<LedgerFolder> LedgerFolder::Find(const fs::path& home, const std::string&
     folder.why_private_ = WhyNotShared();
     folder.path_ = folder.is_private() ? home / "ledger" : fs::path(kShared);
   } else if (!folder.path_.is_absolute()) {
-    return Error{ErrorCode::kInvalid, StrCat(kVariable, "=", configured, ": expected an absolute path")};
+    return InvalidError(kVariable, "=", configured, ": expected an absolute path");
   }
   folder.path_ = folder.path_.lexically_normal();
   if (!folder.path_.has_filename()) folder.path_ = folder.path_.parent_path();  // "/x/ledger/"
@@ -138,17 +149,13 @@ Result<LedgerFolder> LedgerFolder::Find(const fs::path& home, const std::string&
 
 Result<LedgerFolder> LedgerFolder::FindHere() {
   TRY_ASSIGN(const fs::path home, TonyHome());
-  return Find(home, Variable("TONY_LEDGER"));
+  const char* configured = std::getenv(kVariable.data());
+  return Find(home, configured ? configured : "");
 }
 
 Result<LedgerFolder> LedgerFolder::FindFor(const JobRecords& records) {
   TRY_ASSIGN(const auto environment, records.ReadEnvironment());
-  const std::string prefix = StrCat(kVariable, "=");
-  std::string configured;
-  for (const std::string& variable : environment) {
-    if (variable.starts_with(prefix)) configured = variable.substr(prefix.size());
-  }
-  return Find(JobFolder(records).home(), configured);
+  return Find(JobFolder(records).home(), VariableOf(environment, kVariable).value_or(""));
 }
 
 std::string LedgerFolder::Announcement() const {
@@ -325,22 +332,6 @@ Status LedgerSession::Rename(LedgerEntry& entry, Place place, int64_t number) {
     unlink(from.c_str());
   entry = std::move(renamed);
   return Ok();
-}
-
-// flock needs no right to write, and nobody can take the file of the lock away.
-Result<UniqueFd> LockFolder(const fs::path& folder, bool shared) {
-  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid())
-    return FileError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kCannotWrite, "open", folder, errno);
-  if (flock(fd.get(), (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK)
-      return Error{ErrorCode::kUnavailable, StrCat("lock ", folder.string(), ": another process holds it")};
-    return FileError(ErrorCode::kCannotWrite, "lock", folder, errno);
-  }
-  struct stat status = {};
-  if (fstat(fd.get(), &status) == 0 && status.st_nlink == 0)
-    return FileError(ErrorCode::kNotFound, "open", folder, ENOENT);
-  return fd;
 }
 
 // "1: FLOCK  ADVISORY  WRITE 8521 fe:00:9977998 0 EOF"; with "->" behind the number it only waits for the lock.

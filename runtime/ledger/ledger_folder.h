@@ -132,9 +132,6 @@ class LedgerSession {
 // The lock of a ledger's folder, and who holds it: a flock on the folder itself, which any user may take who can read
 // the folder. It keeps those who change the ledger from getting into each other's way; nobody's safety rests on it.
 
-// `shared`: beside others who only read. kUnavailable: somebody has it; kNotFound: there is no such folder.
-Result<UniqueFd> LockFolder(const std::filesystem::path& folder, bool shared);
-
 // Processes that took the lock, without us. One that ended while a child of it holds the lock is not to be seen, nor is
 // one of another container.
 std::vector<int64_t> LockHolders(const std::filesystem::path& folder);

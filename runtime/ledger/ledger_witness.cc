@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <memory>
 
@@ -25,12 +24,6 @@ std::string OwnNamespace() {
 }
 
 std::string ProcPath(int64_t pid, std::string_view file) { return StrCat("/proc/", pid, "/", file); }
-
-// What stands behind the name, which may hold anything: "R 1 ...".
-std::string_view AfterName(const std::string& stat) {
-  const size_t end = stat.rfind(')');
-  return end == std::string::npos ? "" : std::string_view(stat).substr(std::min(end + 2, stat.size()));
-}
 
 std::optional<int64_t> EffectiveUser(const std::string& status) {
   const size_t at = status.find("\nUid:\t");  // real, effective, saved, of files
@@ -60,14 +53,16 @@ std::optional<SeenProcess> LookAtProcess(int64_t pid) {
   const auto command_line = ReadFile(ProcPath(pid, "cmdline"));
   if (!stat.ok() || !status.ok() || !command_line.ok()) return std::nullopt;
   const auto user = EffectiveUser(*status);
-  const std::vector<std::string> fields = Split(std::string(AfterName(*stat)), ' ');
-  const size_t name = stat->find('(');
+  // The name stands in parentheses, and may hold anything.
+  const size_t name = stat->find('('), end = stat->rfind(')');
+  if (end == std::string::npos) return std::nullopt;
+  const std::vector<std::string> fields = Split(stat->substr(std::min(end + 2, stat->size())), ' ');
   constexpr size_t kState = 0, kStart = 19;  // counted from the state, which is field 3
   if (!user || fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X") return std::nullopt;
   return SeenProcess{.pid = pid,
                      .user = *user,
                      .start = fields[kStart],
-                     .name = stat->substr(name + 1, stat->rfind(')') - name - 1),
+                     .name = stat->substr(name + 1, end - name - 1),
                      .command_line = *command_line};
 }
 

@@ -7,9 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
@@ -44,12 +42,6 @@ int64_t MemTotalMb(const fs::path& root) {
   return 0;
 }
 
-// "max" (v2) and a number near 2^63 (v1) say that there is none.
-std::optional<int64_t> LimitIn(const fs::path& file) {
-  const auto text = ReadFile(file);
-  return text.ok() ? ParseInt(Trim(*text)) : std::nullopt;
-}
-
 // The least of our own cgroup's limits and those above it.
 std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
   const auto own = OwnMemoryCgroup(root);
@@ -58,11 +50,11 @@ std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
   std::optional<int64_t> least;
   for (fs::path folder = own->folder; folder.native().size() >= own->mount.native().size();
        folder = folder.parent_path()) {
-    const auto limit = LimitIn(folder / file);
+    const auto text = ReadFile(folder / file);
+    const auto limit = text.ok() ? ParseInt(Trim(*text)) : std::nullopt;  // "max", and 2^63 or so: there is none
     if (limit && (!least || *limit < *least)) least = limit;
   }
-  if (!least) return std::nullopt;
-  return *least / kMegabyte;
+  return least ? std::optional(*least / kMegabyte) : std::nullopt;
 }
 
 int64_t UsableCores() {

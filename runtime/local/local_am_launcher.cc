@@ -9,7 +9,6 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
-#include "runtime/keeper/keeper_pulse.h"
 #include "runtime/os/files.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/job_folder.h"

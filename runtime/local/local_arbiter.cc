@@ -66,14 +66,13 @@ Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& jo
   // Held first, then looked at again: the number may have changed hands in between.
   const auto now = held.valid() ? LookAtProcess(keeper->pid) : std::nullopt;
   if (now && now->start == keeper->start) {
-    if (!held.Signal(SIGTERM) && errno != ESRCH)
-      return Error{ErrorCode::kUnavailable, StrCat("signal ", who, ": ", ErrnoText(errno))};
+    if (!held.Signal(SIGTERM) && errno != ESRCH) return UnavailableError("signal ", who, ": ", ErrnoText(errno));
     if (!EndsWithin(held, limit))
       return std::optional(JobStatus{.job = job, .user = UserName(geteuid()), .state = "STOPPING"});
   }
   const auto ledger = LedgerFolder::FindHere();
   if (auto end = ledger.ok() ? FindUnwrittenEnd(ledger->path(), job) : std::nullopt) return end;
-  if (!keeper) return Error{ErrorCode::kUnavailable, StrCat("no keeper of it runs here for ", UserName(geteuid()))};
+  if (!keeper) return UnavailableError("no keeper of it runs here for ", UserName(geteuid()));
   JobStatus killed{.job = job, .user = UserName(geteuid())};
   EndStatus(killed,
             {.state = FinalState::kKilled,

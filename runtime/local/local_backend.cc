@@ -5,7 +5,6 @@
 #include "runtime/local/local_arbiter.h"
 #include "runtime/local/local_scheduler.h"
 #include "runtime/local/machine_check.h"
-#include "runtime/local/master_side.h"
 #include "runtime/logs/local_log_source.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/file_system.h"
@@ -65,8 +64,8 @@ class JobsOfThisMachine : public LocalJobStore {
     if (submission->host == HostName()) return records;
     TRY_ASSIGN(const auto status, records.ReadStatus());
     if (status && status->verdict) return records;
-    return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " belongs to the local scheduler of ",
-                                                 submission->host, " and this is ", HostName(), "; ask there")};
+    return UnavailableError("job ", job.value, " belongs to the local scheduler of ", submission->host, " and this is ",
+                            HostName(), "; ask there");
   }
 };
 

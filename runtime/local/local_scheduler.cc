@@ -9,7 +9,6 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/keeper/message_channel.h"
 #include "runtime/os/cgroup.h"
 #include "runtime/os/files.h"
 #include "runtime/records/attempt_folder.h"

@@ -18,6 +18,20 @@
 
 namespace tony {
 
+// What an application master brings along for its scheduler.
+struct MasterSide {
+  EventLoop& loop;  // outlives the scheduler
+  JobRecords records;
+  Epoch epoch;
+  Duration am_lease{0};
+  Scheduler::Sink sink;
+  // The attempt that was started in a container, until its end is known.
+  std::function<std::optional<AttemptId>(const ContainerId&)> unended_in;
+  UniqueFd page_socket = {};  // of the job's page, for the next master; none: it has no page
+};
+
+std::unique_ptr<Scheduler> MakeLocalScheduler(MasterSide side);
+
 // How the executor of an attempt is started: the program, on a job's folder and this machine's own address.
 LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch);

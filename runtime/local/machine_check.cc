@@ -7,13 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <iterator>
 #include <set>
 #include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
-#include "runtime/job/job_spec.h"
 #include "runtime/keeper/container_cgroup.h"
 #include "runtime/ledger/ledger_claim.h"
 #include "runtime/ledger/ledger_folder.h"
@@ -46,12 +44,11 @@ Status CheckOwnLimits(const JobSpec& spec) {
   const int64_t needed_processes = kProcessesBesideTasks + kProcessesOfTask * spec.TotalTasks();
   // Keeper and master raise theirs as far as they may.
   if (files.rlim_max < static_cast<rlim_t>(needed_files) || files.rlim_cur < static_cast<rlim_t>(kFilesBesideTasks))
-    return Error{ErrorCode::kUnavailable, StrCat("at most ", files.rlim_cur, " open files are allowed here (ulimit -n)",
-                                                 Needs(spec, needed_files))};
+    return UnavailableError("at most ", files.rlim_cur, " open files are allowed here (ulimit -n)",
+                            Needs(spec, needed_files));
   if (geteuid() != 0 && processes.rlim_cur < static_cast<rlim_t>(needed_processes))  // root is not bound
-    return Error{ErrorCode::kUnavailable,
-                 StrCat("at most ", processes.rlim_cur, " processes are allowed here (ulimit -u)",
-                        Needs(spec, needed_processes))};
+    return UnavailableError("at most ", processes.rlim_cur, " processes are allowed here (ulimit -u)",
+                            Needs(spec, needed_processes));
   return Ok();
 }
 
@@ -84,7 +81,7 @@ Status CheckNested(const JobSpec& spec, const Ledger& ledger, const std::vector<
   const LedgerEntry mine{
       .number = ledger.NextNumber(), .user = geteuid(), .ask = AskOf(spec, environment), .priority = spec.priority};
   if (ledger.MayBeAdmitted(mine)) return Ok();
-  return Error{ErrorCode::kUnavailable, WhyNestedCannotWait(above->job, ledger.WhyItWaits(mine))};
+  return UnavailableError(WhyNestedCannotWait(above->job, ledger.WhyItWaits(mine)));
 }
 
 // Says where the GPUs that the shell chose do not count; empty where they do.
@@ -203,12 +200,11 @@ Check MemoryLimits() {
           "own: systemd-run --user --scope -p Delegate=yes"};
 }
 
-std::string LimitText(rlim_t limit) { return limit == RLIM_INFINITY ? "any number" : StrCat(limit); }
-
 Check Limit(const char* name, int resource, int64_t enough, const char* why, const char* advice) {
   rlimit limit = {};
   getrlimit(static_cast<__rlimit_resource>(resource), &limit);
-  Check check{name, Health::kOk, StrCat("at most ", LimitText(limit.rlim_max)), ""};
+  const std::string most = limit.rlim_max == RLIM_INFINITY ? "any number" : StrCat(limit.rlim_max);
+  Check check{name, Health::kOk, StrCat("at most ", most), ""};
   if (limit.rlim_max >= static_cast<rlim_t>(enough)) return check;
   check.health = Health::kWarn;
   check.text += StrCat("; ", why);
@@ -243,20 +239,18 @@ Checks CheckLedger() {
   return checks;
 }
 
-Checks CheckLimits() {
-  return {MemoryLimits(),
-          Limit("open files", RLIMIT_NOFILE, kEnoughFiles, "jobs of a thousand tasks need more",
-                "as root: echo '* - nofile 65536' >/etc/security/limits.d/60-tony-files.conf; then log in again"),
-          Limit("processes", RLIMIT_NPROC, kEnoughProcesses, "each task is two or more, and threads count",
-                "as root: echo '* - nproc 65536' >/etc/security/limits.d/60-tony-processes.conf; then log in again"),
-          Watchers()};
-}
-
 }  // namespace
 
 Checks CheckMachineHealth() {
   Checks checks = CheckLedger();
-  std::ranges::move(CheckLimits(), std::back_inserter(checks));
+  checks.push_back(MemoryLimits());
+  checks.push_back(
+      Limit("open files", RLIMIT_NOFILE, kEnoughFiles, "jobs of a thousand tasks need more",
+            "as root: echo '* - nofile 65536' >/etc/security/limits.d/60-tony-files.conf; then log in again"));
+  checks.push_back(
+      Limit("processes", RLIMIT_NPROC, kEnoughProcesses, "each task is two or more, and threads count",
+            "as root: echo '* - nproc 65536' >/etc/security/limits.d/60-tony-processes.conf; then log in again"));
+  checks.push_back(Watchers());
   return checks;
 }
 
@@ -283,19 +277,6 @@ QueuedJob JobOf(const Ledger& ledger, const LedgerEntry& entry) {
           .why = Why(ledger, entry)};
 }
 
-// The ledger's order, those who stand aside last.
-std::vector<LedgerEntry> InOrder(const Ledger& ledger) {
-  std::vector<LedgerEntry> entries = ledger.entries();
-  std::stable_partition(entries.begin(), entries.end(),
-                        [](const LedgerEntry& entry) { return entry.place != Place::kAside; });
-  return entries;
-}
-
-QueueBlocker BlockerOf(int64_t pid) {
-  const auto process = LookAtProcess(pid);
-  return {pid, process ? UserName(process->user) : "", process ? process->name : ""};
-}
-
 }  // namespace
 
 Result<QueueView> LookAtQueue() {
@@ -310,9 +291,15 @@ Result<QueueView> LookAtQueue() {
                  .gpus = machine.gpus,
                  .free_gpus = ledger.ledger.FreeGpus(),
                  .dead = ledger.dead};
-  for (const LedgerEntry& entry : InOrder(ledger.ledger)) view.jobs.push_back(JobOf(ledger.ledger, entry));
+  std::vector<LedgerEntry> entries = ledger.ledger.entries();  // those who stand aside come last
+  std::stable_partition(entries.begin(), entries.end(),
+                        [](const LedgerEntry& entry) { return entry.place != Place::kAside; });
+  for (const LedgerEntry& entry : entries) view.jobs.push_back(JobOf(ledger.ledger, entry));
   for (const Doubt& doubt : ledger.doubts) view.doubted.push_back({doubt.name, UserName(doubt.user), doubt.why});
-  for (const int64_t pid : ledger.lock_holders) view.blockers.push_back(BlockerOf(pid));
+  for (const int64_t pid : ledger.lock_holders) {
+    const auto process = LookAtProcess(pid);
+    view.blockers.push_back({pid, process ? UserName(process->user) : "", process ? process->name : ""});
+  }
   view.warnings = ledger.warnings;
   if (std::string lock = LockWarning(ledger); !lock.empty()) view.warnings.push_back(std::move(lock));
   return view;

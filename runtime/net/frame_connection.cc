@@ -71,8 +71,8 @@ Result<std::optional<std::string_view>> FrameCutter::Next() {
   if (rest.size() < kFrameLengthSize) return frame;
   const uint32_t length = ReadLength(rest);
   if (length == 0 || length > max_frame_) {
-    if (rest.starts_with("HTTP")) return Error{ErrorCode::kInvalid, "HTTP where frames were expected"};
-    return Error{ErrorCode::kInvalid, StrCat("frame of ", length, " bytes, expected 1 to ", max_frame_)};
+    if (rest.starts_with("HTTP")) return InvalidError("HTTP where frames were expected");
+    return InvalidError("frame of ", length, " bytes, expected 1 to ", max_frame_);
   }
   if (rest.size() - kFrameLengthSize < length) return frame;
   begin_ += kFrameLengthSize + length;

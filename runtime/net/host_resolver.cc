@@ -52,7 +52,7 @@ Result<std::string> ResolveHost(const std::string& host) {
     if (asks_machine && error == EAI_NONAME) {
       if (auto address = AskMachine(host)) return *std::move(address);
     }
-    return Error{ErrorCode::kUnavailable, StrCat("resolve ", host, ": ", ToLower(::gai_strerror(error)))};
+    return UnavailableError("resolve ", host, ": ", ToLower(::gai_strerror(error)));
   }
   char text[INET_ADDRSTRLEN] = "";
   const auto* address = reinterpret_cast<const sockaddr_in*>(found->ai_addr);

@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
-#include <optional>
-#include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
@@ -36,9 +34,8 @@ void Set(CURL* easy, CURLoption option, Value value) {
 }  // namespace
 
 std::string HeaderOf(const HttpResponse& response, std::string_view name) {
-  for (const auto& [other, value] : response.headers) {
+  for (const auto& [other, value] : response.headers)
     if (other == name) return value;
-  }
   return "";
 }
 
@@ -100,8 +97,8 @@ void Transfer::AddHeaders() {
 
 int Transfer::OnRequest(void* self, char*, char*, int, int) {
   auto& transfer = *static_cast<Transfer*>(self);
-  const bool again = ++transfer.requests_ > 1;
-  return again && !transfer.IsRepeatable() ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+  const bool is_repeatable = transfer.call_.method == "GET" || transfer.call_.method == "HEAD";
+  return ++transfer.requests_ > 1 && !is_repeatable ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 size_t Transfer::OnRead(char* to, size_t size, size_t count, void* self) {
@@ -109,7 +106,6 @@ size_t Transfer::OnRead(char* to, size_t size, size_t count, void* self) {
   const auto read = transfer.ReadBody(to, size * count);
   if (!read) return CURL_READFUNC_ABORT;
   transfer.sent_ += static_cast<int64_t>(*read);
-  if (transfer.call_.body_file) transfer.moved_ += static_cast<int64_t>(*read);
   transfer.on_bytes_();
   return *read;
 }
@@ -125,11 +121,8 @@ std::optional<size_t> Transfer::ReadBody(char* to, size_t room) {
   if (wanted <= 0) return 0;
   const ssize_t read = ::pread(file.fd, to, static_cast<size_t>(wanted), file.offset + sent_);
   if (read > 0) return static_cast<size_t>(read);
-  if (read < 0) {
-    Refuse(ErrorCode::kInvalid, StrCat("read the file to send: ", ErrnoText(errno)));
-  } else {
-    Refuse(ErrorCode::kInvalid, StrCat("the file to send ends after ", sent_, " of ", file.length, " bytes"));
-  }
+  Refuse(ErrorCode::kInvalid, read < 0 ? StrCat("read the file to send: ", ErrnoText(errno))
+                                       : StrCat("the file to send ends after ", sent_, " of ", file.length, " bytes"));
   return std::nullopt;
 }
 
@@ -141,25 +134,9 @@ size_t Transfer::OnWrite(char* from, size_t size, size_t count, void* self) {
 }
 
 bool Transfer::TakeBody(std::string_view bytes) {
-  if (call_.answer_file && response_.status / 100 == 2) return WriteFile(bytes);
-  if (response_.body.size() + bytes.size() > call_.limits.answer) {
+  if (response_.body.size() + bytes.size() > call_.limits.answer)
     return Refuse(ErrorCode::kInvalid, StrCat("the answer has more than ", call_.limits.answer, " bytes"));
-  }
   response_.body.append(bytes);
-  return true;
-}
-
-bool Transfer::WriteFile(std::string_view bytes) {
-  const FilePart& file = *call_.answer_file;
-  if (moved_ + static_cast<int64_t>(bytes.size()) > file.length) {
-    return Refuse(ErrorCode::kInvalid, StrCat("the answer has more than ", file.length, " bytes"));
-  }
-  while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(file.fd, bytes.data(), bytes.size(), file.offset + moved_);
-    if (written < 0) return Refuse(ErrorCode::kCannotWrite, StrCat("write the answer: ", ErrnoText(errno)));
-    moved_ += written;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
   return true;
 }
 
@@ -173,9 +150,8 @@ size_t Transfer::OnHeader(char* from, size_t size, size_t count, void* self) {
 // An answer "100 Continue" has headers as well; the last answer's count.
 bool Transfer::TakeHeader(std::string_view line) {
   header_bytes_ += line.size();
-  if (header_bytes_ > call_.limits.headers) {
+  if (header_bytes_ > call_.limits.headers)
     return Refuse(ErrorCode::kInvalid, StrCat("the answer's headers have more than ", call_.limits.headers, " bytes"));
-  }
   if (line.starts_with("HTTP/")) {
     long status = 0;
     curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
@@ -201,13 +177,11 @@ Error Transfer::Failed(ErrorCode code, std::string why) const {
 
 Result<HttpResponse> Transfer::Finish(int code) {
   if (refused_) return *refused_;
-  if (requests_ == 0 && (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)) {
+  if (requests_ == 0 && (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL))
     return Failed(ErrorCode::kInvalid, "a bad URL");
-  }
   // For libcurl an answer that ends among its headers is whole.
   if (code == CURLE_OK && !has_all_headers_) code = CURLE_PARTIAL_FILE;
   if (code != CURLE_OK) return Failed(ErrorCode::kUnavailable, ReasonFor(code));
-  if (call_.answer_file) response_.moved = moved_;
   return std::move(response_);
 }
 
@@ -290,11 +264,11 @@ class HttpClient::RunningCall : public EventLoop::Handle {
   }
   void OnBytes() {
     last_byte_ = client_.loop_.Now();
-    if (!transfer_.call().on_moved || progress_) return;
+    if (!transfer_.call().on_moved || !transfer_.call().body_file || progress_) return;
     progress_ = client_.loop_.After(kProgressEvery, [this] {
       progress_.reset();
       const auto on_moved = transfer_.call().on_moved;
-      on_moved(transfer_.moved());
+      on_moved(transfer_.sent());
     });
   }
   void AwaitStall() {
@@ -367,12 +341,10 @@ void HttpClient::Watch(int fd, int what) {
   Watched& watched = watched_[fd];
   if ((what & CURL_POLL_IN) == 0) watched.readable.reset();
   if ((what & CURL_POLL_OUT) == 0) watched.writable.reset();
-  if ((what & CURL_POLL_IN) != 0 && !watched.readable) {
+  if ((what & CURL_POLL_IN) != 0 && !watched.readable)
     watched.readable = loop_.WhenReadable(fd, [this, fd] { Act(fd, CURL_CSELECT_IN); });
-  }
-  if ((what & CURL_POLL_OUT) != 0 && !watched.writable) {
+  if ((what & CURL_POLL_OUT) != 0 && !watched.writable)
     watched.writable = loop_.WhenWritable(fd, [this, fd] { Act(fd, CURL_CSELECT_OUT); });
-  }
 }
 
 void HttpClient::Act(int fd, int events) {

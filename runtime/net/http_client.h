@@ -21,11 +21,11 @@ namespace tony {
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 // A part of a regular file. The descriptor stays its owner's, who keeps it open as long as the call lives. It is read
-// and written by position, on the loop thread, in pieces of at most 64 KiB.
+// by position, on the loop thread, in pieces of at most 64 KiB.
 struct FilePart {
   int fd = -1;
   int64_t offset = 0;
-  int64_t length = 0;  // of a body that is sent: exactly so much; of one that is received: at most so much
+  int64_t length = 0;
 };
 
 struct HttpCallLimits {
@@ -42,8 +42,7 @@ struct HttpCall {
   HttpHeaders headers;                    // beside those that are needed anyway
   std::string body;                       // of PUT and POST
   std::optional<FilePart> body_file;      // in place of `body`
-  std::optional<FilePart> answer_file;    // gets the body of an answer 2xx in place of HttpResponse::body
-  std::function<void(int64_t)> on_moved;  // bytes of file parts that were moved so far; at most ten times a second
+  std::function<void(int64_t)> on_moved;  // bytes of the file that were sent so far; at most ten times a second
   HttpCallLimits limits;
 };
 
@@ -51,7 +50,6 @@ struct HttpResponse {
   int status = 0;
   HttpHeaders headers;  // names in lower case
   std::string body;
-  int64_t moved = 0;  // bytes of the body that went to HttpCall::answer_file
 };
 
 // The value of the header; of several the first. Empty: there is none. `name` is in lower case.
@@ -66,7 +64,7 @@ class Transfer {
   Transfer(const Transfer&) = delete;
 
   void* easy() const { return easy_.get(); }  // libcurl's handle
-  int64_t moved() const { return moved_; }    // bytes of file parts
+  int64_t sent() const { return sent_; }      // bytes of the body
   const HttpCall& call() const { return call_; }
   Result<HttpResponse> Finish(int code);                // what became of it: `code` is libcurl's CURLcode
   Error Failed(ErrorCode code, std::string why) const;  // names the call
@@ -89,18 +87,15 @@ class Transfer {
   void AddHeaders();
   std::optional<size_t> ReadBody(char* to, size_t room);
   bool TakeBody(std::string_view bytes);
-  bool WriteFile(std::string_view bytes);
   bool TakeHeader(std::string_view line);
   bool Refuse(ErrorCode code, std::string why);
   std::string ReasonFor(int code) const;
-  bool IsRepeatable() const { return call_.method == "GET" || call_.method == "HEAD"; }
 
   HttpCall call_;
   std::function<void()> on_bytes_;
   HttpResponse response_;
   std::optional<Error> refused_;  // by ourselves, inside a callback
   int64_t sent_ = 0;              // of the body
-  int64_t moved_ = 0;
   size_t header_bytes_ = 0;
   bool has_all_headers_ = false;
   int requests_ = 0;
@@ -120,8 +115,8 @@ class Transfer {
 // repeat one whose kept connection turns out to be closed, and is kept from that. Redirects are answers like others.
 // The environment's proxy variables have no effect, as they have none in Hadoop's clients.
 // Errors: kUnavailable (no connection, no whole answer, a limit; the work may be done all the same), kInvalid (the URL;
-// an answer above its bounds; a file to send that is too short), kCannotWrite (the answer's file). Any answer that is
-// whole is no error, whatever its status.
+// an answer above its bounds; a file to send that is too short). Any answer that is whole is no error, whatever its
+// status.
 
 class HttpClient {
  public:

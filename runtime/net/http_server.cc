@@ -8,10 +8,8 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <cerrno>
-#include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/net/sockets.h"
 
 namespace tony {
 namespace {
@@ -22,8 +20,6 @@ int HexDigit(char c) {
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
 }
-
-bool IsControlByte(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 std::optional<std::string> Decode(std::string_view text) {
   std::string decoded;
@@ -36,7 +32,7 @@ std::optional<std::string> Decode(std::string_view text) {
       c = static_cast<char>(high * 16 + low);
       i += 2;
     }
-    if (IsControlByte(c)) return std::nullopt;
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return std::nullopt;  // a control byte
     decoded.push_back(c);
   }
   return decoded;
@@ -53,12 +49,10 @@ std::vector<std::string_view> Pieces(std::string_view text, char separator) {
   }
 }
 
-bool IsComponent(const std::string& name) { return name != "." && name != ".." && name.find('/') == std::string::npos; }
-
 bool ReadPath(std::string_view text, HttpRequest& request) {
   for (const std::string_view piece : Pieces(text, '/')) {
     std::optional<std::string> name = Decode(piece);
-    if (!name || !IsComponent(*name)) return false;
+    if (!name || *name == "." || *name == ".." || name->find('/') != std::string::npos) return false;
     request.path.push_back(*std::move(name));
   }
   return true;
@@ -150,24 +144,15 @@ constexpr size_t kMostReadAhead = 2 * RequestReader::kLongestHeader;
 bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 std::string_view Reason(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 413:
-      return "Content Too Large";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Error";
-  }
+  constexpr std::pair<int, std::string_view> kReasons[] = {{200, "OK"},
+                                                           {400, "Bad Request"},
+                                                           {404, "Not Found"},
+                                                           {405, "Method Not Allowed"},
+                                                           {413, "Content Too Large"},
+                                                           {431, "Request Header Fields Too Large"},
+                                                           {503, "Service Unavailable"}};
+  const auto* reason = std::ranges::find(kReasons, status, &std::pair<int, std::string_view>::first);
+  return reason == std::end(kReasons) ? "Error" : reason->second;
 }
 
 // Nothing of a page is kept, framed, or sent elsewhere, and nothing but our own two files and the page itself is

@@ -16,7 +16,6 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -42,9 +41,9 @@ Result<Peer> PeerOf(const UniqueFd& socket) {
   int domain = 0;
   socklen_t domain_size = sizeof domain;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) != 0 || domain != AF_UNIX)
-    return Error{ErrorCode::kUnavailable, "a peer's user is known on a Unix socket alone"};
+    return UnavailableError("a peer's user is known on a Unix socket alone");
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
-    return Error{ErrorCode::kUnavailable, StrCat("ask for a peer's user: ", ErrnoText(errno))};
+    return UnavailableError("ask for a peer's user: ", ErrnoText(errno));
   return Peer{credentials.uid, credentials.pid};
 }
 
@@ -62,10 +61,10 @@ bool IsOneOf(uid_t peer, const std::vector<uid_t>& own, const UserNames& names) 
 Status CheckOwnUser() {
   const UserNames names = ReadUserNames();
   if (IsOneOf(::geteuid(), {::geteuid()}, names)) return Ok();
-  return Error{ErrorCode::kNotPermitted,
-               StrCat("in this user namespace uid ", names.overflow,
-                      " stands for everybody who has no name: a job's processes could not tell their own user from "
-                      "strangers; expected a mapped user, as with \"unshare --map-root-user\"")};
+  return NotPermittedError(
+      "in this user namespace uid ", names.overflow,
+      " stands for everybody who has no name: a job's processes could not tell their own user from "
+      "strangers; expected a mapped user, as with \"unshare --map-root-user\"");
 }
 
 namespace {
@@ -75,16 +74,15 @@ constexpr int kKeepIdleSeconds = 10;
 constexpr int kKeepIntervalSeconds = 5;
 
 Error Failed(const char* what, const Endpoint& address, int error) {
-  return Error{ErrorCode::kUnavailable, StrCat(what, " ", ToString(address), ": ", ErrnoText(error))};
+  return UnavailableError(what, " ", ToString(address), ": ", ErrnoText(error));
 }
 
 Result<sockaddr_in> AddressOf(const Endpoint& endpoint) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   const bool numeric = ::inet_pton(AF_INET, endpoint.host.c_str(), &address.sin_addr) == 1;
-  if (!numeric || endpoint.port < 0 || endpoint.port > UINT16_MAX) {
-    return Error{ErrorCode::kUnavailable, StrCat(ToString(endpoint), ": not an IPv4 address and port")};
-  }
+  if (!numeric || endpoint.port < 0 || endpoint.port > UINT16_MAX)
+    return UnavailableError(ToString(endpoint), ": not an IPv4 address and port");
   address.sin_port = htons(static_cast<uint16_t>(endpoint.port));
   return address;
 }
@@ -98,9 +96,8 @@ template <class Call>
 Result<Endpoint> Ask(Call call, const char* name, const UniqueFd& socket) {
   sockaddr_in address{};
   socklen_t size = sizeof address;
-  if (call(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return Error{ErrorCode::kUnavailable, StrCat(name, ": ", ErrnoText(errno))};
-  }
+  if (call(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    return UnavailableError(name, ": ", ErrnoText(errno));
   char host[INET_ADDRSTRLEN] = "";
   ::inet_ntop(AF_INET, &address.sin_addr, host, sizeof host);
   return Endpoint{host, ntohs(address.sin_port)};
@@ -116,9 +113,8 @@ Result<UniqueFd> ListenOn(const Endpoint& endpoint) {
   if (!socket.valid()) return Failed("listen on", endpoint, errno);
   Set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (::bind(socket.get(), generic, sizeof address) != 0 || ::listen(socket.get(), kMostPending) != 0) {
+  if (::bind(socket.get(), generic, sizeof address) != 0 || ::listen(socket.get(), kMostPending) != 0)
     return Failed("listen on", endpoint, errno);
-  }
   return socket;
 }
 
@@ -164,12 +160,6 @@ bool IsOfTheReserve(const UniqueFd& newest) {
   return static_cast<rlim_t>(newest.get()) >= limit.rlim_cur - std::min(kReserved, limit.rlim_cur / 4);
 }
 
-// To a number that has been given back: else each that makes room leaves one below the limit, and takes one above it.
-void MoveDown(UniqueFd& newest) {
-  UniqueFd lower(::fcntl(newest.get(), F_DUPFD_CLOEXEC, 0));
-  if (lower.valid()) newest = std::move(lower);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Listener>> Listener::Open(EventLoop& loop, const std::string& host, int port,
@@ -209,7 +199,10 @@ void Listener::AcceptSome() {
         if (!std::exchange(starved_, true)) LogWarn("connections are refused: too few descriptors are left");
         continue;
       }
-      MoveDown(accepted);
+      // To a number that has been given back: else each that makes room leaves one below the limit, and takes one above
+      // it.
+      UniqueFd lower(::fcntl(accepted.get(), F_DUPFD_CLOEXEC, 0));
+      if (lower.valid()) accepted = std::move(lower);
     }
     starved_ = false;
     ConfigureConnected(accepted);
@@ -220,7 +213,7 @@ void Listener::AcceptSome() {
 namespace {
 
 Error Failed(const char* what, const SocketPlace& place, int error) {
-  return {ErrorCode::kUnavailable, StrCat(what, " ", ToString(place), ": ", ErrnoText(error))};
+  return UnavailableError(what, " ", ToString(place), ": ", ErrnoText(error));
 }
 
 struct OpenedPlace {

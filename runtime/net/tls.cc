@@ -230,8 +230,8 @@ Channel::Step TlsChannel::StepAfter(int done) {
 }
 
 Error TlsChannel::WhyItEnded() const {
-  if (!refusal_.empty()) return {ErrorCode::kNotPermitted, refusal_};
-  if (!socket_problem_.empty()) return {ErrorCode::kUnavailable, socket_problem_};
+  if (!refusal_.empty()) return NotPermittedError(refusal_);
+  if (!socket_problem_.empty()) return UnavailableError(socket_problem_);
   const int reason = ERR_GET_REASON(ERR_peek_error());
   // After our side knows the master, the master may still refuse us: it looks at our certificate last.
   const ErrorCode code = known_ || side_->server ? ErrorCode::kUnavailable : ErrorCode::kNotPermitted;
@@ -267,7 +267,7 @@ int OnHello(SSL* ssl, int* alert, void*) {
   return SSL_CLIENT_HELLO_ERROR;
 }
 
-Error Unreadable(const char* what) { return {ErrorCode::kInvalid, StrCat("TLS identity: cannot read its ", what)}; }
+Error Unreadable(const char* what) { return InvalidError("TLS identity: cannot read its ", what); }
 
 // A key with a password is unreadable: there is nobody to ask for it.
 int NoPassword(char*, int, int, void*) { return -1; }
@@ -291,7 +291,7 @@ Status Use(SSL_CTX* context, const TlsIdentity& own, const std::vector<TlsRole>&
     return Unreadable("key, or it is another certificate's");
   const std::string role = RoleIn(certificate.get());
   if (std::ranges::any_of(roles, [&](TlsRole allowed) { return role == ToString(allowed); })) return Ok();
-  return Error{ErrorCode::kInvalid, StrCat("TLS identity: role \"", role, "\", expected ", ToString(roles.front()))};
+  return InvalidError("TLS identity: role \"", role, "\", expected ", ToString(roles.front()));
 }
 
 bool Configure(SSL_CTX* context) {
@@ -329,7 +329,7 @@ Result<MakeChannel> MakeSide(bool server, const TlsIdentity& own, const std::vec
   TRY(Use(side->context.get(), own, roles));
   return MakeChannel([side](UniqueFd socket) -> Result<std::unique_ptr<Channel>> {
     auto channel = std::make_unique<TlsChannel>(side, std::move(socket));
-    if (!channel->Begin()) return Error{ErrorCode::kUnavailable, "no memory for a TLS connection"};
+    if (!channel->Begin()) return UnavailableError("no memory for a TLS connection");
     return std::unique_ptr<Channel>(std::move(channel));
   });
 }

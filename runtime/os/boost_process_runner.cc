@@ -79,12 +79,6 @@ bool ForOwnDescriptors(OnEach on_each) {
   return size == 0;
 }
 
-// For the next exec: not closed yet, since by one of them a failed exec is reported.
-bool MarkDescriptors() {
-  return close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0 ||
-         ForOwnDescriptors([](int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); });
-}
-
 bool CloseDescriptors() {
   if (close_range(3, ~0U, 0) == 0) return true;
   close(3);  // makes room for the list of the others
@@ -103,19 +97,20 @@ struct ChildSetup {
     if (spec.own_session && setsid() < 0) return false;
     if (fchdir(files.directory.get()) != 0) return false;
     if (dup2(files.in.get(), 0) < 0 || dup2(files.out.get(), 1) < 0 || dup2(files.err.get(), 2) < 0) return false;
-    if (!MarkDescriptors()) return false;
+    // For the next exec: not closed yet, since by one of them a failed exec is reported.
+    if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0 &&
+        !ForOwnDescriptors([](int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }))
+      return false;
     // Here and not by the parent afterwards: then nothing that it starts can be left outside.
     if (spec.cgroup >= 0) (void)!write(spec.cgroup, "0", 1);
-    if (!spec.oom_score_adj.empty()) SetOomScore();
+    if (!spec.oom_score_adj.empty()) {
+      const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+      (void)!write(file, spec.oom_score_adj.data(), spec.oom_score_adj.size());
+      close(file);
+    }
     for (const int fd : spec.inherited)
       if (fcntl(fd, F_SETFD, 0) != 0) return false;
-    if (sigprocmask(SIG_SETMASK, &none, nullptr) != 0) return false;
-    return true;
-  }
-  void SetOomScore() const {
-    const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    (void)!write(file, spec.oom_score_adj.data(), spec.oom_score_adj.size());
-    close(file);
+    return sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
   }
 };
 
@@ -179,17 +174,17 @@ Error CannotStart(const ProcessSpec& spec, int error) {
   switch (error) {
     case E2BIG:
       text += StrCat(" (", Bytes(spec.argv), " bytes of arguments, ", Bytes(spec.env), " bytes of environment)");
-      return {ErrorCode::kInvalid, text};
+      return InvalidError(text);
     case ENOENT:
       if (access(ProgramOf(spec).c_str(), F_OK) == 0) text += " (the interpreter that it names)";
-      return {ErrorCode::kNotFound, text};
+      return NotFoundError(text);
     case EACCES:
     case EPERM:
-      return {ErrorCode::kNotPermitted, text};
+      return NotPermittedError(text);
     case ENOEXEC:
-      return {ErrorCode::kInvalid, text};
+      return InvalidError(text);
     default:
-      return {ErrorCode::kUnavailable, text};
+      return UnavailableError(text);
   }
 }
 

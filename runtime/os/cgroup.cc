@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <fstream>
-#include <string>
 #include <vector>
 
-#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 
 namespace tony {
@@ -42,15 +40,7 @@ OwnCgroup At(CgroupVersion version, const fs::path& mount, const std::string& pa
 
 }  // namespace
 
-std::string_view ToString(CgroupVersion version) {
-  switch (version) {
-    case CgroupVersion::kOne:
-      return "v1";
-    case CgroupVersion::kTwo:
-      return "v2";
-  }
-  CHECK(false);
-}
+std::string_view ToString(CgroupVersion version) { return version == CgroupVersion::kOne ? "v1" : "v2"; }
 
 std::optional<OwnCgroup> OwnMemoryCgroup(const fs::path& root) {
   const auto mount = root / "sys/fs/cgroup";
@@ -71,8 +61,6 @@ std::optional<OwnCgroup> OwnUnifiedCgroup(const fs::path& root) {
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // The only line of a file. Nothing: there is none, or it is a word ("max").
 std::optional<int64_t> OnlyNumber(const fs::path& file) {

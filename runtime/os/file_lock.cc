@@ -10,7 +10,6 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/os/files.h"
 
 namespace tony {
@@ -51,8 +50,7 @@ Result<UniqueFd> LockFile(const fs::path& path, LockKind kind, const std::functi
     if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
     bool locked = TryLock(fd.get(), kind);
     while (!locked && (errno == EAGAIN || errno == EACCES || errno == EINTR)) {
-      if (give_up())
-        return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process holds it")};
+      if (give_up()) return UnavailableError("lock ", path.string(), ": another process holds it");
       std::this_thread::sleep_for(kLook);
       locked = TryLock(fd.get(), kind);
     }
@@ -65,8 +63,7 @@ Result<UniqueFd> TakeLock(const fs::path& path) {
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
   if (TryLock(fd.get(), LockKind::kAlone)) return fd;
-  if (errno == EAGAIN || errno == EACCES)
-    return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process holds it")};
+  if (errno == EAGAIN || errno == EACCES) return UnavailableError("lock ", path.string(), ": another process holds it");
   return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
 }
 
@@ -85,43 +82,50 @@ namespace {
 
 class InotifyWatch : public EventLoop::Handle {
  public:
-  InotifyWatch(EventLoop& loop, UniqueFd fd, EventLoop::Callback on_change)
-      : fd_(std::move(fd)), on_change_(std::move(on_change)) {
+  InotifyWatch(EventLoop& loop, UniqueFd fd, OnFolderEvents on_events)
+      : fd_(std::move(fd)), on_events_(std::move(on_events)) {
     watch_ = loop.WhenReadable(fd_.get(), [this] { Read(); });
   }
 
  private:
   void Read() {
-    bool changed = false;
+    uint32_t shown = 0, hidden = 0;
     alignas(inotify_event) char buffer[16384];
     ssize_t size;
     while ((size = read(fd_.get(), buffer, sizeof buffer)) > 0) {
       for (ssize_t at = 0; at < size;) {
         const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
-        // Without a name it is the folder's own end or an overflow: worth a look as well.
-        if (event->len == 0 || event->name[0] != '.') changed = true;
+        (event->len > 0 && event->name[0] == '.' ? hidden : shown) |= event->mask;
         at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
       }
     }
-    if (!changed) return;
-    const auto on_change = on_change_;  // it may destroy this handle
-    on_change();
+    if ((shown | hidden) == 0) return;
+    const auto on_events = on_events_;  // it may destroy this handle
+    on_events(shown, hidden);
   }
 
   UniqueFd fd_;
-  EventLoop::Callback on_change_;
+  OnFolderEvents on_events_;
   EventLoop::FdWatch watch_;  // after fd_: released before the descriptor closes
 };
 
 }  // namespace
 
-Result<std::unique_ptr<EventLoop::Handle>> WatchFolder(EventLoop& loop, const std::filesystem::path& folder,
-                                                       EventLoop::Callback on_change) {
+Result<std::unique_ptr<EventLoop::Handle>> WatchFolderEvents(EventLoop& loop, const std::filesystem::path& folder,
+                                                             uint32_t events, OnFolderEvents on_events) {
   UniqueFd fd(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   if (!fd.valid()) return FileError(ErrorCode::kUnavailable, "watch", folder, errno);
-  if (inotify_add_watch(fd.get(), folder.c_str(), IN_CREATE | IN_MODIFY | IN_MOVED_TO | IN_ONLYDIR) < 0)
+  if (inotify_add_watch(fd.get(), folder.c_str(), events | IN_ONLYDIR) < 0)
     return FileError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable, "watch", folder, errno);
-  return std::unique_ptr<EventLoop::Handle>(std::make_unique<InotifyWatch>(loop, std::move(fd), std::move(on_change)));
+  return std::unique_ptr<EventLoop::Handle>(std::make_unique<InotifyWatch>(loop, std::move(fd), std::move(on_events)));
+}
+
+Result<std::unique_ptr<EventLoop::Handle>> WatchFolder(EventLoop& loop, const std::filesystem::path& folder,
+                                                       EventLoop::Callback on_change) {
+  return WatchFolderEvents(loop, folder, IN_CREATE | IN_MODIFY | IN_MOVED_TO,
+                           [on_change = std::move(on_change)](uint32_t shown, uint32_t) {
+                             if (shown != 0) on_change();
+                           });
 }
 
 }  // namespace tony

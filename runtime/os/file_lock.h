@@ -1,6 +1,7 @@
 // Locks of whole files, between processes. They end with the descriptor, also when its process is killed.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -27,6 +28,13 @@ bool IsLockTaken(const std::filesystem::path& path);
 Status ShareLock(const UniqueFd& lock, const std::filesystem::path& path);
 
 // Tells when files in a folder appear, are replaced or grow (inotify), so that nobody polls for them.
+
+// Calls `on_events` on the loop with the masks of inotify(7) that came, those of entries with a leading dot apart: these
+// are mostly temporary. The folder's own end and an overflow are shown. Ends with the handle. kNotFound; kUnavailable when
+// the user's limit of watches is reached (128 on many machines).
+using OnFolderEvents = std::function<void(uint32_t shown, uint32_t hidden)>;
+Result<std::unique_ptr<EventLoop::Handle>> WatchFolderEvents(EventLoop& loop, const std::filesystem::path& folder,
+                                                             uint32_t events, OnFolderEvents on_events);
 
 // Calls `on_change` on the loop after any entry directly in `folder` was created, written or renamed to, but for names
 // with a leading dot, the temporary ones. Several changes may be told by one call. Ends with the handle. kUnavailable

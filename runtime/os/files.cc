@@ -1,7 +1,6 @@
 #include "runtime/os/files.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
@@ -11,16 +10,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
-#include <optional>
-#include <string>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
 
 namespace tony {
 namespace {
@@ -52,7 +47,7 @@ Status MakeOneFolder(const fs::path& path) {
 Error FileError(ErrorCode code, std::string_view what, const fs::path& path, int error) {
   const std::string text = StrCat(what, " ", path.string(), ": ", ErrnoText(error));
   // No fault of the path, and worth another try.
-  if (error == EMFILE || error == ENFILE) return {ErrorCode::kUnavailable, text + LimitNote(error)};
+  if (error == EMFILE || error == ENFILE) return UnavailableError(text + LimitNote(error));
   return {code, text};
 }
 
@@ -83,22 +78,22 @@ Result<RegularFile> OpenRegularFile(const fs::path& path, int access, int folder
   UniqueFd fd(openat(folder, path.c_str(), access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info {};
   if (fd.valid() && fstat(fd.get(), &info) == 0) {
-    if (!S_ISREG(info.st_mode)) return Error{ErrorCode::kInvalid, "it is no regular file"};
+    if (!S_ISREG(info.st_mode)) return InvalidError("it is no regular file");
     return RegularFile{std::move(fd), info.st_size};
   }
   switch (errno) {
     case ENOENT:
     case ENOTDIR:
-      return Error{ErrorCode::kNotFound, ErrnoText(errno)};
+      return NotFoundError(ErrnoText(errno));
     case EACCES:
-      return Error{ErrorCode::kNotPermitted, ErrnoText(errno)};
+      return NotPermittedError(ErrnoText(errno));
     case ELOOP:
-      return Error{ErrorCode::kInvalid, "it is a symbolic link, expected a regular file"};
+      return InvalidError("it is a symbolic link, expected a regular file");
     case ENXIO:   // a socket, or a FIFO that nobody reads
     case EISDIR:  // and it was to be written
-      return Error{ErrorCode::kInvalid, "it is no regular file"};
+      return InvalidError("it is no regular file");
     default:
-      return Error{ErrorCode::kUnavailable, StrCat(ErrnoText(errno), LimitNote(errno))};
+      return UnavailableError(ErrnoText(errno), LimitNote(errno));
   }
 }
 
@@ -205,8 +200,6 @@ std::string RandomHex(int bytes) {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 // Large enough that calls cost nothing, small enough that whoever watches the copying is called every few milliseconds.
 constexpr size_t kStep = 8 << 20;
 constexpr size_t kBuffer = 1 << 18;
@@ -250,11 +243,7 @@ Status CopyContent(int from, const fs::path& from_path, int to, const fs::path& 
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kMostPasses = 100;  // at a folder in which somebody else makes or removes entries
-
-std::string ByNumber(int fd) { return StrCat("/proc/self/fd/", fd); }
 
 // The number of the mount that the file is on. Not st_dev: a folder that is mounted a second time has the same one, and
 // an overlay has several.
@@ -309,7 +298,8 @@ class Remover {
   // Whether all that was in the folder has gone. A folder that its owner may not write or read is opened up first, by
   // its descriptor, because somebody may have put a link in its place.
   bool Empty(int folder, const fs::path& path) {
-    if (faccessat(folder, ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0) (void)chmod(ByNumber(folder).c_str(), S_IRWXU);
+    if (faccessat(folder, ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0)
+      (void)chmod(StrCat("/proc/self/fd/", folder).c_str(), S_IRWXU);
     const auto names = NamesIn(folder, path);
     if (!names) return false;
     const int kept_before = kept_;

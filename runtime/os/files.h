@@ -77,9 +77,7 @@ Status CopyContent(int from, const std::filesystem::path& from_path, int to, con
 template <class Parse>
 auto ReadParsed(const std::filesystem::path& path, Parse parse) -> decltype(parse(std::string_view())) {
   TRY_ASSIGN(const std::string content, ReadFile(path));
-  auto parsed = parse(content);
-  if (!parsed.ok()) return Annotate(parsed.error(), "read " + path.string());
-  return parsed;
+  return Annotate(parse(content), "read " + path.string());
 }
 
 // As ReadParsed(), but nothing where there is no file.

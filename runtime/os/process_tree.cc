@@ -12,16 +12,12 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
 
 namespace tony {
 namespace {
@@ -152,8 +148,7 @@ bool HasMark(std::string_view environment, std::string_view name_and_value) {
 Result<std::vector<ProcessEntry>> TryListProcesses() {
   Listing listing = List(true);
   if (listing.shortage == 0) return std::move(listing.processes);
-  return Error{ErrorCode::kUnavailable,
-               StrCat("look at all processes: ", ErrnoText(listing.shortage), LimitNote(listing.shortage))};
+  return UnavailableError("look at all processes: ", ErrnoText(listing.shortage), LimitNote(listing.shortage));
 }
 
 std::vector<ProcessEntry> ListProcesses() { return List(true).processes; }
@@ -274,19 +269,8 @@ extern "C" {  // glibc 2.36's header does not say so itself
 #include <sys/pidfd.h>
 }
 
-#include <string_view>
-
 namespace tony {
 namespace {
-
-// No pidfd_open: ENOSYS of an old kernel, EPERM of a filter. The call itself has no other EPERM (pidfd_open(2)).
-bool KernelHasNone(int error) { return error == ENOSYS || error == EPERM; }
-
-UniqueFd OpenStat(pid_t pid) {
-  UniqueFd file(open(StrCat("/proc/", pid, "/stat").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid() && errno == ENOENT) errno = ESRCH;
-  return file;
-}
 
 // Nothing: errno says why; ESRCH: it has been reaped.
 std::optional<ProcessStat> LookAt(int file) {
@@ -329,8 +313,10 @@ class EndPoll : public EventLoop::Handle {
 }  // namespace
 
 HeldProcess::HeldProcess(pid_t pid) : fd_(pidfd_open(pid, 0)) {
-  if (fd_.valid() || !KernelHasNone(errno)) return;
-  fd_ = OpenStat(pid);
+  // No pidfd_open: ENOSYS of an old kernel, EPERM of a filter. The call itself has no other EPERM (pidfd_open(2)).
+  if (fd_.valid() || (errno != ENOSYS && errno != EPERM)) return;
+  fd_ = UniqueFd(open(StrCat("/proc/", pid, "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd_.valid() && errno == ENOENT) errno = ESRCH;
   pid_ = pid;
 }
 

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -49,7 +48,7 @@ Result<pid_t> StartProgram(const std::vector<std::string>& words, char* const* e
   const int error = posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
-  if (error != 0) return Error{ErrorCode::kUnavailable, ErrnoText(error)};
+  if (error != 0) return UnavailableError(ErrnoText(error));
   return pid;
 }
 
@@ -58,7 +57,7 @@ namespace {
 constexpr size_t kMostOutput = 1 << 20;  // of a user in 65,536 groups
 
 Error NoAnswer(const std::vector<std::string>& words, const std::string& why) {
-  return {ErrorCode::kUnavailable, StrCat(Join(words, " "), ": ", why)};
+  return UnavailableError(Join(words, " "), ": ", why);
 }
 
 // Empty: not to its end within the limit.

@@ -59,7 +59,7 @@ Result<std::optional<UnixUser>> AskForUser(const std::string& key, const UserSou
   if (answer.exit_code == kGetentKnowsNone) return std::optional<UnixUser>();
   const auto user = ParsePasswdLine(Trim(answer.output));
   if (answer.exit_code != 0 || !user)
-    return Error{ErrorCode::kUnavailable, StrCat(*program, " passwd ", key, ": exit code ", answer.exit_code)};
+    return UnavailableError(*program, " passwd ", key, ": exit code ", answer.exit_code);
   return user;
 }
 
@@ -83,7 +83,7 @@ Result<std::vector<gid_t>> ParseGroups(const std::string& text) {
   std::vector<gid_t> groups;
   for (const std::string& word : Split(Trim(text), ' ')) {
     const auto group = ParseNumber(word);
-    if (!group) return Error{ErrorCode::kUnavailable, StrCat("\"", word, "\" is no group")};
+    if (!group) return UnavailableError("\"", word, "\" is no group");
     groups.push_back(*group);
   }
   return groups;
@@ -120,8 +120,7 @@ Result<std::vector<gid_t>> GroupsOf(const UnixUser& user, const UserSources& sou
   auto groups = GroupsInFile(user, sources.group);
   if (program) {
     TRY_ASSIGN(const ProgramOutput answer, Ask({*program, "-G", user.name}, sources.limit));
-    if (answer.exit_code != 0)
-      return Error{ErrorCode::kUnavailable, StrCat(*program, " -G ", user.name, ": exit code ", answer.exit_code)};
+    if (answer.exit_code != 0) return UnavailableError(*program, " -G ", user.name, ": exit code ", answer.exit_code);
     TRY_ASSIGN(groups, ParseGroups(answer.output));
     groups.push_back(user.group);
   }

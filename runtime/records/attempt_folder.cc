@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <string>
-#include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
@@ -40,9 +39,7 @@ bool FolderPresence::IsGone(Instant now) {
   return now - *missing_since_ >= kGoneAfter;
 }
 
-Error FolderPresence::GoneError() const {
-  return {ErrorCode::kNotFound, StrCat(path_.string(), ": the job's folder was removed")};
-}
+Error FolderPresence::GoneError() const { return NotFoundError(path_.string(), ": the job's folder was removed"); }
 
 namespace {
 

@@ -8,10 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
@@ -262,12 +260,11 @@ Result<bool> IsStill(const CheckpointFolder& place, const ListedCheckpoint& entr
 // What makes the listing say nothing about what is in the directory now.
 Status CheckListing(const CheckpointFolder& place, const CheckpointSpec& spec, const CheckpointListing& listing) {
   if (!listing.unknown.empty())
-    return Error{ErrorCode::kUnavailable,
-                 StrCat("checkpoints in ", spec.directory, ": whose they are is not known: ", listing.unknown)};
+    return UnavailableError("checkpoints in ", spec.directory, ": whose they are is not known: ", listing.unknown);
   TRY_ASSIGN(const std::string folder, place.Resolve());
   if (folder == listing.folder) return Ok();
-  return Error{ErrorCode::kUnavailable, StrCat("checkpoints in ", spec.directory, ": it is ", folder, " now, and was ",
-                                               listing.folder, " when the job began")};
+  return UnavailableError("checkpoints in ", spec.directory, ": it is ", folder, " now, and was ", listing.folder,
+                          " when the job began");
 }
 
 }  // namespace
@@ -326,7 +323,7 @@ bool IsCheckpointName(const std::string& name, const std::string& pattern) {
 }
 
 Error TooManyIn(size_t most, std::string_view what) {
-  return {ErrorCode::kUnavailable, StrCat("more than ", most, " ", what, " (tony.checkpoint.pattern may say which)")};
+  return UnavailableError("more than ", most, " ", what, " (tony.checkpoint.pattern may say which)");
 }
 
 CheckpointListing ListCheckpoints(const CheckpointFolder& place, const CheckpointSpec& spec) {

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/job_fields.h"
 #include "runtime/job/json_fields.h"

@@ -2,16 +2,13 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <utility>
-#include <vector>
 
-#include "runtime/base/strings.h"
 #include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
@@ -24,12 +21,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kHeader = "tony manifest 1 ";
 constexpr size_t kHashSize = 64;
 constexpr std::string_view kWhole = ".";  // the file or folder itself
-
-std::string Octal(mode_t mode) {
-  char text[16];
-  std::snprintf(text, sizeof text, "%04o", mode & 07777U);
-  return text;
-}
 
 std::string Time(const timespec& time) { return StrCat(time.tv_sec, ".", time.tv_nsec); }
 
@@ -46,7 +37,9 @@ Result<std::string> Record(const fs::path& path, const std::string& name) {
   // The size and the times of a folder are its file system's business; what is in it is listed.
   const bool is_file = S_ISREG(info.st_mode);
   const std::string kind = S_ISDIR(info.st_mode) ? "folder" : S_ISLNK(info.st_mode) ? "link" : is_file ? "file" : "?";
-  return StrCat(kind, " ", Octal(info.st_mode), " ", is_file ? info.st_size : 0, '\0',
+  char mode[16];
+  std::snprintf(mode, sizeof mode, "%04o", info.st_mode & 07777U);
+  return StrCat(kind, " ", std::string_view(mode), " ", is_file ? info.st_size : 0, '\0',
                 is_file ? StrCat(Time(info.st_mtim), " ", Time(info.st_ctim)) : "", '\0', name, '\0', target, '\0');
 }
 
@@ -116,8 +109,6 @@ ManifestMatch CompareManifests(std::string_view kept, std::string_view present) 
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr size_t kMostSingleSyncs = 64;
 
@@ -255,8 +246,6 @@ void EntryStore::WriteManifest(const std::string& name) const {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::string_view kOld = ".old-", kDamaged = ".damaged-", kManifest = ".manifest-";
 
 bool IsOlder(const fs::path& path, Instant than) {
@@ -276,11 +265,6 @@ Result<std::set<std::string>> NamesIn(const fs::path& folder) {
   return names;
 }
 
-// ".damaged-<name>.<hex>" -> "<name>".
-std::string NameOfDamaged(const std::string& name) {
-  return name.substr(kDamaged.size(), name.rfind('.') - kDamaged.size());
-}
-
 // What may go: nobody is making an entry, so temporaries are of the dead. The manifest of an entry goes with it.
 class Rubbish {
  public:
@@ -290,25 +274,22 @@ class Rubbish {
 
   bool MayGo(const std::string& name) const {
     if (name == ".lock" || kept_.contains(name)) return false;
-    if (name.starts_with(kManifest)) return !Stays(name.substr(kManifest.size()));
-    if (name.starts_with(kDamaged)) return !kept_.contains(NameOfDamaged(name));
+    if (name.starts_with(kManifest)) {
+      const std::string entry = name.substr(kManifest.size());
+      return !names_.contains(entry) || MayGo(entry);
+    }
+    if (name.starts_with(kDamaged))  // ".damaged-<name>.<hex>"
+      return !kept_.contains(name.substr(kDamaged.size(), name.rfind('.') - kDamaged.size()));
     return (name.front() == '.' && !name.starts_with(EntryStore::kHashesPrefix)) ||
            IsOlder(folder_ / name, older_than_);
   }
 
  private:
-  bool Stays(const std::string& entry) const { return names_.contains(entry) && !MayGo(entry); }
-
   const fs::path& folder_;
   const std::set<std::string>& names_;
   const std::set<std::string>& kept_;
   Instant older_than_;
 };
-
-// Removed files of the store's own are not worth a line.
-bool IsWorthALine(const std::string& name) {
-  return !name.starts_with(kManifest) && !name.starts_with(EntryStore::kHashesPrefix);
-}
 
 Result<std::vector<fs::path>> Rename(const fs::path& folder, const std::vector<std::string>& names) {
   std::vector<fs::path> renamed;
@@ -337,7 +318,10 @@ Result<EntryStore::Swept> EntryStore::Sweep(const fs::path& folder, const FindKe
   const Rubbish rubbish(folder, names, kept, older_than);
   std::vector<std::string> going;
   std::ranges::copy_if(names, std::back_inserter(going), [&](const auto& name) { return rubbish.MayGo(name); });
-  std::ranges::copy_if(going, std::back_inserter(swept.names), IsWorthALine);
+  // Removed files of the store's own are not worth a line.
+  std::ranges::copy_if(going, std::back_inserter(swept.names), [](const std::string& name) {
+    return !name.starts_with(kManifest) && !name.starts_with(kHashesPrefix);
+  });
   for (const std::string& name : names) {
     if (name.front() == '.') continue;
     if (kept.contains(name)) {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -53,14 +52,8 @@ Status CheckPath(const std::filesystem::path& home, const WalkedPath& walked, ui
   const PathRisk* const risk = walked.RiskBeside(user);
   if (!risk) return Ok();
   const std::string rights = user == 0 ? "root" : StrCat(UserText(user), " and root");
-  return Error{ErrorCode::kNotPermitted, StrCat("home ", home.string(), " is reached through ", RiskText(*risk),
-                                                "; let TONY_HOME name a folder whose whole path belongs to ", rights)};
-}
-
-// The uid is the last to go: without root's nothing else may be changed.
-bool Become(const Owner& owner) {
-  return setgroups(owner.groups.size(), owner.groups.data()) == 0 &&
-         setresgid(owner.group, owner.group, owner.group) == 0 && setresuid(owner.user, owner.user, owner.user) == 0;
+  return NotPermittedError("home ", home.string(), " is reached through ", RiskText(*risk),
+                           "; let TONY_HOME name a folder whose whole path belongs to ", rights);
 }
 
 void LiveAs(const Owner& owner, const std::filesystem::path& named) {
@@ -91,9 +84,13 @@ Result<std::optional<std::string>> TakeOwnersRights() {
   TRY(CheckPath(home.path, walked, owner.user));
   if (owner.user == 0) return std::optional<std::string>();
   const std::string name = UserText(owner.user);
-  if (!Become(owner))
-    return Error{ErrorCode::kNotPermitted, StrCat("home ", home.path.string(), " belongs to ", name,
-                                                  ", whose rights root cannot take on here: ", ErrnoText(errno))};
+  // The uid is the last to go: without root's nothing else may be changed.
+  const bool has_become = setgroups(owner.groups.size(), owner.groups.data()) == 0 &&
+                          setresgid(owner.group, owner.group, owner.group) == 0 &&
+                          setresuid(owner.user, owner.user, owner.user) == 0;
+  if (!has_become)
+    return NotPermittedError("home ", home.path.string(), " belongs to ", name,
+                             ", whose rights root cannot take on here: ", ErrnoText(errno));
   LiveAs(owner, named);
   Taker() = OtherUser(0);
   return std::optional(name);
@@ -105,22 +102,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class LocalFiles : public FilesForOthers {
- public:
-  Status MakeFolder(const std::string& text) const override;
-  Status Write(const std::string& text, std::string_view content) const override;
-  Status Remove(const std::string& text) const override;
-};
-
 struct Folder {
   UniqueFd fd;
   uid_t owner = 0;
 };
 
 Error Refusal(const fs::path& path, std::string_view what, uid_t owner) {
-  return {ErrorCode::kNotPermitted,
-          StrCat(path.string(), what, UserText(owner), ", expected a folder of ", UserText(geteuid()),
-                 ": nothing is written there; ", UserText(owner), owner == 0 ? "" : " or root", " must remove it")};
+  return NotPermittedError(path.string(), what, UserText(owner), ", expected a folder of ", UserText(geteuid()),
+                           ": nothing is written there; ", UserText(owner), owner == 0 ? "" : " or root",
+                           " must remove it");
 }
 
 // Links are not followed, because everybody may have made one in a folder that users share.
@@ -128,9 +118,8 @@ Result<Folder> OpenFolder(const fs::path& path) {
   UniqueFd fd(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info = {};
   if (!fd.valid() || fstat(fd.get(), &info) != 0) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
-  if (!S_ISDIR(info.st_mode)) {
+  if (!S_ISDIR(info.st_mode))
     return Refusal(path, S_ISLNK(info.st_mode) ? " is a link of " : " is a file of ", info.st_uid);
-  }
   return Folder{std::move(fd), info.st_uid};
 }
 
@@ -150,40 +139,43 @@ Status WriteInto(const Folder& folder, const std::string& temporary, const fs::p
   return FileError(ErrorCode::kCannotWrite, "make", path, errno);
 }
 
-// The temporary name has nothing of the file's name, because TonY's readers take each name with "jhist" in it for a
-// history.
-Status LocalFiles::Write(const std::string& text, std::string_view content) const {
-  const fs::path path = text;
-  TRY_ASSIGN(const Folder folder, OpenFolder(path.parent_path()));
-  const std::string temporary = StrCat(".new-", RandomHex(6));
-  const Status written = WriteInto(folder, temporary, path, content);
-  if (!written.ok()) unlinkat(folder.fd.get(), temporary.c_str(), 0);
-  return written;
-}
-
-Status LocalFiles::Remove(const std::string& text) const {
-  const fs::path path = text;
-  TRY_ASSIGN(const Folder folder, OpenFolder(path.parent_path()));
-  if (unlinkat(folder.fd.get(), path.filename().c_str(), 0) == 0 || errno == ENOENT) return Ok();
-  return FileError(ErrorCode::kCannotWrite, "remove", path, errno);
-}
-
-// Write() looks at a folder that was there before.
-Status LocalFiles::MakeFolder(const std::string& text) const {
-  const fs::path path = text;
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) return FileError(ErrorCode::kCannotWrite, "make", path.parent_path(), error.value());
-  if (mkdir(path.c_str(), kFolderForOthers) != 0) {
-    return errno == EEXIST ? Ok() : FileError(ErrorCode::kCannotWrite, "make", path, errno);
+class LocalFiles : public FilesForOthers {
+ public:
+  // The temporary name has nothing of the file's name, because TonY's readers take each name with "jhist" in it for a
+  // history.
+  Status Write(const std::string& text, std::string_view content) const override {
+    const fs::path path = text;
+    TRY_ASSIGN(const Folder folder, OpenFolder(path.parent_path()));
+    const std::string temporary = StrCat(".new-", RandomHex(6));
+    const Status written = WriteInto(folder, temporary, path, content);
+    if (!written.ok()) unlinkat(folder.fd.get(), temporary.c_str(), 0);
+    return written;
   }
-  // The set-group-id bit comes from the folder above, and the umask has taken from the mode.
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat made = {};
-  if (!fd.valid() || fstat(fd.get(), &made) != 0 || fchmod(fd.get(), (made.st_mode & S_ISGID) | kFolderForOthers) != 0)
-    return FileError(ErrorCode::kCannotWrite, "open", path, errno);
-  return Ok();
-}
+
+  Status Remove(const std::string& text) const override {
+    const fs::path path = text;
+    TRY_ASSIGN(const Folder folder, OpenFolder(path.parent_path()));
+    if (unlinkat(folder.fd.get(), path.filename().c_str(), 0) == 0 || errno == ENOENT) return Ok();
+    return FileError(ErrorCode::kCannotWrite, "remove", path, errno);
+  }
+
+  // Write() looks at a folder that was there before.
+  Status MakeFolder(const std::string& text) const override {
+    const fs::path path = text;
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    if (error) return FileError(ErrorCode::kCannotWrite, "make", path.parent_path(), error.value());
+    if (mkdir(path.c_str(), kFolderForOthers) != 0)
+      return errno == EEXIST ? Ok() : FileError(ErrorCode::kCannotWrite, "make", path, errno);
+    // The set-group-id bit comes from the folder above, and the umask has taken from the mode.
+    const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat made = {};
+    if (!fd.valid() || fstat(fd.get(), &made) != 0 ||
+        fchmod(fd.get(), (made.st_mode & S_ISGID) | kFolderForOthers) != 0)
+      return FileError(ErrorCode::kCannotWrite, "open", path, errno);
+    return Ok();
+  }
+};
 
 }  // namespace
 

@@ -50,9 +50,7 @@ class HistoryReader {
     for (RestartHistory& restart : history_.restarts) {
       if (restart.decided.number == d.number) restart.began = time;
     }
-    for (const RenewedAttempt& renewed : d.renewed) {
-      Of(renewed.attempt).host = hosts_[renewed.container];
-    }
+    for (const RenewedAttempt& renewed : d.renewed) Of(renewed.attempt).host = hosts_[renewed.container];
     for (const AttemptId& id : d.requested) Of(id);
   }
   void On(const JobStopping& d, Instant time) {

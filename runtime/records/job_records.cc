@@ -1,14 +1,12 @@
 #include "runtime/records/job_records.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
-#include "runtime/records/record_store.h"
 
 namespace tony {
 namespace {
@@ -68,8 +66,8 @@ Result<std::string> JobRecords::ReadToken() const {
   constexpr size_t kDigits = 2 * kJobTokenBytes;
   TRY_ASSIGN(std::string token, ReadWhole(*store_, "token"));
   if (token.size() == kDigits && token.find_first_not_of("0123456789abcdef") == std::string::npos) return token;
-  return Error{ErrorCode::kInvalid, StrCat(store_->PlaceOf("token"), ": ", token.size(), " bytes, expected ", kDigits,
-                                           " hexadecimal digits: nobody can be told from a stranger")};
+  return InvalidError(store_->PlaceOf("token"), ": ", token.size(), " bytes, expected ", kDigits,
+                      " hexadecimal digits: nobody can be told from a stranger");
 }
 
 Result<std::vector<std::string>> JobRecords::ReadEnvironment() const {
@@ -104,7 +102,7 @@ Result<std::optional<KeptClock>> JobRecords::ReadClock() const {
   const auto read = +[](std::string_view text) -> Result<KeptClock> {
     const auto words = Split(Trim(text), ' ');
     const auto ahead = words.size() == 2 ? ParseInt(words[1]) : std::nullopt;
-    if (!ahead) return Error{ErrorCode::kInvalid, "expected a boot and milliseconds"};
+    if (!ahead) return InvalidError("expected a boot and milliseconds");
     return KeptClock{words[0], Duration(*ahead)};
   };
   return ReadOptional(*store_, "clock", read);
@@ -160,9 +158,12 @@ bool JobRecords::HasVerdict() const {
 }
 
 Status JobRecords::WriteAcked(const OwnerToken& owner, Instant now) const {
-  const boost::json::object document{{"schema", 1}, {"owner", owner.value}, {"time", ToIso8601(now)}};
-  const auto was_first = store_->PutNew(kAcked, SerializeJson(document), Durability::kSurvivesPowerCut);
-  return was_first.ok() ? Ok() : Status(was_first.error());
+  const std::string document = WriteJsonObject([&](JsonWriter& io) {
+    Schema(io, 1);
+    io.Field("owner", owner);
+    io.Field("time", now, kIso);
+  });
+  return store_->PutNew(kAcked, document, Durability::kSurvivesPowerCut).status();
 }
 
 Result<bool> JobRecords::IsAcked() const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/crc.hpp>
-#include <cstring>
 
 #include "runtime/base/strings.h"
 
@@ -35,9 +34,7 @@ bool AllZero(std::string_view bytes) {
   return std::ranges::all_of(bytes, [](char c) { return c == 0; });
 }
 
-Error Damaged(size_t offset, const std::string& what) {
-  return {ErrorCode::kInvalid, StrCat("damaged at byte ", offset, ": ", what)};
-}
+Error Damaged(size_t offset, const std::string& what) { return InvalidError("damaged at byte ", offset, ": ", what); }
 
 }  // namespace
 
@@ -76,8 +73,8 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
   if (!bytes.starts_with(kMagic)) return Damaged(0, "not a journal");
   const uint32_t version = NumberAt(bytes, kMagic.size());
   if (version == 0 || version > kJournalVersion) {
-    return Error{ErrorCode::kInvalid, StrCat("journal version ", version, " at byte ", kMagic.size(),
-                                             ", this release reads up to version ", kJournalVersion)};
+    return InvalidError("journal version ", version, " at byte ", kMagic.size(), ", this release reads up to version ",
+                        kJournalVersion);
   }
   journal.outdated = version < kJournalVersion;
   size_t at = kHeaderBytes;

@@ -16,10 +16,8 @@ Result<std::vector<JournalRecord>> ReadRecords(const JournalStore& store, const 
     TRY_ASSIGN(std::vector<JournalRecord> records, store.Read(epoch));
     for (JournalRecord& record : records) {
       const auto expected = static_cast<int64_t>(all.size()) + 1;
-      if (record.number != expected) {
-        return Error{ErrorCode::kInvalid,
-                     StrCat(record.place, ": damaged: record ", expected, " is missing before it")};
-      }
+      if (record.number != expected)
+        return InvalidError(record.place, ": damaged: record ", expected, " is missing before it");
       all.push_back(std::move(record));
     }
   }
@@ -34,8 +32,8 @@ std::optional<std::string> BytesOf(const std::vector<JournalRecord>& records) {
 }
 
 Error Replaced(Epoch by) {
-  if (by == kSettlersEpoch) return {ErrorCode::kNotPermitted, "this job was settled without a master"};
-  return {ErrorCode::kNotPermitted, StrCat("master ", by.value, " rules this job")};
+  if (by == kSettlersEpoch) return NotPermittedError("this job was settled without a master");
+  return NotPermittedError("master ", by.value, " rules this job");
 }
 
 }  // namespace
@@ -43,7 +41,7 @@ Error Replaced(Epoch by) {
 // First the own epoch, then a look at the others: of two who do so at once, one sees the other.
 Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Epoch own) {
   TRY_ASSIGN(const bool is_new, store.Begin(own));
-  if (!is_new) return Error{ErrorCode::kNotPermitted, StrCat("master ", own.value, " has begun its journal before")};
+  if (!is_new) return NotPermittedError("master ", own.value, " has begun its journal before");
   TRY_ASSIGN(std::vector<Epoch> epochs, store.Epochs());
   std::vector<Epoch> earlier;
   for (const Epoch epoch : epochs) {

@@ -4,23 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json.hpp>
-#include <boost/json/object.hpp>
 #include <cerrno>
 #include <limits>
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/job/outputs.h"
 #include "runtime/os/files.h"
 
 namespace tony {
 namespace {
 
-namespace json = boost::json;
-
 constexpr const char* kLogsFolder = "logs";
-constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
 std::string RecordOf(const AttemptId& attempt) { return StrCat(FolderName(attempt.task), ".", attempt.number); }
 
@@ -36,19 +30,50 @@ std::optional<AttemptId> AttemptOf(const std::string& name) {
   return RecordOf(attempt) == name ? std::optional(attempt) : std::nullopt;
 }
 
-// `text` loses what the excerpt has of it.
-Result<LogExcerpt> ReadExcerpt(JsonReader fields, std::string_view& text) {
-  LogExcerpt excerpt{.stream = fields.String("stream"), .size = fields.Int("size", 0, kLargest)};
-  for (JsonReader& part : fields.List("parts")) {
-    const int64_t begin = part.Int("begin", 0, kLargest);
-    const auto length = static_cast<size_t>(part.Int("length", 0, kLargest));
-    TRY(part.status());
-    if (length > text.size()) return Error{ErrorCode::kInvalid, "it is cut off"};
-    excerpt.parts.push_back({begin, std::string(text.substr(0, length))});
-    text.remove_prefix(length);
-  }
-  TRY(fields.status());
-  return excerpt;
+// What the line before the text says of it.
+struct KeptPart {
+  int64_t begin = 0, length = 0;
+};
+struct KeptLog {
+  std::string stream;
+  int64_t size = 0;
+  std::vector<KeptPart> parts;
+};
+struct KeptLogs {
+  std::vector<KeptLog> logs;
+};
+
+void Fields(auto& io, Is<KeptPart> auto& part) {
+  io.Field("begin", part.begin);
+  io.Field("length", part.length);
+}
+void Fields(auto& io, Is<KeptLog> auto& log) {
+  io.Field("stream", log.stream);
+  io.Field("size", log.size);
+  io.Field("parts", log.parts);
+}
+void Fields(auto& io, Is<KeptLogs> auto& kept) { io.Field("logs", kept.logs); }
+
+// What the line before the job's outputs says of them.
+struct OutputsHead {
+  std::string task;
+  int attempt = 1;
+  std::string problem, left_out;
+};
+
+void Fields(auto& io, Is<OutputsHead> auto& head) {
+  io.Field("task", head.task);
+  io.Field("attempt", head.attempt, Between{1, std::numeric_limits<int>::max()});
+  io.IfSet("problem", head.problem);
+  io.Field("left_out", head.left_out);
+}
+
+// The first line of a record, which `bytes` loses.
+std::string_view TakeLine(std::string_view& bytes) {
+  const size_t end = std::min(bytes.find('\n'), bytes.size());
+  const std::string_view line = bytes.substr(0, end);
+  bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  return line;
 }
 
 }  // namespace
@@ -58,18 +83,16 @@ bool KeepsLogs(const JobSpec& spec, const TaskId& task, const Outcome& outcome) 
 }
 
 Status WriteKeptLogs(const JobRecords& records, const AttemptId& attempt, const std::vector<LogExcerpt>& logs) {
-  json::array about;
+  KeptLogs kept;
   std::string text;
   for (const LogExcerpt& log : logs) {
-    json::array parts;
+    KeptLog& about = kept.logs.emplace_back(KeptLog{log.stream, log.size, {}});
     for (const LogExcerpt::Part& part : log.parts) {
-      parts.push_back({{"begin", part.begin}, {"length", part.text.size()}});
+      about.parts.push_back({part.begin, static_cast<int64_t>(part.text.size())});
       text += part.text;
     }
-    about.push_back({{"stream", log.stream}, {"size", log.size}, {"parts", std::move(parts)}});
   }
-  return records.store().Replace(StrCat(kLogsFolder, "/", RecordOf(attempt)),
-                                 StrCat(SerializeJson(json::object{{"logs", std::move(about)}}), "\n", text),
+  return records.store().Replace(StrCat(kLogsFolder, "/", RecordOf(attempt)), StrCat(WriteJson(kept), "\n", text),
                                  Durability::kLostWithPower);
 }
 
@@ -90,15 +113,15 @@ Result<std::optional<std::vector<LogExcerpt>>> ReadKeptLogs(const JobRecords& re
   TRY_ASSIGN(const auto record, records.store().Get(StrCat(kLogsFolder, "/", RecordOf(attempt))));
   if (!record) return std::optional<std::vector<LogExcerpt>>();
   std::string_view text = record->bytes;
-  const size_t line = std::min(text.find('\n'), text.size());
-  TRY_ASSIGN(const auto about, ParseJson(text.substr(0, line), "kept logs"));
-  text.remove_prefix(std::min(line + 1, text.size()));
-  JsonReader fields(about);
-  auto logs = fields.List("logs");
-  TRY(fields.status());
+  TRY_ASSIGN(const KeptLogs kept, ReadJson<KeptLogs>(TakeLine(text), "kept logs"));
   std::vector<LogExcerpt> excerpts;
-  for (JsonReader& log : logs) {
-    TRY_ASSIGN(excerpts.emplace_back(), ReadExcerpt(std::move(log), text));
+  for (const KeptLog& log : kept.logs) {
+    LogExcerpt& excerpt = excerpts.emplace_back(LogExcerpt{.stream = log.stream, .size = log.size});
+    for (const auto& [begin, length] : log.parts) {
+      if (static_cast<uint64_t>(length) > text.size()) return InvalidError("it is cut off");
+      excerpt.parts.push_back({begin, std::string(text.substr(0, static_cast<size_t>(length)))});
+      text.remove_prefix(static_cast<size_t>(length));
+    }
   }
   return std::optional(std::move(excerpts));
 }
@@ -112,7 +135,7 @@ constexpr const char* kOutputs = "outputs";  // of the job
 fs::path LeftOutFile(const fs::path& log_folder) { return log_folder / "output.left-out"; }
 fs::path ProblemFile(const fs::path& log_folder) { return log_folder / "output.problem"; }
 
-Error Problem(std::string text) { return {ErrorCode::kInvalid, std::move(text)}; }
+Error Problem(std::string text) { return InvalidError(std::move(text)); }
 
 Error TooLong(int64_t bytes) {
   return Problem(StrCat("it has ", bytes, " bytes, and at most ", kLongestOutputs, " are kept"));
@@ -209,33 +232,25 @@ Result<std::optional<KeptOutputs>> ReadKeptOutputs(const fs::path& log_folder) {
 // A line that says whose they are and what is not in them, then their bytes.
 Status WriteJobOutputs(const JobRecords& records, const RecordedOutputs& recorded) {
   const KeptOutputs& outputs = recorded.outputs;
-  boost::json::object about{{"task", ToString(recorded.attempt.task)}, {"attempt", recorded.attempt.number}};
-  if (!outputs.problem.empty()) about["problem"] = outputs.problem;
   const std::string left_out = outputs.left_out.empty() ? "" : StrCat(R"({"problems":)", ToJson(outputs.left_out), "}");
-  about["left_out"] = left_out;
-  return records.store().Replace(kOutputs, StrCat(SerializeJson(about), "\n", outputs.text),
+  const OutputsHead head{ToString(recorded.attempt.task), recorded.attempt.number, outputs.problem, left_out};
+  return records.store().Replace(kOutputs, StrCat(WriteJson(head), "\n", outputs.text),
                                  Durability::kLostWithPower);  // the executor's are kept
 }
 
 Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobRecords& records) {
   TRY_ASSIGN(const auto record, records.store().Get(kOutputs));
   if (!record) return std::optional<RecordedOutputs>();
-  const std::string& bytes = record->bytes;
-  const size_t line = std::min(bytes.find('\n'), bytes.size());
-  TRY_ASSIGN(const auto json, ParseJson(std::string_view(bytes).substr(0, line), "outputs"));
-  JsonReader fields(json);
-  RecordedOutputs recorded;
-  const auto task = ParseTaskId(fields.String("task"));
-  if (!task.ok()) fields.Fail("task", "ROLE:INDEX");
-  const int64_t number = fields.Int("attempt", 1, std::numeric_limits<int>::max());
-  const std::string left_out = fields.String("left_out");
-  if (fields.Has("problem")) recorded.outputs.problem = fields.String("problem");
-  TRY(fields.status());
-  recorded.attempt = {*task, static_cast<int>(number)};
-  if (!left_out.empty()) {
-    TRY_ASSIGN(recorded.outputs.left_out, OutputProblemsFromJson(left_out));
+  std::string_view bytes = record->bytes;
+  TRY_ASSIGN(const OutputsHead head, ReadJson<OutputsHead>(TakeLine(bytes), "outputs"));
+  const auto task = ParseTaskId(head.task);
+  if (!task.ok()) return InvalidError("outputs: field task: expected ROLE:INDEX");
+  RecordedOutputs recorded{.attempt = {*task, head.attempt}, .outputs = {}};
+  recorded.outputs.problem = head.problem;
+  recorded.outputs.text = bytes;
+  if (!head.left_out.empty()) {
+    TRY_ASSIGN(recorded.outputs.left_out, OutputProblemsFromJson(head.left_out));
   }
-  recorded.outputs.text = bytes.substr(std::min(line + 1, bytes.size()));
   return std::optional(std::move(recorded));
 }
 

@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "runtime/base/strings.h"
@@ -23,7 +22,6 @@
 #include "runtime/os/files.h"
 #include "runtime/os/users.h"
 #include "runtime/records/job_folder.h"
-#include "runtime/records/job_records.h"
 
 namespace tony {
 namespace {
@@ -87,19 +85,11 @@ void FinishedNames::Keep() const {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kPageTokenBytes = 16;  // part of an address that people copy, and as hard to guess
 constexpr int kIdBytes = 3;
 // What a job of some hundred tasks writes before its first task runs. With less its application master could not begin,
 // and nobody could be told why.
 constexpr uint64_t kLeastRoom = 256 * 1024;
-
-int64_t OpenFilesLimit() {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, INT64_MAX));
-}
 
 Status CheckRoom(const fs::path& folder) {
   struct statvfs disk = {};
@@ -120,20 +110,14 @@ Status Fill(const fs::path& folder, const NewJob& job, const Submission& submiss
   TRY(JobFolder(folder).MakeReserve(job.spec.TotalTasks()));
   std::vector<fs::path> files = {folder / "spec.json", folder / "submission.json", folder / "environment",
                                  folder / "token", folder};
-  if (job.staged != StagedFiles()) {
-    files.push_back(folder / "staged.json");
-    TRY(WriteNewFile(files.back(), ToJson(job.staged), /*durable=*/false));
-  }
-  if (!job.secrets.empty()) {
-    std::vector<std::string> variables;
-    for (const auto& [name, value] : job.secrets) variables.push_back(StrCat(name, "=", value));
-    files.push_back(folder / "secrets");
-    TRY(WriteNewFile(files.back(), JoinVariables(variables), /*durable=*/false));
-  }
-  if (!job.configuration.empty()) {
-    files.push_back(folder / "conf.json");
-    TRY(WriteNewFile(files.back(), job.configuration, /*durable=*/false));
-  }
+  const auto write = [&](const char* name, const std::string& content) {
+    return WriteNewFile(files.emplace_back(folder / name), content, /*durable=*/false);
+  };
+  std::vector<std::string> secrets;
+  for (const auto& [name, value] : job.secrets) secrets.push_back(StrCat(name, "=", value));
+  if (job.staged != StagedFiles()) TRY(write("staged.json", ToJson(job.staged)));
+  if (!secrets.empty()) TRY(write("secrets", JoinVariables(secrets)));
+  if (!job.configuration.empty()) TRY(write("conf.json", job.configuration));
   return SyncTogether(files);
 }
 
@@ -187,12 +171,14 @@ Result<JobRecords> LocalJobStore::Create(const NewJob& job, Instant now) const {
   const fs::path jobs = home_ / "jobs";
   TRY(MakeFolder(jobs));
   TRY(CheckRoom(jobs));
+  rlimit open_files{};
+  getrlimit(RLIMIT_NOFILE, &open_files);
   const Submission submission{.job = job.id.value.empty() ? NewJobId(now) : job.id,
                               .user = UserName(geteuid()),
                               .host = HostName(),
                               .time = now,
                               .boot = BootId(),
-                              .open_files = OpenFilesLimit(),
+                              .open_files = static_cast<int64_t>(std::min<rlim_t>(open_files.rlim_cur, INT64_MAX)),
                               .request = job.request,
                               .number = job.number,
                               .claim = job.claim,
@@ -221,7 +207,7 @@ Result<JobRecords> LocalJobStore::Find(const JobId& job) const {
     return FileError(ErrorCode::kNotPermitted, "look at job", folder, error.value());
   if (name && error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
     return FileError(ErrorCode::kUnavailable, "look at job", folder, error.value());
-  return Error{ErrorCode::kNotFound, StrCat("job \"", job.value, "\": not in ", (home_ / "jobs").string())};
+  return NotFoundError("job \"", job.value, "\": not in ", (home_ / "jobs").string());
 }
 
 Result<std::vector<JobRecords>> LocalJobStore::List() const {

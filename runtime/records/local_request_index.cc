@@ -14,7 +14,6 @@
 #include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
-#include "runtime/records/request_index.h"
 
 namespace tony {
 namespace {
@@ -38,12 +37,6 @@ class LocalRequestLock : public RequestLock {
   const UniqueFd fd_;
 };
 
-// Another folder may have its name by now.
-bool IsRemoved(const UniqueFd& folder) {
-  struct stat found {};
-  return !folder.valid() || fstat(folder.get(), &found) != 0 || found.st_nlink == 0;
-}
-
 // As long as Sweep() removes the folder between two steps of `work`, it is done again, at most until `late()`.
 template <class Work, class Late>
 auto InFolder(const fs::path& folder, const Work& work, const Late& late) -> decltype(work()) {
@@ -51,7 +44,9 @@ auto InFolder(const fs::path& folder, const Work& work, const Late& late) -> dec
     TRY(MakeFolder(folder));
     const UniqueFd made(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     auto done = work();
-    if (done.ok() || late() || !IsRemoved(made)) return done;
+    struct stat found {};  // another folder may have its name by now
+    const bool is_removed = !made.valid() || fstat(made.get(), &found) != 0 || found.st_nlink == 0;
+    if (done.ok() || late() || !is_removed) return done;
   }
 }
 
@@ -97,8 +92,7 @@ Result<std::optional<RequestRecord>> LocalRequestIndex::Read(const RequestId& re
   const fs::path path = RecordIn(Folder(request));
   TRY_ASSIGN(auto kept, ReadOptional(path, KeptRequestFromJson));
   if (!kept) return std::optional<RequestRecord>();
-  if (kept->id != request)
-    return Error{ErrorCode::kInvalid, StrCat("read ", path.string(), ": belongs to another request id")};
+  if (kept->id != request) return InvalidError("read ", path.string(), ": belongs to another request id");
   bool made = false;
   if (kept->record.job) {
     TRY_ASSIGN(made, IsMade(*kept->record.job));
@@ -162,11 +156,9 @@ Result<bool> LocalRequestIndex::SweepOne(const fs::path& folder, Instant before,
     const std::string name = entry.filename();
     if (name.starts_with(kRevoked)) {
       TRY_ASSIGN(const auto until, ReadOptional(entry, RevocationFromJson));
-      if (until && now < *until) {
-        counts = true;
-      } else {
-        useless.push_back(entry);
-      }
+      const bool still_counts = until && now < *until;
+      counts |= still_counts;
+      if (!still_counts) useless.push_back(entry);
     } else if (name.starts_with(".") && ModifiedAt(entry) < before) {
       useless.push_back(entry);  // of a writer that died
     }

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "runtime/base/strings.h"
 #include "runtime/os/file_lock.h"
 #include "runtime/os/files.h"
 #include "runtime/os/users.h"

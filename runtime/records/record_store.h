@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,15 +76,13 @@ Result<std::optional<T>> ReadOptional(const RecordStore& store, const std::strin
 inline Result<std::string> ReadWhole(const RecordStore& store, const std::string& name) {
   TRY_ASSIGN(auto record, store.Get(name));
   if (record) return std::move(record->bytes);
-  return Error{ErrorCode::kNotFound, StrCat("open ", store.PlaceOf(name), ": no such file or directory")};
+  return NotFoundError("open ", store.PlaceOf(name), ": no such file or directory");
 }
 
 template <class T>
 Result<T> ReadParsed(const RecordStore& store, const std::string& name, Result<T> (*parse)(std::string_view)) {
   TRY_ASSIGN(const std::string bytes, ReadWhole(store, name));
-  auto parsed = parse(bytes);
-  if (!parsed.ok()) return Annotate(parsed.error(), "read " + store.PlaceOf(name));
-  return parsed;
+  return Annotate(parse(bytes), "read " + store.PlaceOf(name));
 }
 
 }  // namespace tony

@@ -1,7 +1,6 @@
 #include "runtime/records/request_index.h"
 
 #include <charconv>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -10,7 +9,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/sha256.h"
-#include "runtime/records/record_store.h"
 
 namespace tony {
 namespace {
@@ -184,13 +182,12 @@ Result<std::optional<RequestRecord>> RecordRequestIndex::Read(const RequestId& r
     TRY_ASSIGN(auto kept, ReadOptional(*place_.store, record, KeptRequestFromJson));
     if (!kept) continue;
     if (kept->id != request)
-      return Error{ErrorCode::kInvalid,
-                   StrCat("read ", place_.store->PlaceOf(record), ": belongs to another request id")};
+      return InvalidError("read ", place_.store->PlaceOf(record), ": belongs to another request id");
     kept->record.revision = number;
     TRY_ASSIGN(RequestRecord counts, AsItCounts(std::move(kept->record)));
     return std::optional(std::move(counts));
   }
-  return Error{ErrorCode::kUnavailable, StrCat("read ", place_.store->PlaceOf(name), ": changes each time")};
+  return UnavailableError("read ", place_.store->PlaceOf(name), ": changes each time");
 }
 
 Result<RequestRecord> RecordRequestIndex::AsItCounts(RequestRecord record) const {

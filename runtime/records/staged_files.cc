@@ -4,9 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <boost/json.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
@@ -17,49 +18,47 @@
 namespace tony {
 namespace {
 
-namespace json = boost::json;
+namespace fs = std::filesystem;
 
-std::string_view ToString(StagedEntry::Form form) {
-  switch (form) {
-    case StagedEntry::Form::kLink:
-      return "link";
-    case StagedEntry::Form::kContents:
-      return "contents";
-    case StagedEntry::Form::kCopy:
-      return "copy";
-  }
-  return "";
-}
+constexpr std::string_view kForms[] = {"link", "contents", "copy"};  // in the order of StagedEntry::Form
 
 std::optional<StagedEntry::Form> FormFromString(std::string_view text) {
-  for (const auto form : {StagedEntry::Form::kLink, StagedEntry::Form::kContents, StagedEntry::Form::kCopy}) {
-    if (text == ToString(form)) return form;
-  }
-  return std::nullopt;
+  const auto* form = std::ranges::find(kForms, text);
+  return form == std::end(kForms) ? std::nullopt : std::optional(static_cast<StagedEntry::Form>(form - kForms));
 }
+constexpr TextForm kForm{[](StagedEntry::Form form) { return kForms[static_cast<size_t>(form)]; }, FormFromString,
+                         "link, contents or copy"};
+constexpr TextForm kPath{[](const fs::path& path) { return path.string(); },
+                         [](std::string_view text) { return std::optional<fs::path>(text); }, "a path"};
 
-json::array ToArray(const std::vector<StagedEntry>& entries) {
-  json::array array;
-  for (const StagedEntry& entry : entries)
-    array.push_back(json::object{{"name", entry.name}, {"path", entry.path.string()}, {"form", ToString(entry.form)}});
-  return array;
-}
-
-Result<std::vector<StagedEntry>> ReadEntries(JsonReader& fields, std::string_view name) {
+struct RoleEntries {
+  std::string role;
   std::vector<StagedEntry> entries;
-  for (JsonReader& item : fields.List(name)) {
-    StagedEntry entry{.name = item.String("name"), .path = item.String("path")};
-    const auto form = FormFromString(item.String("form"));
-    if (!form) item.Fail("form", "link, contents or copy");
-    TRY(item.status());
-    entry.form = *form;
-    entries.push_back(std::move(entry));
-  }
-  TRY(fields.status());
-  return entries;
+};
+
+void Fields(auto& io, Is<RoleEntries> auto& of_role) {
+  io.Field("role", of_role.role);
+  io.Field("entries", of_role.entries);
 }
 
 }  // namespace
+
+void Fields(auto& io, Is<StagedEntry> auto& entry) {
+  io.Field("name", entry.name);
+  io.Field("path", entry.path, kPath);
+  io.Field("form", entry.form, kForm);
+}
+
+void Fields(auto& io, Is<StagedFiles> auto& files) {
+  Schema(io, 1);
+  io.Field("job", files.job);
+  std::vector<RoleEntries> roles;
+  for (const auto& [role, entries] : files.roles) roles.push_back({role, entries});
+  io.Field("roles", roles);
+  if constexpr (std::decay_t<decltype(io)>::kReads)
+    for (RoleEntries& read : roles) files.roles[read.role] = std::move(read.entries);
+  io.Field("am", files.am);
+}
 
 std::string KeyOf(const RemoteFile& file) {
   const std::string what =
@@ -67,28 +66,10 @@ std::string KeyOf(const RemoteFile& file) {
   return Sha256Hex(what) + "-remote";
 }
 
-std::string ToJson(const StagedFiles& files) {
-  json::array roles;
-  for (const auto& [role, entries] : files.roles)
-    roles.push_back(json::object{{"role", role}, {"entries", ToArray(entries)}});
-  return SerializeJson(
-      json::object{{"schema", 1}, {"job", ToArray(files.job)}, {"roles", roles}, {"am", ToArray(files.am)}});
-}
+std::string ToJson(const StagedFiles& files) { return WriteJson(files); }
 
 Result<StagedFiles> StagedFilesFromJson(std::string_view text) {
-  TRY_ASSIGN(const json::value document, ParseJson(text, "manifest of staged files"));
-  JsonReader fields(document);
-  fields.Int("schema", 1, 1);
-  TRY(fields.status());
-  StagedFiles files;
-  TRY_ASSIGN(files.job, ReadEntries(fields, "job"));
-  TRY_ASSIGN(files.am, ReadEntries(fields, "am"));
-  for (JsonReader& role : fields.List("roles")) {
-    const std::string name = role.String("role");
-    TRY_ASSIGN(files.roles[name], ReadEntries(role, "entries"));
-  }
-  TRY(fields.status());
-  return files;
+  return ReadJson<StagedFiles>(text, "manifest of staged files");
 }
 
 // Puts staged entries into an attempt's folder.
@@ -99,8 +80,6 @@ Result<StagedFiles> StagedFilesFromJson(std::string_view text) {
 // hundreds of tasks is a link.
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // Programs, configurations and tables are below this; checkpoints and data sets, which nobody edits in place, above. A
 // hundred tasks that copied those would fill a disk, and each would be silent to its AM meanwhile.

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
@@ -32,7 +31,7 @@ std::string Described(const fs::path& path, const struct stat& info) {
   return StrCat(path.string(), " belongs to ", UserText(info.st_uid), " and has mode ", Mode(info));
 }
 
-Error Refusal(std::string message) { return {ErrorCode::kNotPermitted, "home " + std::move(message)}; }
+Error Refusal(std::string message) { return NotPermittedError("home " + std::move(message)); }
 
 bool IsShared(const struct stat& info) {
   return (info.st_mode & S_ISVTX) != 0 && (info.st_mode & kOthersMayWrite) != 0;

@@ -9,12 +9,10 @@
 #include <random>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "ClientService.h"
 #include "ExecutorService.h"
 #include "runtime/base/strings.h"
-#include "runtime/net/frame_connection.h"
 #include "runtime/net/sockets.h"
 #include "runtime/rpc/call.h"
 #include "runtime/rpc/convert.h"
@@ -32,9 +30,8 @@ Result<std::unique_ptr<Channel>> Reach(const std::filesystem::path& folder, cons
     ConfigureConnected(socket);
     return tls(std::move(socket));
   }
-  return Error{ErrorCode::kNotPermitted,
-               StrCat("the application master of ", folder.filename().string(), " is at ", ToString(am),
-                      ", of an earlier release: a job's token is not sent over TCP")};
+  return NotPermittedError("the application master of ", folder.filename().string(), " is at ", ToString(am),
+                           ", of an earlier release: a job's token is not sent over TCP");
 }
 
 // Root may look after the job of another user: that user's AM is then the right one.
@@ -51,9 +48,8 @@ Result<std::unique_ptr<Channel>> Reach(const std::filesystem::path& folder, cons
   if (!socket) return std::unique_ptr<Channel>();
   TRY_ASSIGN(const Peer listener, PeerOf(*socket));
   if (IsOneOf(listener.uid, OwnUsers(folder), ReadUserNames())) return MakePlainChannel(*std::move(socket));
-  return Error{ErrorCode::kNotPermitted,
-               StrCat("connect to ", ToString(place), ": uid ", listener.uid, " listens there, expected ", ::geteuid(),
-                      " or root, and a user who has a name in this user namespace")};
+  return NotPermittedError("connect to ", ToString(place), ": uid ", listener.uid, " listens there, expected ",
+                           ::geteuid(), " or root, and a user who has a name in this user namespace");
 }
 
 }  // namespace
@@ -106,7 +102,7 @@ Result<Answer<T>> AnswerIn(MessageReader& message) {
   if constexpr (std::is_same_v<T, Acknowledged>) {
     return Answer<T>(Acknowledged{});
   } else {
-    if (!result.__isset.success) return Error{ErrorCode::kInvalid, "neither a result nor a refusal"};
+    if (!result.__isset.success) return InvalidError("neither a result nor a refusal");
     TRY_ASSIGN(T value, FromThrift(result.success));
     return Answer<T>(std::move(value));
   }
@@ -279,13 +275,12 @@ class ThriftConnection : public AmConnection {
     MessageReader message(frame);
     TRY_ASSIGN(const MessageHeader header, message.ReadHeader());
     const auto call = open_calls_.find(header.seq);
-    if (call == open_calls_.end() || call->second.method != header.method) {
-      return Error{ErrorCode::kInvalid, StrCat(header.method, " was not asked")};
-    }
+    if (call == open_calls_.end() || call->second.method != header.method)
+      return InvalidError(header.method, " was not asked");
     if (header.type == apache::thrift::protocol::T_EXCEPTION) {
       apache::thrift::TApplicationException failure;
       TRY(message.ReadBody(failure));
-      return Error{ErrorCode::kInvalid, StrCat(header.method, ": ", failure.what())};
+      return InvalidError(header.method, ": ", failure.what());
     }
     TRY_ASSIGN(Delivery delivery, call->second.answered(message));
     open_calls_.erase(call);

@@ -31,7 +31,7 @@ MessageReader::MessageReader(std::string_view frame)
 Result<MessageHeader> MessageReader::ReadHeader() {
   MessageHeader header;
   TRY(Guard([&] { protocol_.readMessageBegin(header.method, header.type, header.seq); }));
-  if (header.method.size() > kLongestMethod) return Error{ErrorCode::kInvalid, "method name too long"};
+  if (header.method.size() > kLongestMethod) return InvalidError("method name too long");
   return header;
 }
 

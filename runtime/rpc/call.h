@@ -38,7 +38,7 @@ class MessageReader {
     try {
       read();
     } catch (const std::exception& error) {
-      return Error{ErrorCode::kInvalid, error.what()};
+      return InvalidError(error.what());
     }
     return Ok();
   }

@@ -5,7 +5,6 @@
 #include <map>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
@@ -58,10 +57,8 @@ class LoopRpcServer : public RpcServer {
   }
 
   Status ListenOne(const Endpoint& endpoint) {
-    if (!options_.tls && !IsLoopback(endpoint.host)) {
-      return Error{ErrorCode::kNotPermitted,
-                   StrCat("listen on ", ToString(endpoint), ": beyond this machine with TLS only")};
-    }
+    if (!options_.tls && !IsLoopback(endpoint.host))
+      return NotPermittedError("listen on ", ToString(endpoint), ": beyond this machine with TLS only");
     TRY_ASSIGN(UniqueFd socket, ListenOn(endpoint));
     TRY_ASSIGN(const Endpoint bound, BoundAddress(socket));
     TRY(Accept(std::move(socket), Endpoint{endpoint.host, bound.port}, options_.tls ? options_.tls : Plain));

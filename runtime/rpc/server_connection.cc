@@ -11,9 +11,8 @@ namespace tony {
 
 Status Dispatcher::Dispatch(const MessageHeader& header, MessageReader& message,
                             const std::shared_ptr<Call>& call) const {
-  if (header.type != apache::thrift::protocol::T_CALL) {
-    return Error{ErrorCode::kInvalid, StrCat("message type ", static_cast<int>(header.type), ", expected a call")};
-  }
+  if (header.type != apache::thrift::protocol::T_CALL)
+    return InvalidError("message type ", static_cast<int>(header.type), ", expected a call");
   const auto handler = handlers_.find(header.method);
   if (handler != handlers_.end()) return handler->second(message, call);
   call->Fail(Call::Fault::kUnknownMethod, StrCat("unknown method ", header.method));
@@ -68,9 +67,8 @@ void ServerConnection::OnFrame(std::string_view frame) {
   if (!header.ok()) return frames_->Abort(header.error().message);
   const auto call = std::make_shared<Call>(context_.loop, weak_from_this(), header->method, header->seq);
   open_calls_.push_back(call.get());
-  if (open_calls_.size() > static_cast<size_t>(context_.options.max_open_calls)) {
+  if (open_calls_.size() > static_cast<size_t>(context_.options.max_open_calls))
     return call->Fail(Call::Fault::kInternal, "too many open calls");
-  }
   const Status dispatched = context_.dispatcher.Dispatch(*header, message, call);
   if (!dispatched.ok()) frames_->Abort(dispatched.error().message);
 }

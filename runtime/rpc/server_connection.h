@@ -1,7 +1,6 @@
 // Finds the handler of a method and gives it the arguments. Knows nothing of sockets.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

@@ -51,9 +51,7 @@ struct Floored {
   int64_t most = kNoLimit;
 };
 
-inline Error Bad(std::string_view field, const std::string& what) {
-  return Error{ErrorCode::kInvalid, StrCat(field, ": ", what)};
-}
+inline Error Bad(std::string_view field, const std::string& what) { return InvalidError(field, ": ", what); }
 
 inline Status Within(std::string_view field, int64_t value, int64_t lowest, int64_t highest) {
   if (value >= lowest && value <= highest) return Ok();

@@ -1,10 +1,8 @@
 #include "runtime/yarn/container_launch.h"
 
 #include <cstdlib>
-#include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/records/job_records.h"
 
 namespace tony {
 namespace {
@@ -15,7 +13,7 @@ constexpr const char* kOwnTls = "tony.tls";
 constexpr const char* kExecutorsTls = "tony.executor-tls";
 
 Error NotUsable(std::string_view alias, std::string_view why) {
-  return {ErrorCode::kInvalid, StrCat("the container's credentials: ", alias, ": ", why)};
+  return InvalidError("the container's credentials: ", alias, ": ", why);
 }
 
 Result<std::string> Needed(const Secrets& secrets, const std::string& alias) {

@@ -11,8 +11,6 @@
 // Nothing here is for a log.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -79,7 +79,7 @@ Result<LaunchContext> MakeExecutorContext(const JobShipment& job, const Executor
   } else {
     told.spec = ToJson(job.spec);
     if (told.spec.size() > kLargestSpecInLaunch)
-      return Error{ErrorCode::kInvalid, StrCat("the job's spec has ", told.spec.size(), " bytes and is no file")};
+      return InvalidError("the job's spec has ", told.spec.size(), " bytes and is no file");
   }
   AddTo(context.credentials, told);
   for (const auto& [name, value] : job.spec.container_env)

@@ -9,7 +9,6 @@
 #include "runtime/records/checkpoint_holder.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
-#include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
@@ -22,7 +21,7 @@ constexpr size_t kMostInFolder = 1000;
 
 constexpr int64_t kMostRead = 16 << 20;  // a thousand times what people write
 
-Error Refused(std::string why) { return {ErrorCode::kInvalid, std::move(why)}; }
+Error Refused(std::string why) { return InvalidError(std::move(why)); }
 
 // Either may be "".
 std::string In(const std::string& folder, const std::string& name) {
@@ -152,9 +151,7 @@ std::shared_ptr<WebHdfsCalls> CallsTo(const YarnCluster& cluster) {
 }
 
 Result<bool> IsJobThere(HdfsCalls& calls, const YarnCluster& cluster, const JobId& job) {
-  const auto folder = calls.GetEntry(JobFolderOf(cluster, job).path);
-  if (folder.ok()) return true;
-  return IsMissing(folder.error()) ? Result<bool>(false) : Result<bool>(folder.error());
+  return WasFound(calls.GetEntry(JobFolderOf(cluster, job).path));
 }
 
 // A master takes its folder while it runs: one that the ResourceManager does not know has ended.
@@ -184,19 +181,17 @@ std::shared_ptr<const CheckpointFolder> FolderOf(const YarnCluster& cluster, con
   return std::make_shared<HdfsCheckpointFolder>(CallsTo(cluster), OwnHdfs(cluster), place->path, cluster.user);
 }
 
-Result<JobRecords> FindJobOn(const YarnCluster& cluster, const JobId& job) {
-  JobRecords records = RecordsOf(cluster, job);
-  TRY_ASSIGN(const auto submission, records.store().Get(kSubmissionRecord));
-  if (submission) return records;
-  return Error{ErrorCode::kNotFound, StrCat("job \"", job.value, "\" is gone")};
-}
-
 }  // namespace
 
 CheckpointPlace CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSpec& spec) {
   return {.folder = FolderOf(cluster, spec),
           .holders = std::make_shared<RecordCheckpointHolders>(HoldersOn(cluster)),
-          .find_job = [cluster](const JobId& job) { return FindJobOn(cluster, job); }};
+          .find_job = [cluster](const JobId& job) -> Result<JobRecords> {
+            JobRecords records = RecordsOf(cluster, job);
+            TRY_ASSIGN(const auto submission, records.store().Get(kSubmissionRecord));
+            if (submission) return records;
+            return NotFoundError("job \"", job.value, "\" is gone");
+          }};
 }
 
 Status CheckCheckpointFolder(const YarnCluster& cluster, const CheckpointSpec& spec) {
@@ -207,11 +202,10 @@ Status CheckCheckpointFolder(const YarnCluster& cluster, const CheckpointSpec& s
     const auto entry = hdfs.GetEntry(path);
     if (!entry.ok() && IsMissing(entry.error())) return Ok();
     TRY(entry);
-    if (!entry->is_folder) return Error{ErrorCode::kInvalid, "it is a file; expected a folder"};
+    if (!entry->is_folder) return InvalidError("it is a file; expected a folder");
     return hdfs.CheckAccess(path, "r-x");
   };
-  const Status looked = look();
-  return looked.ok() ? Ok() : Status(Annotate(looked.error(), StrCat("tony.checkpoint.dir: ", spec.directory)));
+  return Annotate(look(), StrCat("tony.checkpoint.dir: ", spec.directory));
 }
 
 Status SweepCheckpointFolders(const YarnCluster& cluster) {

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <boost/json.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -15,7 +14,6 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/hadoop/webhdfs.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
@@ -26,7 +24,6 @@ namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
 
 using hadoop::HdfsEntry;
 using hadoop::HdfsRename;
@@ -38,13 +35,13 @@ constexpr int kOwnersAlone = 0700;
 // read.
 constexpr int kMostTries = 3;
 
+LocalResource::Kind KindOf(bool is_archive) {
+  return is_archive ? LocalResource::Kind::kArchive : LocalResource::Kind::kFile;
+}
+
 // An upload takes as long as it takes, while bytes move. Between the last of them and the answer a DataNode may be
 // busy.
-hadoop::WebHdfs::Options ForLargeFiles(hadoop::WebHdfs::Options options) {
-  options.limits.whole = std::chrono::hours(24);
-  options.limits.stalled = std::chrono::seconds(60);
-  return options;
-}
+constexpr Duration kLongestUpload = std::chrono::hours(24), kLongestStall = std::chrono::seconds(60);
 
 // A file that has no name and is gone with its descriptor.
 Result<UniqueFd> Scratch(const fs::path& folder) {
@@ -52,12 +49,6 @@ Result<UniqueFd> Scratch(const fs::path& folder) {
   UniqueFd fd(mkostemp(path.data(), O_CLOEXEC));
   if (!fd.valid() || unlink(path.c_str()) != 0) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
   return fd;
-}
-
-Result<int64_t> SizeOf(const UniqueFd& fd, const fs::path& path) {
-  struct stat info {};
-  if (fstat(fd.get(), &info) != 0) return FileError(ErrorCode::kInvalid, "read", path, errno);
-  return int64_t{info.st_size};
 }
 
 struct Body {
@@ -68,7 +59,12 @@ struct Body {
 class Sending {
  public:
   Sending(const HdfsStore& store, const StageWatch& watch)
-      : store_(store), watch_(watch), meter_(watch), hdfs_(loop_, ForLargeFiles(store.hdfs)) {}
+      : store_(store), watch_(watch), meter_(watch), hdfs_(loop_, [&] {
+          hadoop::WebHdfs::Options options = store.hdfs;
+          options.limits.whole = kLongestUpload;
+          options.limits.stalled = kLongestStall;
+          return options;
+        }()) {}
 
   Status PrepareFolder();
   Result<LocalResource> Send(const HdfsSource& source);
@@ -118,7 +114,9 @@ Result<Body> Sending::Open(const HdfsSource& source, bool is_folder) {
     body.fd = UniqueFd(open(source.path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!body.fd.valid()) return FileError(ErrorCode::kInvalid, "read", source.path, errno);
   }
-  TRY_ASSIGN(body.size, SizeOf(body.fd, source.path));
+  struct stat info {};
+  if (fstat(body.fd.get(), &info) != 0) return FileError(ErrorCode::kInvalid, "read", source.path, errno);
+  body.size = info.st_size;
   return body;
 }
 
@@ -145,7 +143,7 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   const auto check_unchanged = [&]() -> Status {
     const auto after = ManifestOf(source.path);
     if (after.ok() && *after == before) return Ok();
-    return Error{ErrorCode::kUnavailable, StrCat("send ", source.path.string(), ": it changed meanwhile")};
+    return UnavailableError("send ", source.path.string(), ": it changed meanwhile");
   };
   int64_t told = 0;
   const auto on_moved = [&](int64_t moved) {
@@ -185,32 +183,17 @@ Result<LocalResource> Sending::Send(const HdfsSource& source) {
     entry = Look(path);
     if (!entry.ok()) return entry.error();
   }
-  return LocalResource{.scheme = store_.file_system.scheme,
-                       .host = store_.file_system.host,
-                       .port = store_.file_system.port,
+  return LocalResource{.scheme = "hdfs",
+                       .host = store_.name_node.host,
+                       .port = store_.name_node.port,
                        .path = path,
                        .size = entry->length,
                        .modified = entry->modified,
-                       .kind = path.ends_with(kPacked) ? LocalResource::Kind::kArchive : LocalResource::Kind::kFile,
+                       .kind = KindOf(path.ends_with(kPacked)),
                        .visibility = LocalResource::Visibility::kPrivate};
 }
 
 }  // namespace
-
-Result<ClusterFileSystem> ParseFileSystem(std::string_view text) {
-  constexpr std::string_view kScheme = "hdfs://";
-  const Error wrong{ErrorCode::kInvalid, StrCat("fs.defaultFS: \"", text, "\": expected hdfs://HOST:PORT")};
-  if (!text.starts_with(kScheme)) return wrong;
-  const std::string_view authority = text.substr(0, text.find('/', kScheme.size())).substr(kScheme.size());
-  const size_t colon = authority.find(':');
-  ClusterFileSystem found{"hdfs", std::string(authority.substr(0, colon))};
-  if (found.host.empty()) return wrong;
-  if (colon == std::string_view::npos) return found;
-  const auto port = ParseInt(authority.substr(colon + 1));
-  if (!port || *port < 1 || *port > UINT16_MAX) return wrong;
-  found.port = static_cast<int>(*port);
-  return found;
-}
 
 std::vector<HdfsSource> SourcesOf(const StagedFiles& files) {
   std::vector<HdfsSource> sources;
@@ -247,39 +230,50 @@ Result<HdfsFiles> SendToHdfs(const HdfsStore& store, const std::vector<HdfsSourc
   return files;
 }
 
+namespace {
+
+struct SentFile {
+  std::string key;
+  LocalResource file;
+};
+struct SentFiles {
+  std::vector<SentFile> files;
+};
+
+void Fields(auto& io, Is<SentFile> auto& sent) {
+  auto& file = sent.file;
+  bool is_archive = file.kind == LocalResource::Kind::kArchive;
+  io.Field("key", sent.key);
+  io.Field("scheme", file.scheme);
+  io.Field("host", file.host);
+  io.Field("port", file.port, Between{-1, 65535});
+  io.Field("path", file.path);
+  io.Field("size", file.size);
+  io.Field("modified", file.modified);
+  io.Field("archive", is_archive);
+  if constexpr (std::decay_t<decltype(io)>::kReads) {
+    file.kind = KindOf(is_archive);
+    file.visibility = LocalResource::Visibility::kPrivate;
+  }
+}
+
+void Fields(auto& io, Is<SentFiles> auto& sent) {
+  Schema(io, 1);
+  io.Field("files", sent.files);
+}
+
+}  // namespace
+
 std::string ToJson(const HdfsFiles& files) {
-  json::array array;
-  for (const auto& [key, file] : files)
-    array.push_back(json::object{{"key", key},
-                                 {"scheme", file.scheme},
-                                 {"host", file.host},
-                                 {"port", file.port},
-                                 {"path", file.path},
-                                 {"size", file.size},
-                                 {"modified", ToMillis(file.modified)},
-                                 {"archive", file.kind == LocalResource::Kind::kArchive}});
-  return SerializeJson(json::object{{"schema", 1}, {"files", array}});
+  SentFiles sent;
+  for (const auto& [key, file] : files) sent.files.push_back({key, file});
+  return WriteJson(sent);
 }
 
 Result<HdfsFiles> HdfsFilesFromJson(std::string_view text) {
-  TRY_ASSIGN(const json::value document, ParseJson(text, "list of files in HDFS"));
-  JsonReader fields(document);
-  fields.Int("schema", 1, 1);
+  TRY_ASSIGN(SentFiles sent, ReadJson<SentFiles>(text, "list of files in HDFS"));
   HdfsFiles files;
-  for (JsonReader& item : fields.List("files")) {
-    LocalResource file{.scheme = item.String("scheme"),
-                       .host = item.String("host"),
-                       .port = static_cast<int>(item.Int("port", -1, 65535)),
-                       .path = item.String("path"),
-                       .size = item.Int("size"),
-                       .modified = FromMillis(item.Int("modified")),
-                       .kind = item.Bool("archive") ? LocalResource::Kind::kArchive : LocalResource::Kind::kFile,
-                       .visibility = LocalResource::Visibility::kPrivate};
-    const std::string key = item.String("key");
-    TRY(item.status());
-    files[key] = std::move(file);
-  }
-  TRY(fields.status());
+  for (SentFile& each : sent.files) files[each.key] = std::move(each.file);
   return files;
 }
 

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/hadoop/yarn_records.h"
@@ -24,18 +25,9 @@
 
 namespace tony {
 
-// As a cluster's own programs name it.
-struct ClusterFileSystem {
-  std::string scheme, host;
-  int port = -1;  // -1: none, as for a name service
-  bool operator==(const ClusterFileSystem&) const = default;
-};
-// Of fs.defaultFS: "hdfs://nn:8020", "hdfs://cluster". kInvalid: another scheme, or no host.
-Result<ClusterFileSystem> ParseFileSystem(std::string_view text);
-
 struct HdfsStore {
   hadoop::WebHdfs::Options hdfs;
-  ClusterFileSystem file_system;
+  Endpoint name_node;             // as the cluster's own programs name it
   std::string folder;             // "/user/eve/.tony/staged"; made with those above it
   std::filesystem::path scratch;  // a folder here, for the archive of a folder while it is sent
 };
@@ -44,7 +36,7 @@ struct HdfsSource {
   std::string key;             // its name in the container's folder
   std::string name;            // its name in the store, which says its content. One in .tar.gz is unpacked on the node
   std::filesystem::path path;  // here: a file, or a folder, which is packed
-  std::string manifest{};      // what it looked like when it was given its name (records/entry_store.h); "": as it is sent
+  std::string manifest{};  // what it looked like when it was given its name (records/entry_store.h); "": as it is sent
 };
 // The entries of `files` that are here, each once; their keys are their names in the store here.
 std::vector<HdfsSource> SourcesOf(const StagedFiles& files);

@@ -1,14 +1,10 @@
 #include "runtime/yarn/node_logs.h"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
 
-#include "runtime/base/event_loop.h"
-#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/webhdfs_answer.h"
 #include "runtime/net/http_client.h"
@@ -19,6 +15,8 @@ namespace {
 
 constexpr std::string_view kLength = "\nLogLength:";
 constexpr std::string_view kContents = "\nLogContents:\n";
+// Above what a master waits for an executor (LogRelay, am/parked_calls.h).
+constexpr Duration kCallLimit{6000};
 constexpr HttpCallLimits kLimits{.connect = Duration(3000),
                                  .stalled = Duration(5000),
                                  .whole = Duration(30'000),
@@ -27,49 +25,36 @@ constexpr HttpCallLimits kLimits{.connect = Duration(3000),
 Result<HttpResponse> Get(const std::string& url) {
   EventLoop loop;
   HttpClient client(loop);
-  std::optional<Result<HttpResponse>> answer;
-  const auto call = client.Send({.url = url, .limits = kLimits}, [&](Result<HttpResponse> response) {
-    answer = std::move(response);
-    loop.Stop();
-  });
-  loop.Run();
-  return *std::move(answer);
+  return AnswerFrom<Result<HttpResponse>>(
+      loop, [&](auto done) { return client.Send({.url = url, .limits = kLimits}, std::move(done)); });
 }
 
 }  // namespace
 
 Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stream) {
   const auto [node, container] = ParseLogLink(link);
-  if (node.empty()) return Error{ErrorCode::kInvalid, StrCat("\"", link, "\" is no link to a node's logs")};
+  if (node.empty()) return InvalidError("\"", link, "\" is no link to a node's logs");
   const std::string url =
       StrCat(node, "/ws/v1/node/containers/", container, "/logs/", stream, "?size=-", kMostOfNodeLog);
   TRY_ASSIGN(const HttpResponse response, Get(url));
-  if (response.status == 404) return Error{ErrorCode::kNotFound, StrCat(url, ": the node does not have it")};
-  if (response.status != 200) return Error{ErrorCode::kUnavailable, StrCat(url, ": HTTP ", response.status)};
-  auto log = NodeLogIn(response.body, stream);
-  return log.ok() ? std::move(log) : Annotate(log.error(), url);
+  if (response.status == 404) return NotFoundError(url, ": the node does not have it");
+  if (response.status != 200) return UnavailableError(url, ": HTTP ", response.status);
+  return Annotate(NodeLogIn(response.body, stream), url);
 }
 
 Result<LogExcerpt> NodeLogIn(const std::string& body, const std::string& stream) {
   const size_t length = body.find(kLength), contents = body.find(kContents);
   if (length == std::string::npos || contents == std::string::npos || contents < length)
-    return Error{ErrorCode::kInvalid, "not what a NodeManager says of a log"};
+    return InvalidError("not what a NodeManager says of a log");
   const size_t digits = length + kLength.size();
   const auto size = ParseInt(body.substr(digits, body.find('\n', digits) - digits));
-  if (!size || *size < 0) return Error{ErrorCode::kInvalid, "a log without a length"};
+  if (!size || *size < 0) return InvalidError("a log without a length");
   LogExcerpt log{.stream = stream, .size = *size};
   std::string text = body.substr(contents + kContents.size());
   text.resize(std::min(text.size(), static_cast<size_t>(std::min(*size, kMostOfNodeLog))));
   if (!text.empty()) log.parts.push_back({*size - static_cast<int64_t>(text.size()), std::move(text)});
   return log;
 }
-
-namespace {
-
-// Above what a master waits for an executor (LogRelay, am/parked_calls.h).
-constexpr Duration kCallLimit{6000};
-
-}  // namespace
 
 std::unique_ptr<AmConnection> ConnectTo(const WayToMaster& way, EventLoop& loop, const JobRecords& records) {
   auto am = MakeAmConnection(loop, records.place(), kCallLimit, way.tls);
@@ -79,16 +64,14 @@ std::unique_ptr<AmConnection> ConnectTo(const WayToMaster& way, EventLoop& loop,
 
 template <class T>
 Result<T> MasterLogs::Ask(const std::function<void(AmConnection&, const std::string&, OnAnswer<T>)>& ask) {
-  std::optional<Answer<T>> answer;
-  ask(*am_, token_, [&](Answer<T> given) {
-    answer = std::move(given);
-    loop_.Stop();
+  auto answer = AnswerFrom<Answer<T>>(loop_, [&](auto done) {
+    ask(*am_, token_, std::move(done));
+    return 0;
   });
-  loop_.Run();
-  if (T* value = std::get_if<T>(&*answer)) return std::move(*value);
-  if (const auto* refusal = std::get_if<Refusal>(&*answer)) return ErrorOf(*refusal);
+  if (T* value = std::get_if<T>(&answer)) return std::move(*value);
+  if (const auto* refusal = std::get_if<Refusal>(&answer)) return ErrorOf(*refusal);
   am_ = nullptr;
-  return ErrorOf(std::get<Disconnected>(*answer));
+  return ErrorOf(std::get<Disconnected>(answer));
 }
 
 // The first call of a connection is a small one: see ClientCalls.
@@ -97,8 +80,7 @@ tony::Status MasterLogs::Connect() {
   TRY_ASSIGN(const WayToMaster way, find_());
   token_ = way.token;
   am_ = ConnectTo(way, loop_, records_);
-  const auto status = Status();
-  return status.ok() ? Ok() : tony::Status(status.error());
+  return Status().status();
 }
 
 Result<JobStatus> MasterLogs::Status() {
@@ -119,12 +101,6 @@ constexpr Duration kSettingLimit{2000};
 // More than the part of a log, or of a file's index, that is read at once.
 constexpr size_t kLargestRead = 17 << 20;
 
-hadoop::WebHdfs::Options OptionsFor(const YarnCluster& cluster) {
-  hadoop::WebHdfs::Options options{.base = cluster.webhdfs, .user = cluster.user};
-  options.limits.answer = kLargestRead;
-  return options;
-}
-
 // "hdfs://nn:8020/logs" and "/logs" alike. Nothing: it is in another file system.
 std::optional<std::string> PathInHdfs(const std::string& place) {
   constexpr std::string_view kScheme = "hdfs://";
@@ -143,12 +119,6 @@ std::vector<std::string> Roots(const std::string& rm_web) {
     if (own && std::ranges::find(roots, *own) == roots.end()) roots.push_back(*own);
   }
   return roots;
-}
-
-// "application_1700000000000_0012" -> "0012"
-std::string BucketOf(const JobId& job) {
-  const std::string number = job.value.substr(job.value.rfind('_') + 1);
-  return number.size() > 4 ? number.substr(number.size() - 4) : number;
 }
 
 // A node's files are named "host_port", and, where it moved logs while the application ran, "host_port_time".
@@ -173,14 +143,18 @@ void Append(const hadoop::AggregatedLog& log, LogExcerpt& excerpt) {
 }  // namespace
 
 AggregatedLogs::AggregatedLogs(const YarnCluster& cluster, JobId job)
-    : cluster_(cluster), job_(std::move(job)), hdfs_(OptionsFor(cluster)) {}
+    : cluster_(cluster),
+      job_(std::move(job)),
+      hdfs_({.base = cluster.webhdfs, .user = cluster.user, .limits = {.answer = kLargestRead}}) {}
 
 Result<std::optional<AggregatedLogs::Folder>> AggregatedLogs::LookIn(const std::string& of_user) {
   const auto suffixes = hdfs_.List(of_user);
   if (!suffixes.ok() && suffixes.error().code == ErrorCode::kNotFound) return std::optional<Folder>();
   TRY(suffixes);
+  const std::string number = job_.value.substr(job_.value.rfind('_') + 1);
   for (const hadoop::HdfsEntry& suffix : *suffixes) {
-    const std::string bucket = suffix.name.starts_with("bucket-") ? StrCat(BucketOf(job_), "/") : "";
+    const std::string last_four = number.size() > 4 ? number.substr(number.size() - 4) : number;
+    const std::string bucket = suffix.name.starts_with("bucket-") ? last_four + "/" : "";
     const std::string path = StrCat(of_user, "/", suffix.name, "/", bucket, job_.value);
     auto files = hdfs_.List(path);
     if (files.ok()) return std::optional(Folder{path, *std::move(files)});
@@ -193,20 +167,18 @@ Result<AggregatedLogs::Folder> AggregatedLogs::FindFolder() {
   std::vector<std::string> looked;
   for (const std::string& root : Roots(cluster_.rm_web)) {
     const auto path = PathInHdfs(root);
-    if (!path)
-      return Error{ErrorCode::kInvalid, StrCat(root, ": nodes move logs there, which is not in this cluster's HDFS")};
+    if (!path) return InvalidError(root, ": nodes move logs there, which is not in this cluster's HDFS");
     looked.push_back(StrCat(*path, "/", cluster_.user));
     TRY_ASSIGN(auto folder, LookIn(looked.back()));
     if (folder) return *std::move(folder);
   }
-  return Error{ErrorCode::kNotFound, StrCat(Join(looked, ", "), ": no node has moved logs of the job there yet")};
+  return NotFoundError(Join(looked, ", "), ": no node has moved logs of the job there yet");
 }
 
 Result<hadoop::AggregatedLog> AggregatedLogs::ReadFrom(const std::string& path, int64_t length,
                                                        const std::string& container, const std::string& stream) {
   const auto read = [&](int64_t offset, int64_t count) { return hdfs_.ReadPart(path, offset, count); };
-  auto log = hadoop::ReadAggregatedLog(read, length, container, stream, kMostOfNodeLog);
-  return log.ok() ? std::move(log) : Annotate(log.error(), path);
+  return Annotate(hadoop::ReadAggregatedLog(read, length, container, stream, kMostOfNodeLog), path);
 }
 
 Result<LogExcerpt> AggregatedLogs::Fetch(const std::string& link, const std::string& stream) {
@@ -228,7 +200,7 @@ Result<LogExcerpt> AggregatedLogs::Fetch(const std::string& link, const std::str
   }
   if (is_found) return excerpt;
   if (failure) return *std::move(failure);
-  return Error{ErrorCode::kNotFound, StrCat(folder.path, ": its node has not moved logs there yet")};
+  return NotFoundError(folder.path, ": its node has not moved logs there yet");
 }
 
 }  // namespace tony

@@ -13,7 +13,6 @@
 #include "runtime/records/journal_format.h"
 #include "runtime/records/last_status.h"
 #include "runtime/records/record_store.h"
-#include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_jobs.h"
 
@@ -33,7 +32,7 @@ RmCalls CallsOf(const YarnCluster& cluster, Duration limit) { return {cluster.rm
 
 Result<hadoop::ApplicationId> IdOf(const JobId& job) {
   const auto id = hadoop::ParseApplicationId(job.value);
-  if (!id) return Error{ErrorCode::kNotFound, StrCat("\"", job.value, "\" is no application id")};
+  if (!id) return NotFoundError("\"", job.value, "\" is no application id");
   return *id;
 }
 
@@ -43,7 +42,6 @@ Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
   return CallsOf(cluster, kLookLimit).Report(id);
 }
 
-bool WaitsForMaster(ApplicationState state) { return state < ApplicationState::kRunning; }
 
 bool WasRuled(const JobRecords& records) {
   const auto lease = records.ReadLease();
@@ -87,47 +85,29 @@ Result<std::optional<std::string>> Seal(const JobRecords& records) {
   return records.journal_store() ? SealJournal(*records.journal_store()) : records.ReadJournal();
 }
 
-// Of several who settle it, what the first has put down.
-Result<std::string> SettledAs(const RecordStore& store, const JobStatus& end) {
-  std::string document = ToJson(end);
-  TRY_ASSIGN(const bool is_first, store.PutNew(kSettledRecord, document, Durability::kSurvivesPowerCut));
-  if (is_first) return document;
-  return ReadWhole(store, kSettledRecord);
-}
-
 }  // namespace
 
 Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
-  Verdict verdict;
+  const auto verdict = [](FinalState state, OutcomeClass cls, std::string message) {
+    Verdict made;
+    made.state = state;
+    made.cls = cls;
+    made.message = std::move(message);
+    return made;
+  };
   const std::string why = hadoop::OneLine(report.diagnostics);
-  if (Has(report.diagnostics, "exceeded the lifetime")) {  // RMAppLifetimeMonitor's words
-    verdict.state = FinalState::kFailed;
-    verdict.cls = OutcomeClass::kTimeout;
-    verdict.message = "YARN ended the job, whose master had not done so after tony.application.timeout";
-    return verdict;
-  }
-  if (const size_t late = why.find(kStartedTooLate); late != std::string::npos) {  // whoever waited for it ended it
-    verdict.state = FinalState::kFailed;
-    verdict.cls = OutcomeClass::kTimeout;
-    verdict.message = why.substr(late);
-    return verdict;
-  }
-  if (report.state == ApplicationState::kKilled) {
-    verdict.state = FinalState::kKilled;
-    verdict.cls = OutcomeClass::kKilled;
-    verdict.message = why.empty() ? "killed in YARN" : StrCat("killed in YARN: ", why);
-    return verdict;
-  }
-  verdict.state = FinalState::kFailed;
+  if (Has(report.diagnostics, "exceeded the lifetime"))  // RMAppLifetimeMonitor's words
+    return verdict(FinalState::kFailed, OutcomeClass::kTimeout,
+                   "YARN ended the job, whose master had not done so after tony.application.timeout");
+  if (const size_t late = why.find(kStartedTooLate); late != std::string::npos)  // whoever waited for it ended it
+    return verdict(FinalState::kFailed, OutcomeClass::kTimeout, why.substr(late));
+  if (report.state == ApplicationState::kKilled)
+    return verdict(FinalState::kKilled, OutcomeClass::kKilled, StrCat("killed in YARN", why.empty() ? "" : ": ", why));
   const bool never_ran = Has(report.diagnostics, "exitCode: -1000");
-  if (const auto lasting = never_ran ? LastingCauseIn(report.diagnostics) : std::nullopt) {
-    verdict.cls = lasting->cls;
-    verdict.message = StrCat("the application master was not started: ", lasting->why);
-    return verdict;
-  }
-  verdict.cls = OutcomeClass::kInfra;
-  verdict.message = StrCat("the application master ended without a verdict", why.empty() ? "" : ": ", why);
-  return verdict;
+  if (const auto lasting = never_ran ? LastingCauseIn(report.diagnostics) : std::nullopt)
+    return verdict(FinalState::kFailed, lasting->cls, "the application master was not started: " + lasting->why);
+  return verdict(FinalState::kFailed, OutcomeClass::kInfra,
+                 StrCat("the application master ended without a verdict", why.empty() ? "" : ": ", why));
 }
 
 JobStatus EndWithoutMaster(JobStatus last, const std::optional<std::string>& journal,
@@ -180,7 +160,12 @@ Status YarnArbiter::Settle(const JobRecords& records) const {
   TRY_ASSIGN(last, LastStatus(records));  // what its master wrote before that
   if (last.verdict) return Ok();
   const JobStatus end = EndWithoutMaster(std::move(last), journal, *report);
-  TRY_ASSIGN(const std::string document, SettledAs(records.store(), end));
+  // The first of several who settle it has put its end down.
+  std::string document = ToJson(end);
+  TRY_ASSIGN(const bool is_first, records.store().PutNew(kSettledRecord, document, Durability::kSurvivesPowerCut));
+  if (!is_first) {
+    TRY_ASSIGN(document, ReadWhole(records.store(), kSettledRecord));
+  }
   TRY_ASSIGN(const JobStatus status, JobStatusFromJson(document));
   TRY(records.WriteStatus(status, Durability::kSurvivesPowerCut));
   if (const auto cluster = FindYarnCluster(records.job()); cluster.ok()) FinishHistoryInHdfs(*cluster, records);
@@ -198,7 +183,7 @@ Result<bool> YarnArbiter::EndUnruled(const JobRecords& records, const KillReques
   const auto report = ReportOf(records);
   const bool is_unknown = !report.ok() && report.error().code == ErrorCode::kNotFound;
   if (!is_unknown) TRY(report);
-  if (is_unknown ? WasRuled(records) : !WaitsForMaster(report->state)) return false;
+  if (is_unknown ? WasRuled(records) : report->state >= ApplicationState::kRunning) return false;
   TRY_ASSIGN(const Submission submission, records.ReadSubmission());
   if (JudgeKill(kill, submission.claim.owner, {}, RealClock().Now()) != KillAnswer::kTaken) return false;
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
@@ -226,7 +211,7 @@ Result<bool> YarnArbiter::Start(const JobRecords& records) {
   const auto open = rm.QueuesOfUser();
   if (!open.ok()) return submitted.error();
   const std::string queues = open->empty() ? "no queue" : Join(*open, ", ");
-  return Error{ErrorCode::kNotPermitted, StrCat(submitted.error().message, "; the user may submit to ", queues)};
+  return NotPermittedError(submitted.error().message, "; the user may submit to ", queues);
 }
 
 }  // namespace tony

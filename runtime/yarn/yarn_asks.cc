@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/job/cluster_spec.h"
@@ -15,8 +14,6 @@ constexpr std::chrono::minutes kRemembered(10);
 constexpr int kMostFailures = 2;
 
 }  // namespace
-
-void BadNodes::Failed(const std::string& host, Instant now) { failures_[host].push_back(now); }
 
 std::set<std::string> BadNodes::ToAvoid(int all_nodes, Instant now) {
   std::set<std::string> avoided;
@@ -44,8 +41,7 @@ constexpr int kAnswersToRelease = 10;
 // (DefaultResourceCalculator). More is well: sizes are rounded up.
 bool Holds(const hadoop::Resource& there, const hadoop::Resource& wanted) {
   return there.memory_mib >= wanted.memory_mib && std::ranges::all_of(wanted.others, [&](const auto& other) {
-           const auto found = there.others.find(other.first);
-           return found != there.others.end() && found->second >= other.second;
+           return there.others.contains(other.first) && there.Other(other.first) >= other.second;
          });
 }
 
@@ -53,15 +49,10 @@ bool Holds(const hadoop::Resource& there, const hadoop::Resource& wanted) {
 int64_t RoomFor(const hadoop::Resource& size, const hadoop::NodeReport& node) {
   int64_t room = (node.capability.memory_mib - node.used.memory_mib) / std::max<int64_t>(1, size.memory_mib);
   for (const auto& [name, amount] : size.others) {
-    const auto used = node.used.others.find(name);
-    const int64_t left = node.capability.others.at(name) - (used == node.used.others.end() ? 0 : used->second);
+    const int64_t left = node.capability.Other(name) - node.used.Other(name);
     room = std::min(room, left / std::max<int64_t>(1, amount));
   }
   return room;
-}
-
-bool IsOf(const hadoop::NodeReport& node, const std::string& label) {
-  return label.empty() ? node.labels.empty() : std::ranges::count(node.labels, label) > 0;
 }
 
 }  // namespace
@@ -88,9 +79,7 @@ void YarnAsks::Want(const ContainerAsk& ask) {
 }
 
 void YarnAsks::Withdraw(const AttemptId& attempt) {
-  for (auto& [number, line] : lines_) {
-    line.must_tell |= line.waiting.erase(attempt) > 0;
-  }
+  for (auto& [number, line] : lines_) line.must_tell |= line.waiting.erase(attempt) > 0;
 }
 
 void YarnAsks::Release(const hadoop::ContainerId& container) {
@@ -106,9 +95,7 @@ void YarnAsks::Avoid(std::set<std::string> hosts) {
 
 void YarnAsks::SetNodes(std::vector<hadoop::NodeReport> nodes) {
   nodes_ = std::move(nodes);
-  for (auto& [number, line] : lines_) {
-    line.must_tell |= !line.waiting.empty() && !IsTold(line);
-  }
+  for (auto& [number, line] : lines_) line.must_tell |= !line.waiting.empty() && !IsTold(line);
 }
 
 void YarnAsks::BeginAnew() {
@@ -131,8 +118,9 @@ int32_t YarnAsks::PriorityOf(const std::string& role) const {
 std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnAsks::HostsFor(const Line& line) const {
   std::vector<std::pair<const hadoop::NodeReport*, int64_t>> hosts;
   for (const hadoop::NodeReport& node : nodes_) {
-    if (node.state == hadoop::NodeReport::State::kRunning && IsOf(node, line.label) &&
-        Holds(node.capability, line.size) && !avoided_.contains(node.id.host))
+    const bool has_label = line.label.empty() ? node.labels.empty() : std::ranges::count(node.labels, line.label) > 0;
+    if (node.state == hadoop::NodeReport::State::kRunning && has_label && Holds(node.capability, line.size) &&
+        !avoided_.contains(node.id.host))
       hosts.push_back({&node, RoomFor(line.size, node)});
   }
   std::ranges::stable_sort(hosts, std::ranges::greater(), &decltype(hosts)::value_type::second);
@@ -288,8 +276,6 @@ YarnAsks::News YarnAsks::Answered(const hadoop::Allocation& allocation) {
   return news;
 }
 
-void YarnAsks::Unanswered() { EndExchange(false); }
-
 // A line that was refused would be so with a count of 0 as well, so it is given up. What older rows of it still bring
 // is of no line, and released.
 std::vector<AttemptId> YarnAsks::Refused() {
@@ -333,11 +319,11 @@ std::optional<Refusal> RefusalOf(const Resources& wanted, const ContainerLimits&
   if (wanted.vcores > most.vcores)
     return Refusal{"vcores", StrCat(Counted(wanted.vcores, "vcore"), " is above ", most.vcores, kMost)};
   if (wanted.gpus == 0) return std::nullopt;
-  const auto gpus = most.others.find(kGpuType);
-  if (gpus == most.others.end() && std::ranges::count(limits.types, kGpuType) == 0)
+  const bool is_limited = most.others.contains(kGpuType);
+  if (!is_limited && std::ranges::count(limits.types, kGpuType) == 0)
     return Refusal{"gpus", StrCat("this cluster has no resource of the type ", kGpuType)};
-  if (gpus != most.others.end() && wanted.gpus > gpus->second)
-    return Refusal{"gpus", StrCat(Counted(wanted.gpus, "GPU"), " is above ", gpus->second, kMost)};
+  if (is_limited && wanted.gpus > most.Other(kGpuType))
+    return Refusal{"gpus", StrCat(Counted(wanted.gpus, "GPU"), " is above ", most.Other(kGpuType), kMost)};
   return std::nullopt;
 }
 
@@ -366,10 +352,7 @@ std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector
   int64_t there = 0;
   const int64_t asked =
       MostAtOnce(spec, [](const RoleSpec& role) { return int64_t{role.instances} * role.resources.gpus; });
-  for (const hadoop::NodeReport& node : nodes) {
-    const auto gpus = node.capability.others.find(kGpuType);
-    if (gpus != node.capability.others.end()) there += gpus->second;
-  }
+  for (const hadoop::NodeReport& node : nodes) there += node.capability.Other(kGpuType);
   if (spec.mode != DistributedMode::kGang || asked <= there) return std::nullopt;
   return StrCat("the tasks start together and ask for ", Counted(asked, "GPU"), "; the nodes that run have ", there,
                 ": the job waits until there are more");

@@ -19,7 +19,7 @@ namespace tony {
 
 class BadNodes {
  public:
-  void Failed(const std::string& host, Instant now);
+  void Failed(const std::string& host, Instant now) { failures_[host].push_back(now); }
   // Those that failed twice within ten minutes, for ten minutes. None, if that were more than half of all: the trouble
   // is not theirs then, and who is left could not do the work.
   std::set<std::string> ToAvoid(int all_nodes, Instant now);
@@ -65,7 +65,7 @@ class YarnAsks {
     std::vector<hadoop::ContainerId> forgotten;  // released, and the ResourceManager does not know them
   };
   News Answered(const hadoop::Allocation& allocation);
-  void Unanswered();  // it may have been read
+  void Unanswered() { EndExchange(false); }  // it may have been read
   // It will never be granted. Whose rows were in it; nobody wants a container for these any more.
   std::vector<AttemptId> Refused();
 

@@ -13,7 +13,6 @@
 #include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_garbage.h"
-#include "runtime/yarn/yarn_health.h"
 #include "runtime/yarn/yarn_jobs.h"
 #include "runtime/yarn/yarn_log_reader.h"
 #include "runtime/yarn/yarn_submission.h"

@@ -1,16 +1,25 @@
 #include "runtime/yarn/yarn_check.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/webhdfs_answer.h"
+#include "runtime/os/files.h"
+#include "runtime/os/start_program.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/yarn/hdfs_sources.h"
 #include "runtime/yarn/yarn_asks.h"
-#include "runtime/yarn/yarn_cluster.h"
+#include "runtime/yarn/yarn_configured.h"
+#include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
@@ -40,8 +49,8 @@ Status CheckPriority(const YarnCluster& cluster, int priority) {
   const auto told = hadoop::RmSetting(cluster.rm_web, kMost, kLimit);
   const auto most = told ? ParseInt(*told) : std::nullopt;
   if (!most || priority <= *most) return Ok();
-  return Error{ErrorCode::kInvalid, StrCat("tony.yarn.priority: ", priority, " is above ", *most,
-                                           ", the highest of this cluster (", kMost, ")")};
+  return InvalidError("tony.yarn.priority: ", priority, " is above ", *most, ", the highest of this cluster (", kMost,
+                      ")");
 }
 
 // By key: which label is asked for.
@@ -63,12 +72,12 @@ Status CheckLabels(const RmCalls& rm, const JobSpec& spec) {
   for (const auto& [key, label] : asked) {
     const std::string bad = StrCat(key, ": \"", label, "\" is no label ");
     if (std::ranges::count(there, label) == 0)
-      return Error{ErrorCode::kInvalid, StrCat(bad, "of this cluster; there ",
-                                               there.empty() ? "is none" : StrCat("are ", Join(there, ", ")))};
+      return InvalidError(bad, "of this cluster; there ",
+                          there.empty() ? "is none" : StrCat("are ", Join(there, ", ")));
     if (!queue.labels.contains(label) && !queue.labels.contains("*")) {
       const std::vector<std::string> own(queue.labels.begin(), queue.labels.end());
-      return Error{ErrorCode::kInvalid, StrCat(bad, "of queue ", spec.yarn.queue, ", which may use ",
-                                               own.empty() ? "none" : Join(own, ", "))};
+      return InvalidError(bad, "of queue ", spec.yarn.queue, ", which may use ",
+                          own.empty() ? "none" : Join(own, ", "));
     }
   }
   return Ok();
@@ -81,18 +90,11 @@ Status AskHdfs(const YarnCluster& cluster) {
   WebHdfsCalls hdfs(std::move(options));
   const auto home = hdfs.GetEntry(cluster.home);
   if (!home.ok() && home.error().code == ErrorCode::kNotFound) {
-    return Error{ErrorCode::kInvalid, StrCat("user ", cluster.user, " has no home folder in HDFS: ", cluster.home,
-                                             " is not there; an administrator makes it")};
+    return InvalidError("user ", cluster.user, " has no home folder in HDFS: ", cluster.home,
+                        " is not there; an administrator makes it");
   }
   TRY(home);
   return hdfs.MakeFolders(JobsFolder(cluster));
-}
-
-// What does not answer as a NameNode should is where the site files say that one is.
-Status CheckHdfs(const YarnCluster& cluster) {
-  const Status asked = AskHdfs(cluster);
-  if (asked.ok() || asked.error().code != ErrorCode::kUnavailable) return asked;
-  return Annotate(asked.error(), StrCat("dfs.namenode.http-address: ", cluster.webhdfs));
 }
 
 }  // namespace
@@ -135,12 +137,16 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
   TRY_ASSIGN(const hadoop::NewApplication made, rm.MakeApplication());
   const ContainerLimits limits{made.maximum, {}};
   const Resources am{.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores};
-  if (const auto why = WhyNeverGranted(am, limits)) return Error{ErrorCode::kInvalid, StrCat("tony.am: ", *why)};
-  if (const auto why = WhyNeverGranted(spec, limits)) return Error{ErrorCode::kInvalid, *why};
+  if (const auto why = WhyNeverGranted(am, limits)) return InvalidError("tony.am: ", *why);
+  if (const auto why = WhyNeverGranted(spec, limits)) return InvalidError(*why);
   TRY(CheckYarnQueue(cluster, spec.yarn.queue));
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec));
-  TRY(CheckHdfs(cluster));
+  // What does not answer as a NameNode should is where the site files say that one is.
+  const Status hdfs = AskHdfs(cluster);
+  if (!hdfs.ok() && hdfs.error().code == ErrorCode::kUnavailable)
+    return Annotate(hdfs.error(), StrCat("dfs.namenode.http-address: ", cluster.webhdfs));
+  TRY(hdfs);
   TRY(CheckCheckpointFolder(cluster, spec.checkpoint));
   std::vector<std::string> notes;
   if (auto why = WhyNoHistory(cluster, spec)) notes.push_back(*std::move(why));
@@ -149,6 +155,321 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
     if (auto why = WhyTooManyGpus(spec, nodes)) notes.push_back(*std::move(why));
   }
   return notes;
+}
+
+namespace {
+
+constexpr Duration kAnswerLimit{2000};
+constexpr Duration kWriteLimit{10'000};
+constexpr std::array<std::string_view, 3> kTriedVersions = {"3.3.", "3.4.", "3.5."};
+
+Check OkCheck(std::string name, std::string text) { return {std::move(name), Health::kOk, std::move(text), ""}; }
+Check WarnCheck(std::string name, std::string text, std::string advice) {
+  return {std::move(name), Health::kWarn, std::move(text), std::move(advice)};
+}
+Check FailCheck(std::string name, std::string text, std::string advice) {
+  return {std::move(name), Health::kFail, std::move(text), std::move(advice)};
+}
+
+Check CheckConfiguration(const Result<YarnCluster>& cluster) {
+  constexpr const char* kName = "configuration";
+  const char* folder = std::getenv(kConfigurationVariable);
+  const std::string from =
+      folder && *folder ? StrCat(kConfigurationVariable, "=", folder) : "the last job that named its own site files";
+  if (!cluster.ok())
+    return FailCheck(kName, cluster.error().message,
+                     StrCat("set ", kConfigurationVariable,
+                            " to the folder with the cluster's core-site.xml, hdfs-site.xml and yarn-site.xml"));
+  return OkCheck(kName, StrCat("by ", from, ", as user ", cluster->user));
+}
+
+// Neither has another way yet: a server that demands more than authentication is refused, as is HTTPS alone.
+Check CheckNetwork(const YarnCluster& cluster) {
+  const std::string rpc = "hadoop.rpc.protection is authentication";
+  return WarnCheck("network",
+                   StrCat("tokens, TLS keys and secrets of jobs cross the network in clear: ", rpc,
+                          cluster.webhdfs.starts_with("https:") ? "" : StrCat(", WebHDFS is ", cluster.webhdfs)),
+                   "let nobody but the cluster's own machines and users onto its network");
+}
+
+Check CheckShipped() {
+  for (const std::string_view name : {"tony-yarn-am.tar.gz", "tony-executor"})
+    if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) != 0)
+      return FailCheck("programs", StrCat(file, ": ", ErrnoText(errno)),
+                       "install it beside tony; a release build makes it there");
+  return OkCheck("programs", "tony-yarn-am.tar.gz and tony-executor are there for the nodes");
+}
+
+Check CheckVersion(std::string name, const std::optional<std::string>& version) {
+  if (!version) return WarnCheck(std::move(name), "its version cannot be asked", "");
+  const bool is_tried = std::ranges::any_of(kTriedVersions, [&](auto tried) { return version->starts_with(tried); });
+  const std::string text = StrCat("Hadoop ", *version);
+  if (is_tried) return OkCheck(std::move(name), text);
+  return WarnCheck(std::move(name), StrCat(text, ", where TonY has not been tried"),
+                   "3.3, 3.4 and 3.5 are known to work");
+}
+
+Check CheckContainers(const RmCalls& rm) {
+  constexpr const char* kName = "containers";
+  const auto made = rm.MakeApplication();
+  if (!made.ok()) return FailCheck(kName, made.error().message, "");
+  const hadoop::Resource& most = made->maximum;
+  const std::string text =
+      StrCat("one may have ", most.memory_mib, " MB and ", Counted(most.vcores, "vcore"), " at most");
+  if (most.memory_mib >= Resources().memory_mb) return OkCheck(kName, text);
+  return WarnCheck(kName, StrCat(text, ", less than tasks ask for that say nothing"),
+                   StrCat("set tony.<role>.memory to at most ", most.memory_mib,
+                          "m, or yarn.scheduler.maximum-allocation-mb higher"));
+}
+
+Check CheckNodes(const hadoop::ClusterMetrics& metrics, const QueueView& view) {
+  constexpr const char* kName = "nodes";
+  if (view.nodes == 0) return FailCheck(kName, "none runs", "yarn node -list -all shows them; start NodeManagers");
+  const std::string text = StrCat(Counted(view.nodes, "node"), ", with ", view.free_memory_mb, " of ", view.memory_mb,
+                                  " MB and ", view.free_cores, " of ", view.cores, " vcores free");
+  const int ill = metrics.lost + metrics.unhealthy;
+  if (ill == 0) return OkCheck(kName, text);
+  return WarnCheck(kName, StrCat(text, "; ", ill, " more are lost or unhealthy"),
+                   "yarn node -list -states LOST,UNHEALTHY shows them and why");
+}
+
+std::string PercentOf(double share) { return StrCat(static_cast<int64_t>(share * 100 + 0.5), " %"); }
+
+Check CheckQueues(const QueueView& view, const std::string& user) {
+  constexpr const char* kName = "queues";
+  std::vector<std::string> open, room;
+  bool has_default = false;
+  for (const QueueShare& queue : view.queues) {
+    if (!queue.takes_jobs || !queue.is_open) continue;
+    open.push_back(StrCat(queue.name, " (uses ", PercentOf(queue.used), " of ", PercentOf(queue.most), ")"));
+    if (queue.used < queue.most) room.push_back(queue.name);
+    has_default |= queue.name == YarnSpec().queue || queue.name.ends_with("." + YarnSpec().queue);
+  }
+  if (open.empty())
+    return FailCheck(kName, StrCat("none is open to user ", user),
+                     "an administrator lets the user in: yarn.scheduler.capacity.root.QUEUE.acl_submit_applications");
+  const std::string text = StrCat("open to user ", user, ": ", Join(open, ", "));
+  if (room.empty())
+    return WarnCheck(kName, StrCat(text, ": all are full"), "jobs wait; \"tony list --queue\" shows for whom");
+  if (!has_default)
+    return WarnCheck(kName, StrCat(text, ", but not ", YarnSpec().queue),
+                     StrCat("set tony.yarn.queue, as to ", room.front()));
+  return OkCheck(kName, text);
+}
+
+Check CheckLabels(const RmCalls& rm) {
+  const auto labels = rm.NodeLabels();
+  if (!labels.ok()) return WarnCheck("labels", labels.error().message, "");
+  return OkCheck("labels", labels->empty() ? "the cluster has none" : Join(*labels, ", "));
+}
+
+void AddResourceManager(const YarnCluster& cluster, Checks& all) {
+  constexpr const char* kName = "resourcemanager";
+  const RmCalls rm(cluster.rm, cluster.user, kAnswerLimit);
+  const auto metrics = rm.Metrics();
+  if (!metrics.ok()) {
+    all.push_back(FailCheck(kName, metrics.error().message,
+                            "is it running? else set yarn.resourcemanager.address in yarn-site.xml to HOST:PORT"));
+    return;
+  }
+  all.push_back(CheckVersion(kName, cluster.rm_web.empty()
+                                        ? std::nullopt
+                                        : hadoop::WebText(cluster.rm_web + "/ws/v1/cluster/info",
+                                                          "/clusterInfo/hadoopVersion", kAnswerLimit)));
+  all.back().text = StrCat(ToString(cluster.rm), " answers: ", all.back().text);
+  all.push_back(CheckContainers(rm));
+  const auto view = LookAtYarnQueue(cluster);
+  if (view.ok()) {
+    all.push_back(CheckNodes(*metrics, *view));
+    all.push_back(CheckQueues(*view, cluster.user));
+  } else {
+    all.push_back(FailCheck("queues", view.error().message, ""));
+  }
+  all.push_back(CheckLabels(rm));
+}
+
+std::string AdviceOn(const Error& error, const YarnCluster& cluster) {
+  if (error.code == ErrorCode::kNotFound)
+    return StrCat("as HDFS's administrator: hdfs dfs -mkdir -p ", cluster.home, " && hdfs dfs -chown ", cluster.user,
+                  " ", cluster.home);
+  if (error.code == ErrorCode::kNotPermitted)
+    return StrCat("as HDFS's administrator: hdfs dfs -chown ", cluster.user, " ", cluster.home,
+                  " && hdfs dfs -chmod u+rwx ", cluster.home);
+  if (error.code == ErrorCode::kCannotWrite)
+    return "\"tony gc\" makes room; as HDFS's administrator: hdfs dfsadmin -setSpaceQuota or -setQuota";
+  return "hdfs dfsadmin -report shows the DataNodes, hdfs dfsadmin -safemode get whether it takes writes";
+}
+
+// What is written under `path` is read again; `attributes`: what became of its attribute.
+Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) {
+  constexpr const char* kBytes = "tony doctor";
+  constexpr const char* kAttribute = "user.tony.doctor";
+  TRY(hdfs.Create(path, kBytes));
+  TRY_ASSIGN(const std::string bytes, hdfs.Read(path));
+  if (bytes != kBytes) return UnavailableError(path, ": other bytes are read than were written");
+  attributes = [&]() -> Status {
+    TRY(hdfs.SetXattr(path, kAttribute, kBytes));
+    TRY_ASSIGN(const auto there, hdfs.GetXattrs(path));
+    const auto found = there.find(kAttribute);
+    if (found != there.end() && found->second == kBytes) return Ok();
+    return UnavailableError(path, ": ", kAttribute, " is not there");
+  }();
+  return Ok();
+}
+
+// One after the other, of a job's records and its journal's turns. Measured by tests/conformance/hadoop/attributes_off:
+// a job of one worker that took 2.3 s took 4.6 s, where a record took 230 ms on average.
+constexpr int kRecordsOfJob = 10;
+constexpr int kTriedRecords = 6;
+
+// The average of some, as they are written where attributes are off: HDFS closes every second file at once, and the
+// others after 400 ms.
+Result<Duration> TimeOfRecord(const YarnCluster& cluster) {
+  const auto calls = std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
+  const HdfsBytes records(calls, {});
+  const std::string path = StrCat(cluster.home, "/.tony-doctor-", RandomHex(8));
+  const auto put = [&] { return records.Put(path, "tony doctor", hadoop::HdfsRename::kOverwrite); };
+  auto written = put();  // it finds out that attributes are off
+  const Duration began = SinceBoot();
+  for (int tried = 0; tried < kTriedRecords && written.ok(); ++tried) written = put();
+  const Duration took = SinceBoot() - began;
+  (void)calls->Remove(path);
+  TRY(written);
+  return took / kTriedRecords;
+}
+
+Check AttributesOff(const YarnCluster& cluster, const Error& why) {
+  const auto time = TimeOfRecord(cluster);
+  const std::string cost =
+      time.ok() ? StrCat("; a record took ", time->count(), " ms as a file, and each job waits for some ",
+                         kRecordsOfJob, " of them: ", Seconds(*time * kRecordsOfJob))
+                : "";
+  return WarnCheck("attributes", StrCat(why.message, cost),
+                   "jobs run all the same; dfs.namenode.xattrs.enabled=true in the NameNode's hdfs-site.xml makes them "
+                   "start and end sooner");
+}
+
+void AddWrite(const YarnCluster& cluster, WebHdfsCalls& hdfs, Checks& all) {
+  const std::string path = StrCat(cluster.home, "/.tony-doctor-", RandomHex(8));
+  Status attributes = Ok();
+  const Status written = TryFile(hdfs, path, attributes);
+  const auto removed = hdfs.Remove(path);
+  if (!written.ok()) {
+    all.push_back(FailCheck("hdfs", written.error().message, AdviceOn(written.error(), cluster)));
+    return;
+  }
+  all.push_back(removed.ok() ? OkCheck("hdfs", StrCat("a file was written into ", cluster.home, ", read and removed"))
+                             : WarnCheck("hdfs", removed.error().message, StrCat("hdfs dfs -rm ", path)));
+  all.push_back(attributes.ok() ? OkCheck("attributes", "the file had an extended attribute")
+                                : AttributesOff(cluster, attributes.error()));
+}
+
+void AddHdfs(const YarnCluster& cluster, Checks& all) {
+  constexpr const char* kName = "namenode";
+  hadoop::WebHdfs::Options options = HdfsOptions(cluster);
+  options.limits.connect = kAnswerLimit;
+  options.limits.stalled = options.limits.whole = kWriteLimit;
+  WebHdfsCalls hdfs(std::move(options));
+  const auto home = hdfs.GetEntry(cluster.home);
+  if (!home.ok() && home.error().code == ErrorCode::kUnavailable) {
+    all.push_back(
+        FailCheck(kName, home.error().message,
+                  "is it running and active? else set dfs.namenode.http-address in hdfs-site.xml to HOST:PORT"));
+    return;
+  }
+  all.push_back(
+      CheckVersion(kName, hadoop::WebText(cluster.webhdfs + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo",
+                                          "/beans/0/SoftwareVersion", kAnswerLimit)));
+  all.back().text = StrCat(cluster.webhdfs, " answers: ", all.back().text);
+  if (home.ok()) return AddWrite(cluster, hdfs, all);
+  all.push_back(FailCheck("hdfs", StrCat("home folder: ", home.error().message), AdviceOn(home.error(), cluster)));
+}
+
+}  // namespace
+
+Checks CheckYarnHealth() {
+  const auto cluster = FindYarnCluster(JobId());
+  Checks all = {CheckConfiguration(cluster), CheckShipped()};
+  if (!cluster.ok()) return all;
+  all.push_back(CheckNetwork(*cluster));
+  AddResourceManager(*cluster, all);
+  AddHdfs(*cluster, all);
+  return all;
+}
+
+namespace {
+
+using hadoop::ApplicationReport;
+using hadoop::ApplicationState;
+
+constexpr Duration kQueueLimit{2000};
+// A cluster with more has its own pages for them.
+constexpr size_t kMostQueues = 100;
+
+QueuedJob JobOf(const ApplicationReport& report) {
+  const bool runs = report.state == ApplicationState::kRunning;
+  return {.job = {hadoop::ToString(report.id)},
+          .user = report.user,
+          .queue = report.queue,
+          .runs = runs,
+          .priority = report.priority,
+          .memory_mb = std::max<int64_t>(0, report.used.memory_mib),  // -1: this user may not know
+          .vcores = std::max(0, report.used.vcores),
+          .gpus = report.used.Other(kGpuType),
+          .since = report.started,
+          .why = WhyMasterWaits(report)};
+}
+
+// `above`: of the queue that it is in.
+void AddQueue(const RmCalls& rm, const std::string& name, const QueueShare& above, const OpenQueues& open,
+              QueueView& view) {
+  const auto report = rm.Queue(name);
+  if (!report.ok() || view.queues.size() >= kMostQueues) return;
+  QueueShare queue{.name = name,
+                   .takes_jobs = report->running && report->children.empty(),
+                   .is_open = open.Has(name),
+                   .guaranteed = above.guaranteed * report->capacity,
+                   .most = above.most * report->maximum_capacity};
+  queue.used = queue.guaranteed * report->used;
+  for (const QueuedJob& job : view.jobs)
+    if (job.queue == name || name.ends_with("." + job.queue) || job.queue.ends_with("." + name))
+      ++(job.runs ? queue.running : queue.waiting);
+  view.queues.push_back(queue);
+  for (const std::string& child : report->children) AddQueue(rm, child, queue, open, view);
+}
+
+void AddNodes(const std::vector<hadoop::NodeReport>& nodes, QueueView& view) {
+  view.nodes = static_cast<int>(nodes.size());
+  for (const hadoop::NodeReport& node : nodes) {
+    view.memory_mb += node.capability.memory_mib;
+    view.free_memory_mb += std::max<int64_t>(0, node.capability.memory_mib - node.used.memory_mib);
+    view.cores += node.capability.vcores;
+    view.free_cores += std::max(0, node.capability.vcores - node.used.vcores);
+  }
+}
+
+}  // namespace
+
+std::vector<QueuedJob> QueuedJobs(const std::vector<ApplicationReport>& reports) {
+  std::vector<QueuedJob> jobs;
+  for (const ApplicationReport& report : reports) jobs.push_back(JobOf(report));
+  std::ranges::sort(jobs, {}, [](const QueuedJob& job) {
+    return std::tuple(!job.runs, job.queue, -job.priority, job.since, job.job.value);
+  });
+  return jobs;
+}
+
+Result<QueueView> LookAtYarnQueue(const YarnCluster& cluster) {
+  const RmCalls rm(cluster.rm, cluster.user, kQueueLimit);
+  QueueView view;
+  view.place = ToString(cluster.rm);
+  TRY_ASSIGN(const auto nodes, rm.RunningNodes());
+  AddNodes(nodes, view);
+  TRY_ASSIGN(const auto reports, rm.Applications());
+  view.jobs = QueuedJobs(reports);
+  TRY_ASSIGN(const OpenQueues open, QueuesOpenTo(cluster));
+  AddQueue(rm, "root", {.guaranteed = 1, .most = 1}, open, view);
+  return view;
 }
 
 }  // namespace tony

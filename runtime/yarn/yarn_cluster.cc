@@ -15,64 +15,50 @@
 
 namespace tony {
 
-template <class T, class Ask>
-Result<T> RmCalls::Await(Ask ask) const {
+// Calls `method` of a client, with `arguments` before the callback.
+template <class T, class... Parameters, class... Arguments>
+Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Arguments&... arguments) const {
   EventLoop loop;
   HostResolver names(loop);
   hadoop::RmClient client(loop, names, rm_, hadoop::SimpleUser{user_}, {.establish = limit_, .call = limit_});
-  std::optional<Result<T>> answer;
-  ask(client, [&](Result<T> told) {
-    answer = std::move(told);
-    loop.Stop();
+  auto answer = AnswerFrom<Result<T>>(loop, [&](auto done) {
+    (client.*method)(arguments..., done);
+    return 0;
   });
-  loop.Run();
-  if (!answer->ok() && answer->error().code == ErrorCode::kUnavailable)
-    return Annotate(answer->error(), "yarn.resourcemanager.address");
-  return *std::move(answer);
+  if (!answer.ok() && answer.error().code == ErrorCode::kUnavailable)
+    return Annotate(answer.error(), "yarn.resourcemanager.address");
+  return answer;
 }
+
+using hadoop::RmClient;
 
 Result<hadoop::NewApplication> RmCalls::MakeApplication() const {
-  return Await<hadoop::NewApplication>([](hadoop::RmClient& rm, auto done) { rm.MakeApplication(done); });
+  return Ask<hadoop::NewApplication>(&RmClient::MakeApplication);
 }
-
 Status RmCalls::Submit(const hadoop::Submission& submission) const {
-  const auto submitted = Await<bool>([&](hadoop::RmClient& rm, auto done) {
-    rm.Submit(submission, [done](const Status& told) { done(told.ok() ? Result<bool>(true) : told.error()); });
-  });
-  return submitted.ok() ? Ok() : Status(submitted.error());
+  return Ask<bool>(&RmClient::Submit, submission).status();
 }
-
 Result<hadoop::ApplicationReport> RmCalls::Report(const hadoop::ApplicationId& id) const {
-  return Await<hadoop::ApplicationReport>([&](hadoop::RmClient& rm, auto done) { rm.Report(id, done); });
+  return Ask<hadoop::ApplicationReport>(&RmClient::Report, id);
 }
-
 Result<std::vector<hadoop::ApplicationReport>> RmCalls::Applications() const {
-  return Await<std::vector<hadoop::ApplicationReport>>([](hadoop::RmClient& rm, auto done) { rm.Applications(done); });
+  return Ask<std::vector<hadoop::ApplicationReport>>(&RmClient::Applications);
 }
-
 Status RmCalls::Kill(const hadoop::ApplicationId& id, const std::string& reason) const {
-  const auto killed = Await<bool>([&](hadoop::RmClient& rm, auto done) { rm.Kill(id, reason, done); });
-  return killed.ok() ? Ok() : Status(killed.error());
+  return Ask<bool>(&RmClient::Kill, id, reason).status();
 }
-
 Result<hadoop::QueueReport> RmCalls::Queue(const std::string& name) const {
-  return Await<hadoop::QueueReport>([&](hadoop::RmClient& rm, auto done) { rm.Queue(name, done); });
+  return Ask<hadoop::QueueReport>(&RmClient::Queue, name);
 }
-
 Result<std::vector<std::string>> RmCalls::QueuesOfUser() const {
-  return Await<std::vector<std::string>>([](hadoop::RmClient& rm, auto done) { rm.QueuesOfUser(done); });
+  return Ask<std::vector<std::string>>(&RmClient::QueuesOfUser);
 }
-
 Result<std::vector<std::string>> RmCalls::NodeLabels() const {
-  return Await<std::vector<std::string>>([](hadoop::RmClient& rm, auto done) { rm.NodeLabels(done); });
+  return Ask<std::vector<std::string>>(&RmClient::NodeLabels);
 }
-
-Result<hadoop::ClusterMetrics> RmCalls::Metrics() const {
-  return Await<hadoop::ClusterMetrics>([](hadoop::RmClient& rm, auto done) { rm.Metrics(done); });
-}
-
+Result<hadoop::ClusterMetrics> RmCalls::Metrics() const { return Ask<hadoop::ClusterMetrics>(&RmClient::Metrics); }
 Result<std::vector<hadoop::NodeReport>> RmCalls::RunningNodes() const {
-  return Await<std::vector<hadoop::NodeReport>>([](hadoop::RmClient& rm, auto done) { rm.RunningNodes(done); });
+  return Ask<std::vector<hadoop::NodeReport>>(&RmClient::RunningNodes);
 }
 
 namespace {
@@ -87,29 +73,12 @@ std::optional<std::string> Variable(const std::string& name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-std::string HadoopUser() {
-  if (const auto name = Variable("HADOOP_USER_NAME"); name && !name->empty()) return *name;
-  return UserName(geteuid());
-}
-
-Error NotYet(const hadoop::SiteConfiguration::Value& value, const std::string& key, std::string_view what) {
-  return {ErrorCode::kInvalid,
-          StrCat(value.origin, ": ", key, " is \"", value.text, "\": ", what, " cannot be used yet")};
-}
-
 // kInvalid where `key` has a value for which `is_there` says no.
 template <class IsThere>
 Status Only(const hadoop::SiteConfiguration& site, const std::string& key, std::string_view what, IsThere is_there) {
   TRY_ASSIGN(const auto value, site.Find(key));
   if (!value || value->text.empty() || is_there(value->text)) return Ok();
-  return NotYet(*value, key, what);
-}
-
-Status CheckSecurity(const hadoop::SiteConfiguration& site) {
-  TRY(Only(site, "hadoop.security.authentication", "a cluster with Kerberos",
-           [](const std::string& text) { return text == "simple"; }));
-  return Only(site, "dfs.http.policy", "HDFS by HTTPS alone",
-              [](const std::string& text) { return text != "HTTPS_ONLY"; });
+  return InvalidError(value->origin, ": ", key, " is \"", value->text, "\": ", what, " cannot be used yet");
 }
 
 // "host:port" or "host".
@@ -131,8 +100,8 @@ Result<Endpoint> NameNode(const hadoop::SiteConfiguration& site) {
   const std::string authority = text.starts_with(kScheme) ? Split(text.substr(kScheme.size()), '/').front() : "";
   const auto name_node = EndpointFrom(authority, kNameNodePort);
   if (!name_node) {
-    return Error{ErrorCode::kInvalid, StrCat(value ? value->origin : "core-site.xml", ": ", kKey, " is \"", text,
-                                             "\", expected hdfs://HOST:PORT")};
+    return InvalidError(value ? value->origin : "core-site.xml", ": ", kKey, " is \"", text,
+                        "\", expected hdfs://HOST:PORT");
   }
   return *name_node;
 }
@@ -162,18 +131,12 @@ std::string RmWebOf(const hadoop::SiteConfiguration& site, const Endpoint& rm) {
   return StrCat("http://", ToString(*web));
 }
 
-// A proxy of its own, in place of the ResourceManager's.
-std::string ProxyIn(const hadoop::SiteConfiguration& site) {
-  const auto proxy = site.Address("yarn.web-proxy.address", kProxyPort);
-  return proxy.ok() ? StrCat("http://", ToString(*proxy)) : "";
-}
-
 // `from`: the variable or the key that names `place`, which may be empty.
 Status Add(const char* from, const std::string& place, Result<Properties> (*read)(const std::filesystem::path&),
            Properties& sites) {
   if (place.empty()) return Ok();
   const auto more = read(place);
-  if (!more.ok()) return Error{ErrorCode::kInvalid, StrCat(from, ": ", more.error().message)};
+  if (!more.ok()) return InvalidError(from, ": ", more.error().message);
   sites.Merge(*more);
   return Ok();
 }
@@ -181,7 +144,10 @@ Status Add(const char* from, const std::string& place, Result<Properties> (*read
 }  // namespace
 
 Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user) {
-  TRY(CheckSecurity(site));
+  TRY(Only(site, "hadoop.security.authentication", "a cluster with Kerberos",
+           [](const std::string& text) { return text == "simple"; }));
+  TRY(Only(site, "dfs.http.policy", "HDFS by HTTPS alone",
+           [](const std::string& text) { return text != "HTTPS_ONLY"; }));
   TRY_ASSIGN(const auto managers, hadoop::ResourceManagers(site));
   if (managers.size() > 1) {
     TRY(Only(site, "yarn.resourcemanager.ha.enabled", "YARN with several ResourceManagers",
@@ -191,6 +157,7 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   TRY_ASSIGN(std::string webhdfs, WebHdfsOf(site, name_node));
   TRY_ASSIGN(const std::string homes, site.Text("dfs.user.home.dir.prefix"));
   const auto has_queue_rules = site.Bool("yarn.acl.enable");
+  const auto proxy = site.Address("yarn.web-proxy.address", kProxyPort);
   const std::string home = StrCat(homes, "/", user);
   return YarnCluster{.rm = managers.front().client,
                      .scheduler = managers.front().scheduler,
@@ -199,7 +166,7 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
                      .user = std::move(user),
                      .home = home,
                      .rm_web = RmWebOf(site, managers.front().client),
-                     .web_proxy = ProxyIn(site),
+                     .web_proxy = proxy.ok() ? StrCat("http://", ToString(*proxy)) : "",
                      .has_queue_rules = has_queue_rules.ok() && *has_queue_rules};
 }
 
@@ -249,7 +216,8 @@ Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
   TRY(Add(kConfigurationVariable, folder, hadoop::ReadSiteFolder, sites));
   TRY(Add(kHdfsSiteKey, files.hdfs, hadoop::ReadSite, sites));
   TRY(Add(kYarnSiteKey, files.yarn, hadoop::ReadSite, sites));
-  return YarnClusterOf(hadoop::SiteConfiguration(sites, Variable), HadoopUser());
+  const std::string user = Variable("HADOOP_USER_NAME").value_or("");
+  return YarnClusterOf(hadoop::SiteConfiguration(sites, Variable), user.empty() ? UserName(geteuid()) : user);
 }
 
 Result<YarnCluster> FindYarnCluster(const JobId& job) {
@@ -257,9 +225,7 @@ Result<YarnCluster> FindYarnCluster(const JobId& job) {
   if (job.value.empty() && is_set) return FindYarnCluster(SiteFiles());
   TRY_ASSIGN(const auto note, FindClusterNoteOrNewest(job));
   if (!note) return FindYarnCluster(SiteFiles());
-  auto cluster = YarnClusterFromText(note->text);
-  if (!cluster.ok()) return Annotate(cluster.error(), note->file.string());
-  return cluster;
+  return Annotate(YarnClusterFromText(note->text), note->file.string());
 }
 
 }  // namespace tony

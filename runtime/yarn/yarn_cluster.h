@@ -31,8 +31,8 @@ class RmCalls {
   Result<std::vector<hadoop::NodeReport>> RunningNodes() const;
 
  private:
-  template <class T, class Ask>
-  Result<T> Await(Ask ask) const;
+  template <class T, class... Parameters, class... Arguments>
+  Result<T> Ask(void (hadoop::RmClient::*method)(Parameters...), const Arguments&... arguments) const;
 
   const Endpoint rm_;
   const std::string user_;

@@ -44,9 +44,9 @@ std::optional<fs::path> NewestIn(const fs::path& folder) {
 }  // namespace
 
 Error YarnNotConfigured() {
-  return {ErrorCode::kInvalid, StrCat(kConfigurationVariable,
-                                      " is not set: expected the folder with the cluster's "
-                                      "core-site.xml, hdfs-site.xml and yarn-site.xml")};
+  return InvalidError(kConfigurationVariable,
+                      " is not set: expected the folder with the cluster's "
+                      "core-site.xml, hdfs-site.xml and yarn-site.xml");
 }
 
 Status CheckYarnConfigured(const JobId& job) {

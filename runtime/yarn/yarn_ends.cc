@@ -1,9 +1,6 @@
 #include "runtime/yarn/yarn_ends.h"
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
-#include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/rpc_connection.h"
@@ -95,8 +92,6 @@ std::optional<ExitStatus> StatusOf(int exit) {
   return ExitStatus{ExitStatus::Kind::kExited, exit};
 }
 
-bool IsExecutorsStart(int exit) { return exit == kCannotRun || exit == kNoProgram; }
-
 }  // namespace
 
 ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
@@ -104,7 +99,7 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   if (status.exit_status >= 0) {
     exited.status = StatusOf(status.exit_status);
     if (stopped) exited.cls = OutcomeClass::kKilled;
-    if (!stopped && IsExecutorsStart(status.exit_status))
+    if (!stopped && (status.exit_status == kCannotRun || status.exit_status == kNoProgram))
       exited.error = StrCat("its node cannot start the executor: ", ToString(*exited.status));
     return exited;
   }
@@ -139,15 +134,8 @@ std::optional<LastingCause> LastingCauseIn(std::string_view diagnostics) {
 }
 
 hadoop::FinalStatus FinalStatusOf(const Verdict& verdict) {
-  switch (verdict.state) {
-    case FinalState::kSucceeded:
-      return hadoop::FinalStatus::kSucceeded;
-    case FinalState::kFailed:
-      return hadoop::FinalStatus::kFailed;
-    case FinalState::kKilled:
-      return hadoop::FinalStatus::kKilled;
-  }
-  return hadoop::FinalStatus::kUndefined;
+  if (verdict.state == FinalState::kSucceeded) return hadoop::FinalStatus::kSucceeded;
+  return verdict.state == FinalState::kFailed ? hadoop::FinalStatus::kFailed : hadoop::FinalStatus::kKilled;
 }
 
 std::string DiagnosticsOf(const Verdict& verdict) {

@@ -10,9 +10,7 @@
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/os/files.h"
-#include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/yarn/yarn_configured.h"
-#include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
 namespace {
@@ -91,14 +89,11 @@ Result<YarnGarbage::Entries> YarnGarbage::List(const std::string& folder) const 
 }
 
 Result<bool> YarnGarbage::IsThere(const std::string& path) const {
-  const auto entry = hdfs_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path); });
-  if (entry.ok()) return true;
-  return IsMissing(entry.error()) ? Result<bool>(false) : Result<bool>(entry.error());
+  return WasFound(hdfs_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path); }));
 }
 
 Status YarnGarbage::Remove(const std::string& path) const {
-  const auto removed = hdfs_.Ask([&](HdfsCalls& calls) { return calls.Remove(path); });
-  return removed.ok() ? Ok() : Status(removed.error());
+  return hdfs_.Ask([&](HdfsCalls& calls) { return calls.Remove(path); }).status();
 }
 
 // That of a file which is written now: this machine's clock may be another.
@@ -120,8 +115,7 @@ Result<Garbage> YarnGarbage::Collect(const GarbageOrder& order) const {
     TRY_ASSIGN(const Instant now, ServersTime());
     TRY(RemoveUnfinished(order, now, garbage));
     if (!order.dry_run) TRY(RemoveDead(now));
-    const Status staged = RemoveStaged(order, now, garbage);
-    return staged.ok() ? Ok() : Status(Annotate(staged.error(), "staged content was left alone"));
+    return Annotate(RemoveStaged(order, now, garbage), "staged content was left alone");
   }();
   return garbage;
 }
@@ -232,7 +226,7 @@ Result<bool> YarnGarbage::Move(const HdfsEntry& entry, const std::string& collec
   if (moved.ok() || !IsMissing(moved.error())) return moved;
   TRY_ASSIGN(const bool is_at_work, IsThere(collection));
   if (is_at_work) return false;
-  return Error{ErrorCode::kUnavailable, "somebody submits a job now"};
+  return UnavailableError("somebody submits a job now");
 }
 
 // Also those of jobs that are being made. One whose list cannot be read may need anything.

@@ -3,11 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <filesystem>
+#include <functional>
 #include <future>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "runtime/base/log.h"
@@ -18,49 +16,34 @@
 #include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
 #include "runtime/os/start_program.h"
-#include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
-#include "runtime/records/hdfs/hdfs_record_store.h"
-#include "runtime/records/job_records.h"
 #include "runtime/records/record_store.h"
 #include "runtime/records/user_home.h"
 #include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/hdfs_sources.h"
-#include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_garbage.h"
 
 namespace tony {
 namespace {
 
-namespace json = boost::json;
-
-struct CertificateField {
-  const char* name;
-  TlsIdentity JobCertificates::*member;
-};
-constexpr CertificateField kCertificateFields[] = {{"master", &JobCertificates::master},
-                                                   {"executor", &JobCertificates::executor},
-                                                   {"client", &JobCertificates::client}};
-
-Result<JobCertificates> CertificatesFromJson(std::string_view text) {
-  TRY_ASSIGN(const json::value document, ParseJson(text, "certificates"));
-  JsonReader fields(document);
-  JobCertificates certificates;
-  for (const CertificateField& field : kCertificateFields) {
-    JsonReader identity = fields.Nested(field.name);
-    TRY(fields.status());
-    (certificates.*field.member) = {identity.String("ca"), identity.String("certificate"), identity.String("key")};
-    TRY(identity.status());
-  }
-  return certificates;
-}
-
 std::shared_ptr<HdfsCalls> CallsOf(const YarnCluster& cluster) {
   return std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
 }
 
 }  // namespace
+
+void Fields(auto& io, Is<TlsIdentity> auto& identity) {
+  io.Field("ca", identity.ca);
+  io.Field("certificate", identity.certificate);
+  io.Field("key", identity.key);
+}
+
+void Fields(auto& io, Is<JobCertificates> auto& certificates) {
+  io.Field("master", certificates.master);
+  io.Field("executor", certificates.executor);
+  io.Field("client", certificates.client);
+}
 
 HdfsPlaces PlacesIn(const YarnCluster& cluster) {
   const std::string root = cluster.home + "/.tony";
@@ -104,8 +87,7 @@ std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const 
 }
 
 Status PutRecord(const JobRecords& records, const std::string& name, std::string_view bytes) {
-  const auto put = records.store().PutNew(name, bytes, Durability::kSurvivesPowerCut);
-  return put.ok() ? Ok() : Status(put.error());
+  return records.store().PutNew(name, bytes, Durability::kSurvivesPowerCut).status();
 }
 
 // A thread for each, with a connection of its own: the calls of one store wait for each other.
@@ -131,28 +113,17 @@ Result<HdfsFiles> ReadFiles(const JobRecords& records) {
   return ReadParsed(records.store(), kFilesRecord, HdfsFilesFromJson);
 }
 
-std::string ToJson(const JobCertificates& certificates) {
-  json::object out;
-  for (const CertificateField& field : kCertificateFields) {
-    const TlsIdentity& identity = certificates.*field.member;
-    out[field.name] = {{"ca", identity.ca}, {"certificate", identity.certificate}, {"key", identity.key}};
-  }
-  return SerializeJson(out);
-}
+std::string ToJson(const JobCertificates& certificates) { return WriteJson(certificates); }
 
 Result<JobCertificates> ReadCertificates(const JobRecords& records) {
-  return ReadParsed(records.store(), kCertificatesRecord, CertificatesFromJson);
+  return ReadParsed<JobCertificates>(
+      records.store(), kCertificatesRecord,
+      +[](std::string_view text) { return ReadJson<JobCertificates>(text, "certificates"); });
 }
 
 namespace {
 
 constexpr Duration kCallLimit{10'000};
-
-std::shared_ptr<const FilesForOthers> FilesInHdfs(const YarnCluster& cluster) {
-  hadoop::WebHdfs::Options options = HdfsOptions(cluster);
-  options.limits.stalled = options.limits.whole = kCallLimit;
-  return std::make_shared<HdfsFilesForOthers>(std::move(options));
-}
 
 void WriteInHdfs(const YarnCluster& cluster, const JobRecords& records,
                  Status (*write)(const JobRecords&, const FilesForOthers&)) {
@@ -165,19 +136,17 @@ void WriteInHdfs(const YarnCluster& cluster, const JobRecords& records,
   if (!written.ok()) LogWarn(StrCat("history of the job: ", written.error().message));
 }
 
-// The folder itself, or the nearest above it, in which it would be made.
-Result<hadoop::HdfsEntry> NearestThere(WebHdfsCalls& hdfs, std::string& path) {
-  for (;; path = std::filesystem::path(path).parent_path()) {
-    auto entry = hdfs.GetEntry(path);
-    if (entry.ok() || !IsMissing(entry.error()) || path == "/") return entry;
-  }
-}
-
+// Looks at the folder itself, or at the nearest above it, in which it would be made.
 Status CheckHistoryFolder(const YarnCluster& cluster, const std::string& folder) {
   TRY_ASSIGN(std::string path, PathInHdfs(cluster, folder));
   WebHdfsCalls hdfs(HdfsOptions(cluster));
-  TRY_ASSIGN(const hadoop::HdfsEntry entry, NearestThere(hdfs, path));
-  if (!entry.is_folder) return Error{ErrorCode::kInvalid, StrCat(path, " is a file")};
+  auto entry = hdfs.GetEntry(path);
+  while (!entry.ok() && IsMissing(entry.error()) && path != "/") {
+    path = std::filesystem::path(path).parent_path();
+    entry = hdfs.GetEntry(path);
+  }
+  TRY(entry);
+  if (!entry->is_folder) return InvalidError(path, " is a file");
   return hdfs.CheckAccess(path, "-wx");
 }
 
@@ -194,7 +163,9 @@ void FinishHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records) 
 Result<std::shared_ptr<const FilesForOthers>> FilesOfHistory(const YarnCluster& cluster, const std::string& folder) {
   if (!IsInHdfs(folder)) return std::shared_ptr<const FilesForOthers>(std::shared_ptr<void>(), &FilesOnThisMachine());
   TRY(PathInHdfs(cluster, folder));
-  return FilesInHdfs(cluster);
+  hadoop::WebHdfs::Options options = HdfsOptions(cluster);
+  options.limits.stalled = options.limits.whole = kCallLimit;
+  return std::shared_ptr<const FilesForOthers>(std::make_shared<HdfsFilesForOthers>(std::move(options)));
 }
 
 std::optional<std::string> WhyNoHistory(const YarnCluster& cluster, const JobSpec& spec) {
@@ -207,9 +178,7 @@ std::optional<std::string> WhyNoHistory(const YarnCluster& cluster, const JobSpe
 namespace {
 
 Result<bool> IsThere(const HdfsBytes& hdfs, const std::string& path) {
-  const auto entry = hdfs.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path); });
-  if (entry.ok()) return true;
-  return IsMissing(entry.error()) ? Result<bool>(false) : Result<bool>(entry.error());
+  return WasFound(hdfs.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path); }));
 }
 
 // Who gives a job up renames its folder, and back if it was made meanwhile: so it is looked for by both names, and
@@ -287,7 +256,7 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const
     sources.push_back(std::move(source));
   }
   const HdfsStore store{.hdfs = {.base = cluster.webhdfs, .user = cluster.user},
-                        .file_system = {"hdfs", cluster.name_node.host, cluster.name_node.port},
+                        .name_node = cluster.name_node,
                         .folder = StagedFolder(cluster),
                         .scratch = home};
   TRY_ASSIGN(HdfsFiles files, SendToHdfs(store, sources, watch));
@@ -317,14 +286,7 @@ Status MakeFolderOf(const YarnCluster& cluster, const JobId& id) {
   HdfsFolder jobs = JobFolderOf(cluster, id);
   const std::string path = std::exchange(jobs.path, JobsFolder(cluster));
   TRY(MakeRecordFolder(calls, jobs));
-  const auto made = HdfsBytes(calls, {}).PutFolder(path, jobs.path);
-  return made.ok() ? Ok() : Annotate(made.error(), StrCat("make ", jobs.file_system, path));
-}
-
-// False: what it found staged has been removed since.
-Result<bool> Fill(const YarnCluster& cluster, const JobId& id, const HdfsFiles& files, const RecordsByName& records) {
-  TRY(PutRecords(cluster, id, records));
-  return GarbageIn(cluster).Hold(files);
+  return Annotate(HdfsBytes(calls, {}).PutFolder(path, jobs.path), StrCat("make ", jobs.file_system, path)).status();
 }
 
 std::string SubmissionText(const YarnCluster& cluster, const NewJob& job, Instant now) {
@@ -337,22 +299,12 @@ std::string SubmissionText(const YarnCluster& cluster, const NewJob& job, Instan
                            .claim = job.claim});
 }
 
-bool IsTakenAway(const YarnCluster& cluster, const JobId& id) {
-  const auto folder = WebHdfsCalls(HdfsOptions(cluster)).GetEntry(JobFolderOf(cluster, id).path);
-  return !folder.ok() && folder.error().code == ErrorCode::kNotFound;
-}
-
 // False: they may still be there, which the log says.
 bool RemoveRecords(const YarnCluster& cluster, const JobId& id) {
   WebHdfsCalls hdfs(HdfsOptions(cluster));
   const auto removed = hdfs.Remove(JobFolderOf(cluster, id).path);
   if (!removed.ok()) LogWarn(removed.error().message);
   return removed.ok();
-}
-
-// The ResourceManager counts applications from when it began: newer ones have higher numbers.
-bool HasHigherNumber(const JobId& a, const JobId& b) {
-  return hadoop::ParseApplicationId(a.value) > hadoop::ParseApplicationId(b.value);
 }
 
 }  // namespace
@@ -391,13 +343,12 @@ Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
   const Status made = PutRecord(RecordsOf(cluster, job.id), kSubmissionRecord, SubmissionText(cluster, job, now));
   if (made.ok()) return RecordsOf(cluster, job.id, *job.laid);
-  const bool is_taken_away = IsTakenAway(cluster, job.id);
+  const auto folder = WebHdfsCalls(HdfsOptions(cluster)).GetEntry(JobFolderOf(cluster, job.id).path);
   DiscardLaid(job);
-  if (!is_taken_away) return made.error();
-  return Error{ErrorCode::kUnavailable,
-               StrCat("job ", job.id.value,
-                      " was not made: another submit, or \"tony gc\", thought that its own had died; "
-                      "submit it again")};
+  if (folder.ok() || folder.error().code != ErrorCode::kNotFound) return made.error();
+  return UnavailableError("job ", job.id.value,
+                          " was not made: another submit, or \"tony gc\", thought that its own had died; "
+                          "submit it again");
 }
 
 Result<RecordsByName> YarnJobs::LayRecords(const YarnCluster& cluster, const NewJob& job, Instant now,
@@ -406,13 +357,13 @@ Result<RecordsByName> YarnJobs::LayRecords(const YarnCluster& cluster, const New
     TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster, job, watch));
     TRY_ASSIGN(RecordsByName records, RecordsFor(job.id, job, files, now));
     TRY(MakeFolderOf(cluster, job.id));
-    const auto filled = Fill(cluster, job.id, files, records);
-    if (filled.ok() && *filled) return records;
+    const Status put = PutRecords(cluster, job.id, records);
+    const auto held = put.ok() ? GarbageIn(cluster).Hold(files) : Result<bool>(put.error());
+    if (held.ok() && *held) return records;
     RemoveRecords(cluster, job.id);
-    TRY(filled);
+    TRY(held);
   }
-  return Error{ErrorCode::kUnavailable,
-               StrCat(StagedFolder(cluster), ": \"tony gc\" removed what was sent, ", kMostRounds, " times")};
+  return UnavailableError(StagedFolder(cluster), ": \"tony gc\" removed what was sent, ", kMostRounds, " times");
 }
 
 void YarnJobs::Discard(const JobRecords& job) const {
@@ -445,16 +396,16 @@ Result<JobStore::NewestJobs> YarnJobs::ListNewest(size_t most_finished) const {
   std::vector<JobId> ids;
   for (const hadoop::HdfsEntry& entry : *entries)
     if (hadoop::ParseApplicationId(entry.name)) ids.push_back({entry.name});
-  std::sort(ids.begin(), ids.end(), HasHigherNumber);
+  // The ResourceManager counts applications from when it began: newer ones have higher numbers.
+  std::ranges::sort(ids, std::greater(), [](const JobId& id) { return hadoop::ParseApplicationId(id.value); });
   NewestJobs newest;
   size_t finished = 0;
   for (const JobId& id : ids) {
     JobRecords records = RecordsOf(cluster, id);
-    if (finished >= most_finished || ids.size() > most_finished) {
-      if (records.HasVerdict() && finished++ >= most_finished) {
-        ++newest.left_out;
-        continue;
-      }
+    const bool may_be_too_many = finished >= most_finished || ids.size() > most_finished;
+    if (may_be_too_many && records.HasVerdict() && finished++ >= most_finished) {
+      ++newest.left_out;
+      continue;
     }
     newest.jobs.push_back(std::move(records));
   }

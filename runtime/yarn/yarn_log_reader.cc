@@ -1,14 +1,11 @@
 #include "runtime/yarn/yarn_log_reader.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/logs/log_source.h"
 #include "runtime/records/kept_outputs.h"
 #include "runtime/records/last_status.h"
-#include "runtime/yarn/node_logs.h"
 #include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_log_watch.h"
 
@@ -246,14 +243,13 @@ const LogExcerpt* YarnLogReader::ExcerptOf(const AttemptId& attempt, const std::
 Result<LogExcerpt> YarnLogReader::FetchFromNode(const std::string& link, const std::string& stream) {
   auto log = FetchNodeLog(link, stream);
   if (log.ok() || has_master_) return log;
-  auto moved = fetch_moved_(link, stream);
-  return moved.ok() ? std::move(moved) : Annotate(moved.error(), log.error().message);
+  return Annotate(fetch_moved_(link, stream), log.error().message);
 }
 
 Result<LogExcerpt> YarnLogReader::Fetch(const AttemptId& attempt, const std::string& stream) {
   if (PlaceOf(attempt) == Place::kNode) return FetchFromNode(StatusOf(attempt.task)->log_url, stream);
   TRY_ASSIGN(auto kept, ReadKeptLogs(records_, attempt));
-  if (!kept) return Error{ErrorCode::kNotFound, "they were removed"};
+  if (!kept) return NotFoundError("they were removed");
   const auto found = std::ranges::find(*kept, stream, &LogExcerpt::stream);
   return found == kept->end() ? LogExcerpt{.stream = stream} : std::move(*found);
 }
@@ -341,7 +337,7 @@ class YarnLogs : public LogSource {
 
 std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find) {
   const auto nowhere = [](const std::string&, const std::string&) -> Result<LogExcerpt> {
-    return Error{ErrorCode::kNotFound, "the job runs"};
+    return NotFoundError("the job runs");
   };
   return std::make_unique<YarnLogs>(std::move(records), std::move(find), nowhere);
 }
@@ -350,7 +346,7 @@ std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbit
                                         YarnLogReader::FetchMoved fetch_moved) {
   FindMaster find = [records, &arbiter]() -> Result<WayToMaster> {
     TRY_ASSIGN(const auto lease, records.ReadLease());
-    if (!lease) return Error{ErrorCode::kUnavailable, "no application master has ruled yet"};
+    if (!lease) return UnavailableError("no application master has ruled yet");
     WayToMaster way{.am = lease->am.own};
     TRY_ASSIGN(way.token, records.ReadToken());
     TRY_ASSIGN(way.tls, arbiter.WayToAm(records));

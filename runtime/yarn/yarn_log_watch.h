@@ -5,7 +5,6 @@
 // counts. Loop thread only.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -20,17 +19,15 @@ namespace {
 constexpr size_t kMostTags = 10;     // YarnConfiguration.APPLICATION_MAX_TAGS
 constexpr size_t kLongestTag = 100;  // APPLICATION_MAX_TAG_LENGTH
 
-bool MayBeTag(const std::string& text) {
-  return !text.empty() && text.size() <= kLongestTag &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
-}
-
 }  // namespace
 
 std::set<std::string> TagsOf(const JobSpec& spec) {
   std::set<std::string> tags;
-  for (const std::string& tag : spec.tags)
-    if (tags.size() < kMostTags && MayBeTag(tag)) tags.insert(ToLower(tag));
+  for (const std::string& tag : spec.tags) {
+    const bool is_printable = std::ranges::all_of(tag, [](char c) { return c >= ' ' && c <= '~'; });
+    const bool may_be_tag = !tag.empty() && tag.size() <= kLongestTag && is_printable;
+    if (may_be_tag && tags.size() < kMostTags) tags.insert(ToLower(tag));
+  }
   return tags;
 }
 
@@ -41,7 +38,7 @@ std::optional<Duration> LifetimeOf(const JobSpec& spec) {
 
 Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRecords& records) {
   const auto id = hadoop::ParseApplicationId(records.job().value);
-  if (!id) return Error{ErrorCode::kInvalid, StrCat("\"", records.job().value, "\" is no application id")};
+  if (!id) return InvalidError("\"", records.job().value, "\" is no application id");
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   MasterShipment shipment{.job = records.job(),
                           .program = kMasterProgram,
@@ -108,7 +105,7 @@ Status AddProgram(const std::string& name, PlannedSteps& steps) {
   const std::string file = SiblingProgram(name);
   std::error_code error;
   const auto bytes = std::filesystem::file_size(file, error);
-  if (error) return Error{ErrorCode::kNotFound, StrCat(file, ": ", error.message())};
+  if (error) return NotFoundError(file, ": ", error.message());
   steps.push_back({"shipped", StrCat(file, " (", bytes, " bytes)")});
   return Ok();
 }

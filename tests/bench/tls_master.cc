@@ -12,7 +12,7 @@
 #include "am/replay.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/local/master_side.h"
+#include "runtime/local/local_scheduler.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/files.h"
 #include "runtime/records/checkpoints.h"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "runtime/local/master_side.h"
+#include "runtime/local/local_scheduler.h"
 
 namespace tony::cluster {
 

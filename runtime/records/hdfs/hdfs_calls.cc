@@ -1,10 +1,8 @@
 #include "runtime/records/hdfs/hdfs_calls.h"
 
 #include <thread>
-#include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/webhdfs.h"
 #include "runtime/os/files.h"
 
 namespace tony {
@@ -81,11 +79,6 @@ std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind
 
 std::string TemporaryIn(const std::string& folder) { return StrCat(folder, "/", hadoop::kUnfinishedPut, RandomHex(8)); }
 
-// Whether a rename was not done. "Not found" may be the answer to a repetition of it, by a gateway.
-bool IsRefusal(const Error& error) {
-  return error.code == ErrorCode::kCannotWrite || error.code == ErrorCode::kNotPermitted;
-}
-
 }  // namespace
 
 HdfsBytes::Tries::Tries(const HdfsPatience& patience) : patience_(patience), began_(SinceBoot()) {}
@@ -109,7 +102,7 @@ Result<std::optional<HdfsBytes::Found>> HdfsBytes::Get(const std::string& path) 
     const auto entry = Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(path); });
     if (!entry.ok() && IsMissing(entry.error())) return std::optional<Found>();
     if (!entry.ok()) return entry.error();
-    if ((*entry).is_folder) return Error{ErrorCode::kUnavailable, StrCat(path, ": it is a folder")};
+    if ((*entry).is_folder) return UnavailableError(path, ": it is a folder");
     Found found{"", (*entry).owner};
     if ((*entry).length > 0) {
       auto bytes = Asked(tries, [&](HdfsCalls& calls) { return calls.Read(path); });
@@ -123,7 +116,7 @@ Result<std::optional<HdfsBytes::Found>> HdfsBytes::Get(const std::string& path) 
       if (is_there) found.bytes = (*xattrs).at(kAttribute);
       if (is_there || (xattrs.ok() && look == kMostLooks)) return std::optional(std::move(found));
     }
-    if (look == kMostLooks) return Error{ErrorCode::kUnavailable, StrCat(path, ": replaced each time it is looked at")};
+    if (look == kMostLooks) return UnavailableError(path, ": replaced each time it is looked at");
   }
 }
 
@@ -162,14 +155,14 @@ Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& folder, 
 
 Status HdfsBytes::Write(const std::string& temporary, std::string_view bytes, bool in_attribute) const {
   TRY_ASSIGN(const bool created, calls_->Create(temporary, in_attribute ? "" : bytes));
-  if (!created) return Error{ErrorCode::kUnavailable, StrCat(temporary, ": somebody has taken the name")};
+  if (!created) return UnavailableError(temporary, ": somebody has taken the name");
   if (in_attribute) {
     TRY(calls_->SetXattr(temporary, kAttribute, bytes));
     return Ok();
   }
   TRY_ASSIGN(const HdfsEntry entry, calls_->GetEntry(temporary));
   if (entry.length == static_cast<int64_t>(bytes.size())) return Ok();
-  return Error{ErrorCode::kUnavailable, StrCat(entry.length, " of ", bytes.size(), " bytes arrived")};
+  return UnavailableError(entry.length, " of ", bytes.size(), " bytes arrived");
 }
 
 Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const std::string& path,
@@ -177,7 +170,9 @@ Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const s
   for (bool unheard = false;;) {
     const auto renamed = calls_->Rename(temporary, path, how);
     if (renamed.ok() && *renamed) return true;
-    const bool is_refused = renamed.ok() || IsRefusal(renamed.error());
+    // "Not found" may be the answer to a repetition of it, by a gateway.
+    const bool is_refused = renamed.ok() || renamed.error().code == ErrorCode::kCannotWrite ||
+                            renamed.error().code == ErrorCode::kNotPermitted;
     if (!is_refused) unheard = true;
     if (unheard) {
       // Its folder is asked for last: it may be moved away meanwhile, with what is in it.
@@ -191,7 +186,7 @@ Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const s
     if (!is_refused && tries.MayAgain(renamed.error())) continue;
     const auto removed = calls_->Remove(temporary);
     const bool is_sure = !unheard || (removed.ok() && *removed);
-    return is_sure ? renamed : Error{ErrorCode::kUnavailable, StrCat(temporary, ": it may be renamed later")};
+    return is_sure ? renamed : UnavailableError(temporary, ": it may be renamed later");
   }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,18 +21,9 @@ namespace tony {
 
 // What the call that `start(done)` begins is answered with; the call's own limits end it.
 template <class T, class Start>
-T AwaitAnswer(EventLoop& loop, Start start) {
-  try {
-    std::optional<T> answer;
-    const hadoop::WebHdfs::Handle handle = start([&](T result) {
-      answer = std::move(result);
-      loop.Stop();
-    });
-    loop.Run();
-    return *std::move(answer);
-  } catch (const std::exception& thrown) {  // the loop's, where there are no more descriptors
-    return ThrownError(thrown);
-  }
+T AwaitAnswer(EventLoop& loop, const Start& start) {
+  return WithoutThrowing(
+      [&] { return AnswerFrom<T>(loop, start); });  // the loop throws where there are no more descriptors
 }
 
 // HDFS as a thread asks it that waits for the answer: each call is asked once. Seam: WebHdfsCalls, and the tests'
@@ -109,6 +99,11 @@ class WebHdfsCalls : public HdfsCalls {
 inline constexpr size_t kMostInAttribute = 12'000;
 
 inline bool IsMissing(const Error& error) { return error.code == ErrorCode::kNotFound; }
+// Whether what was asked for is there.
+inline Result<bool> WasFound(const Result<hadoop::HdfsEntry>& entry) {
+  if (entry.ok() || IsMissing(entry.error())) return entry.ok();
+  return entry.error();
+}
 
 // How often what was not answered is asked again, and after which pauses. Nothing is asked again after `longest`.
 struct HdfsPatience {

@@ -5,9 +5,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/webhdfs.h"
 #include "runtime/job/hdfs_place.h"
-#include "runtime/records/hdfs/hdfs_calls.h"
 
 namespace tony {
 namespace {
@@ -122,13 +120,13 @@ Status HdfsFilesForOthers::Write(const std::string& path, std::string_view conte
                return PutWhole(hdfs_, at, {.bytes = std::string(content), .file = {}, .on_moved = {}},
                                hadoop::HdfsRename::kOverwrite, kFileForOthers, done);
              })));
-  return put.ok() ? Ok() : Status(put.error());
+  return put.status();
 }
 
 Status HdfsFilesForOthers::Remove(const std::string& path) const {
   TRY_ASSIGN(const Result<bool> removed,
              (Ask<Result<bool>>(path, [&](const std::string& at, auto done) { return hdfs_.Remove(at, done); })));
-  return removed.ok() ? Ok() : Status(removed.error());
+  return removed.status();
 }
 
 }  // namespace tony

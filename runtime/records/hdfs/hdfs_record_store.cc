@@ -21,7 +21,7 @@ Error Named(Error error, ErrorCode other, const std::string& what) {
 
 Status MakeRecordFolder(const std::shared_ptr<HdfsCalls>& calls, const HdfsFolder& folder) {
   const Status made = HdfsBytes(calls, {}).Ask([&](HdfsCalls& asked) { return asked.MakeFolders(folder.path); });
-  return made.ok() ? Ok() : Annotate(made.error(), StrCat("make ", folder.file_system, folder.path));
+  return Annotate(made, StrCat("make ", folder.file_system, folder.path));
 }
 
 HdfsRecordStore::HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsPatience patience,
@@ -61,7 +61,7 @@ Result<bool> HdfsRecordStore::PutOnce(const std::string& name, std::string_view 
   if (put.ok() || !IsMissing(put.error()) || written_in_.empty()) return put;
   const auto there = bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(written_in_); });
   if (there.ok() || !IsMissing(there.error())) return put;
-  return Error{ErrorCode::kNotPermitted, StrCat(written_in_, " is sealed: others write the records of this job")};
+  return NotPermittedError(written_in_, " is sealed: others write the records of this job");
 }
 
 // HDFS has no call that makes one folder and not those above it.
@@ -95,9 +95,6 @@ std::string HdfsRecordStore::PlaceOf(const std::string& name) const { return fol
 
 namespace {
 
-using hadoop::HdfsEntry;
-using hadoop::HdfsRename;
-
 constexpr std::string_view kSealed = ".sealed";
 constexpr std::string_view kFrom = "from-";
 constexpr std::string_view kRecord = "user.tony.";
@@ -105,18 +102,12 @@ constexpr std::string_view kRecord = "user.tony.";
 constexpr int64_t kRecordsOfCarrier = 24;
 constexpr int kMostReads = 3;  // an epoch is sealed once
 
-std::string CarrierOf(int64_t number) {
-  return StrCat(kFrom, (number - 1) / kRecordsOfCarrier * kRecordsOfCarrier + 1);
-}
-
 }  // namespace
 
 std::string EpochFolder(const HdfsFolder& job, Epoch epoch) { return StrCat(job.path, "/journal/", epoch.value); }
 
 HdfsJournalStore::HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsPatience patience)
     : bytes_(std::move(calls), std::move(patience)), job_(std::move(job)) {}
-
-std::string HdfsJournalStore::PathOf(Epoch epoch) const { return EpochFolder(job_, epoch); }
 
 Error HdfsJournalStore::Named(Error error, const std::string& what, const std::string& path) const {
   return Annotate(std::move(error), StrCat(what, " ", job_.file_system, path));
@@ -160,7 +151,8 @@ Result<bool> HdfsJournalStore::Add(Epoch epoch, int64_t number, std::string_view
 }
 
 Result<bool> HdfsJournalStore::AddAttribute(Epoch epoch, int64_t number, std::string_view bytes) const {
-  const std::string carrier = StrCat(PathOf(epoch), "/", CarrierOf(number));
+  const int64_t first = (number - 1) / kRecordsOfCarrier * kRecordsOfCarrier + 1;
+  const std::string carrier = StrCat(PathOf(epoch), "/", kFrom, first);
   const std::string name = StrCat(kRecord, number);
   const auto set = [&] { return bytes_.Ask([&](HdfsCalls& calls) { return calls.SetXattr(carrier, name, bytes); }); };
   auto is_new = set();
@@ -174,7 +166,7 @@ Result<bool> HdfsJournalStore::AddAttribute(Epoch epoch, int64_t number, std::st
   TRY_ASSIGN(const auto xattrs, bytes_.Ask([&](HdfsCalls& calls) { return calls.GetXattrs(carrier); }));
   const auto found = xattrs.find(name);
   if (found != xattrs.end() && found->second == bytes) return true;
-  return Error{ErrorCode::kNotPermitted, "somebody else has written it"};
+  return NotPermittedError("somebody else has written it");
 }
 
 Result<bool> HdfsJournalStore::AddFile(Epoch epoch, int64_t number, std::string_view bytes) const {
@@ -183,7 +175,7 @@ Result<bool> HdfsJournalStore::AddFile(Epoch epoch, int64_t number, std::string_
   if (is_new) return true;
   TRY_ASSIGN(const auto found, bytes_.Get(path));
   if (found && found->bytes == bytes) return true;
-  return Error{ErrorCode::kNotPermitted, "somebody else has written it"};
+  return NotPermittedError("somebody else has written it");
 }
 
 Status HdfsJournalStore::Seal(Epoch epoch) const {
@@ -217,7 +209,7 @@ Result<std::vector<JournalRecord>> HdfsJournalStore::ReadFolder(const std::strin
     const auto number = ParseInt(entry.name);
     if (!number) continue;
     TRY_ASSIGN(auto found, bytes_.Get(file));
-    if (!found) return Error{ErrorCode::kNotFound, StrCat(file, ": it is gone")};
+    if (!found) return NotFoundError(file, ": it is gone");
     records.push_back({*number, std::move(found->bytes), job_.file_system + file});
   }
   std::ranges::sort(records, {}, &JournalRecord::number);

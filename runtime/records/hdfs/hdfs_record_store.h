@@ -86,7 +86,7 @@ class HdfsJournalStore : public JournalStore {
   Status ReadAttributes(const std::string& path, std::vector<JournalRecord>& records) const;
   Result<bool> PutFolder(const std::string& path) const;
   std::string JournalFolder() const { return job_.path + "/journal"; }
-  std::string PathOf(Epoch epoch) const;
+  std::string PathOf(Epoch epoch) const { return EpochFolder(job_, epoch); }
   Error Named(Error error, const std::string& what, const std::string& path) const;
 
   HdfsBytes bytes_;

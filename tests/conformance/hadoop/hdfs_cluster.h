@@ -87,9 +87,6 @@ class Cluster {
   Result<bool> Remove(const std::string& path) {
     return Run<Result<bool>>([&](auto done) { return eve.Remove(path, done); });
   }
-  Result<bool> RemoveXattr(const std::string& name) {
-    return Run<Result<bool>>([&](auto done) { return eve.RemoveXattr("/user/eve", name, done); });
-  }
 
   const std::string url;
   EventLoop loop;

@@ -151,7 +151,7 @@ class Application {
     const auto site = hadoop::SiteConfiguration::Read(bed.folder / "conf", [](const auto&) { return std::nullopt; });
     const auto address = hadoop::ResourceManagers(*site)->front().client;
     rm_ = std::make_unique<hadoop::RmClient>(bed.cluster.loop, names_, address, hadoop::SimpleUser{"eve"});
-    bed.store.file_system = *ParseFileSystem(*site->Text("fs.defaultFS"));
+    bed.store.name_node = YarnClusterOf(*site, "eve")->name_node;
   }
   template <class T, class Start>
   T Ask(Start start) {

@@ -37,8 +37,6 @@ Why FoldersAndEntries(Cluster& cluster) {
   MUST(file.ok() && !(*file).is_folder && (*file).permission == 0640 && (*file).length == 5);
   MUST(std::chrono::abs(WallNow() - (*file).modified) < std::chrono::minutes(1));
   MUST(cluster.GetEntry("/user/eve/none").error().code == ErrorCode::kNotFound);
-  const auto home = cluster.Run<Result<std::string>>([&](auto done) { return cluster.eve.GetHome(done); });
-  MUST(home.ok() && *home == "/user/eve");
   const Status onto_file = cluster.MakeFolders(cluster.eve, "/user/eve/a/file/x");
   MUST(onto_file.error().code == ErrorCode::kCannotWrite);
   return "";
@@ -132,10 +130,7 @@ Why AnAttributeIsSetOnce(Cluster& cluster) {
   MUST(!too_large.ok());
   for (int i = 3; i <= 32; ++i) MUST(Is(cluster.SetXattr(StrCat("user.tony.", i), "x"), true));
   MUST(cluster.SetXattr("user.tony.33", "x").error().code == ErrorCode::kCannotWrite);
-  MUST(Is(cluster.RemoveXattr("user.tony.1"), true));
-  MUST(Is(cluster.RemoveXattr("user.tony.1"), false));
-  for (int i = 2; i <= 32; ++i) MUST(Is(cluster.RemoveXattr(StrCat("user.tony.", i)), true));
-  MUST(cluster.GetXattrs().empty() && cluster.said.empty());
+  MUST(cluster.said.empty());
   return "";
 }
 
@@ -143,15 +138,15 @@ UniqueFd TemporaryFile() {
   return UniqueFd(::open(::getenv("TMPDIR") ? ::getenv("TMPDIR") : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 }
 
-Why ALargeFileGoesUpAndDown(Cluster& cluster) {
+Why ALargeFileGoesUp(Cluster& cluster) {
   constexpr int64_t kSize = 64 << 20;
   const std::string bytes = SomeBytes(kSize);
-  const UniqueFd up = TemporaryFile(), down = TemporaryFile();
+  const UniqueFd up = TemporaryFile();
   MUST(::pwrite(up.get(), bytes.data(), bytes.size(), 0) == kSize);
   int told = 0;
   int64_t last = 0;
   const auto progress = [&](int64_t moved) { ++told, last = moved; };
-  Instant began = cluster.loop.Now();
+  const Instant began = cluster.loop.Now();
   MUST(Is(cluster.Run<Result<bool>>([&](auto done) {
     return PutWhole(cluster.eve, "/user/eve/large", {"", FilePart{up.get(), 0, kSize}, progress}, HdfsRename::kIfNew,
                     0600, done);
@@ -159,16 +154,7 @@ Why ALargeFileGoesUpAndDown(Cluster& cluster) {
           true));
   const auto up_time = (cluster.loop.Now() - began).count();
   MUST(told > 0 && last > 0 && last <= kSize);
-  began = cluster.loop.Now();
-  const auto moved = cluster.Run<Result<int64_t>>([&](auto done) {
-    return cluster.eve.ReadInto("/user/eve/large", 0, {down.get(), 0, kSize}, progress, done);
-  });
-  const auto down_time = (cluster.loop.Now() - began).count();
-  std::printf("   64 MB up in %lld ms, down in %lld ms, progress told %d times\n", static_cast<long long>(up_time),
-              static_cast<long long>(down_time), told);
-  MUST(moved.ok() && *moved == kSize);
-  std::string read(kSize, '\0');
-  MUST(::pread(down.get(), read.data(), read.size(), 0) == kSize && read == bytes);
+  std::printf("   64 MB up in %lld ms, progress told %d times\n", static_cast<long long>(up_time), told);
   MUST(Is<std::string>(cluster.Read("/user/eve/large", kSize - 10, 100), bytes.substr(kSize - 10)));
   return "";
 }
@@ -298,7 +284,7 @@ constexpr Check kChecks[] = {
     {"usual", "a folder that is gone is not made anew", AFolderThatIsGoneIsNotMadeAnew},
     {"usual", "three thousand entries are listed", ThreeThousandEntriesAreListed},
     {"usual", "an attribute is set once, and replaced", AnAttributeIsSetOnce},
-    {"usual", "a large file goes up and down", ALargeFileGoesUpAndDown},
+    {"usual", "a large file goes up", ALargeFileGoesUp},
     {"usual", "every byte may be in a name", EveryByteMayBeInAName},
     {"usual", "bytes are appended", BytesAreAppended},
     {"usual", "a folder without the right is not written", AFolderWithoutTheRightIsNotWritten},

@@ -39,7 +39,7 @@ class Client : public Bed {
     Submission submission;
     if (const Why why = Prepare(submission); !why.empty()) return why;
     submission.am.command = "sleep 300";
-    for (int i = 0; i < 2; ++i) MUST_BE_OK((*Await<Status>([&](auto done) { rm.Submit(submission, done); })));
+    for (int i = 0; i < 2; ++i) MUST_BE_OK((*Await<Result<bool>>([&](auto done) { rm.Submit(submission, done); })));
     MUST(Until([&] { return StateOf(submission.id) == ApplicationState::kAccepted; }));
     MUST(Report(submission.id).name == "tony-check");
     MUST(Until([&] {
@@ -58,7 +58,7 @@ class Client : public Bed {
     Submission large;
     if (const Why why = Prepare(large); !why.empty()) return why;
     large.am_resource.memory_mib = 1 << 30;
-    const auto refused = *Await<Status>([&](auto done) { rm.Submit(large, done); });
+    const auto refused = *Await<Result<bool>>([&](auto done) { rm.Submit(large, done); });
     MUST(!refused.ok() && refused.error().code == ErrorCode::kInvalid);
     std::printf("   %s\n", refused.error().message.c_str());
     RmClient wrong_port(loop, names, addresses_.scheduler, SimpleUser{"root"});
@@ -72,7 +72,7 @@ class Client : public Bed {
     Submission submission;
     if (const Why why = Prepare(submission); !why.empty()) return why;
     submission.queue = "no-such-queue";
-    const auto submitted = *Await<Status>([&](auto done) { rm.Submit(submission, done); });
+    const auto submitted = *Await<Result<bool>>([&](auto done) { rm.Submit(submission, done); });
     if (submitted.ok()) MUST(Until([&] { return StateOf(submission.id) == ApplicationState::kFailed; }));
     const std::string reason = submitted.ok() ? Report(submission.id).diagnostics : submitted.error().message;
     std::printf("   %s\n", reason.c_str());
@@ -84,14 +84,14 @@ class Client : public Bed {
   Why AMasterRunsItsContainers() {
     Submission submission;
     if (const Why why = PrepareMaster(submission); !why.empty()) return why;
-    MUST_BE_OK((*Await<Status>([&](auto done) { rm.Submit(submission, done); })));
+    MUST_BE_OK((*Await<Result<bool>>([&](auto done) { rm.Submit(submission, done); })));
     return CheckEnd(submission.id);
   }
 
   Why TheSchedulerRunsItsContainers() {
     Submission submission;
     if (const Why why = PrepareMaster(submission, "--scheduler"); !why.empty()) return why;
-    MUST_BE_OK((*Await<Status>([&](auto done) { rm.Submit(submission, done); })));
+    MUST_BE_OK((*Await<Result<bool>>([&](auto done) { rm.Submit(submission, done); })));
     return CheckEnd(submission.id);
   }
 
@@ -104,7 +104,7 @@ class Client : public Bed {
     Submission submission;
     if (const Why why = PrepareMaster(submission, option); !why.empty()) return why;
     submission.am.environment["TONY_CHECK_RESTART"] = "1";
-    MUST_BE_OK((*Await<Status>([&](auto done) { rm.Submit(submission, done); })));
+    MUST_BE_OK((*Await<Result<bool>>([&](auto done) { rm.Submit(submission, done); })));
     MUST(Until([&] { return Report(submission.id).progress > 0.4F; }));
     MUST(std::system(restart_.c_str()) == 0);
     return CheckEnd(submission.id);

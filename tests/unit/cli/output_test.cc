@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/base/json_text.h"
+#include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 
 namespace tony {

@@ -143,17 +143,6 @@ TEST_F(WebHdfsTest, APartOfAFileIsRead) {
   const auto bytes = Run<Result<std::string>>([&](auto done) { return hdfs.Read("/a", 3, 4, done); });
   ASSERT_TRUE(bytes.ok()) << bytes.error().message;
   EXPECT_EQ(*bytes, "3456");
-  char name[] = "/tmp/tony-test-XXXXXX";
-  const UniqueFd file(::mkstemp(name));
-  ::unlink(name);
-  const auto moved = Run<Result<int64_t>>([&](auto done) {
-    return hdfs.ReadInto("/a", 8, {file.get(), 1, 100}, nullptr, done);
-  });
-  ASSERT_TRUE(moved.ok()) << moved.error().message;
-  EXPECT_EQ(*moved, 2);
-  char read[4] = "";
-  EXPECT_EQ(::pread(file.get(), read, 3, 0), 3);
-  EXPECT_EQ(std::string(read + 1), "89");
 }
 
 TEST_F(WebHdfsTest, BytesAreAppended) {
@@ -195,13 +184,6 @@ TEST_F(WebHdfsTest, AttributesAreRead) {
                                                               "A",
                                                               3)),
                                    Pair("user.b", ""), Pair("user.c", "")));
-}
-
-TEST_F(WebHdfsTest, AnAttributeThatIsNotThereIsNotRemoved) {
-  node.answers_all = FakeNameNode::Refused(403, "IOException", "No matching attributes found for remove operation");
-  const auto removed = Run<Result<bool>>([&](auto done) { return hdfs.RemoveXattr("/a", "user.x", done); });
-  ASSERT_TRUE(removed.ok()) << removed.error().message;
-  EXPECT_FALSE(*removed);
 }
 
 TEST_F(WebHdfsTest, EachRefusalHasItsKindAndItsWord) {

@@ -80,7 +80,7 @@ TEST_F(RmClientTest, ASubmissionSaysWhatItsMasterNeeds) {
   submission.lifetime = Duration(61'001);
   submission.am.view_acl = "bob";
   submission.am.command = "true";
-  ASSERT_TRUE(Await<Status>([&](auto done) { rm.Submit(submission, done); }).ok());
+  ASSERT_TRUE(Await<Result<bool>>([&](auto done) { rm.Submit(submission, done); }).ok());
   const auto request = RequestOf<wire::SubmitApplicationRequest>(server.calls.at(0));
   const auto& context = request.application_submission_context();
   EXPECT_EQ(context.queue(), "train");
@@ -149,7 +149,7 @@ TEST_F(RmClientTest, ASubmissionThatIsThereIsAsGoodAsANewOneAndAQueuesRulesAreTo
                   server.Succeed(call, answer);
                 }});
   const auto submit = [&] {
-    return Await<Status>([&](auto done) { rm.Submit({.id = kApplication, .without_master = true}, done); });
+    return Await<Result<bool>>([&](auto done) { rm.Submit({.id = kApplication, .without_master = true}, done); });
   };
   EXPECT_TRUE(submit().ok());
   EXPECT_TRUE(

@@ -25,7 +25,7 @@ class HdfsStagingTest : public testing::Test {
   HdfsStagingTest() {
     store_.hdfs = {.base = name_node_.url(), .user = "eve"};
     store_.folder = "/user/eve/staged";
-    store_.file_system = {"hdfs", "nn", 8020};
+    store_.name_node = {"nn", 8020};
     store_.scratch = temp_.path() / "scratch";
     fs::create_directories(store_.scratch);
     server_ = std::jthread([this] { loop_.Run(); });
@@ -206,16 +206,6 @@ TEST_F(HdfsStagingTest, ABundleIsUnpackedOnTheNode) {
   EXPECT_EQ(sent->at("tony-am").kind, LocalResource::Kind::kArchive);
   EXPECT_EQ(sent->at("tony-am").path, StrCat("/user/eve/staged/", source->name));
   EXPECT_TRUE(source->name.ends_with(".tar.gz"));
-}
-
-TEST(FileSystemTest, ItIsHdfsWithAHostAndPerhapsAPort) {
-  EXPECT_EQ(*ParseFileSystem("hdfs://nn.example.org:8020"), (ClusterFileSystem{"hdfs", "nn.example.org", 8020}));
-  EXPECT_EQ(*ParseFileSystem("hdfs://cluster/"), (ClusterFileSystem{"hdfs", "cluster", -1}));
-  for (const char* text : {"", "file:///", "hdfs://", "hdfs:///x", "hdfs://nn:0", "hdfs://nn:x", "s3a://bucket"}) {
-    const auto parsed = ParseFileSystem(text);
-    ASSERT_FALSE(parsed.ok()) << text;
-    EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid);
-  }
 }
 
 TEST(HdfsStagedEntriesTest, EachEntryIsSentOnce) {

@@ -1,8 +1,8 @@
 // Why an application has no master yet. The texts are a CapacityScheduler's own, of Hadoop 3.4.3.
 #include <gtest/gtest.h>
 
+#include "runtime/yarn/yarn_check.h"
 #include "runtime/yarn/yarn_ends.h"
-#include "runtime/yarn/yarn_health.h"
 
 namespace tony {
 namespace {
