@@ -1,237 +1,74 @@
 // Roles of which some tasks may fail, or are not needed.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "am/core/job.h"
-#include "tests/support/job_builder.h"
-#include "tests/unit/am/usual_jobs.h"
+#include "tests/unit/am/job_script.h"
 
 namespace tony::am {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-
-// Batch inference: four shards that do not know each other, of which three suffice, and who collects.
-JobBuilder Shards() {
-  return JobBuilder().Role("collector", 1).Role("shard", 4).Completes(3).Framework(FrameworkKind::kStandalone);
-}
-
-JobDriver Formed(const JobBuilder& builder) {
-  JobDriver driver(builder.Build());
-  driver.Running();
-  return driver;
-}
-
-TEST(JobCompletionTest, AFailureThatIsToleratedIsJournalledAndItsExecutorLetGo) {
-  JobDriver driver = Formed(Shards());
-
-  const TurnResult turn = driver.Report("shard:2", Failure(3));
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "failure_tolerated"));
-  EXPECT_EQ(driver.Told("shard:2"), "release");
-  EXPECT_EQ(driver.Told("shard:1"), "start 1");
-  EXPECT_EQ(driver.Status().state, "RUNNING");
-  EXPECT_EQ(driver.Status().tolerated_failures, 1);
-}
-
-TEST(JobCompletionTest, OneFailureTooManyFailsTheJobAndTheFirstIsNamed) {
-  JobDriver driver = Formed(Shards());
-  driver.Report("shard:2", Failure(3));
-
-  driver.Report("shard:0", Failure(4));
-
-  const Verdict& verdict = *driver.job().verdict();
-  EXPECT_EQ(verdict.state, FinalState::kFailed);
-  EXPECT_EQ(verdict.attempt, AttemptOf("shard:2"));
-  EXPECT_EQ(verdict.exit, (ExitStatus{ExitStatus::Kind::kExited, 3}));
-  EXPECT_THAT(verdict.message, HasSubstr("2 of 4 tasks of role shard have failed (tony.shard.min-succeeded=3)"));
-}
-
-TEST(JobCompletionTest, WhenEnoughHaveSucceededTheRestOfTheRoleIsStoppedAndOthersRunOn) {
-  JobDriver driver = Formed(Shards());
-  driver.Report("shard:0", Success());
-  driver.Report("shard:1", Success());
-
-  const TurnResult turn = driver.Report("shard:3", Success());
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "role_finished"));
-  EXPECT_EQ(driver.Told("shard:2"), "stop");
-  EXPECT_EQ(driver.Told("collector:0"), "start 1");
-  EXPECT_DOUBLE_EQ(driver.job().Progress(), 0.8);
-  EXPECT_THAT(Decisions(driver.Report("shard:2", Killed())), ElementsAre("attempt_ended"));
-  EXPECT_EQ(driver.StateOf("shard:2"), AttemptState::kKilled);
-  EXPECT_THAT(driver.StatusOf("shard:2").outcome->message, HasSubstr("3 of 4 tasks of role shard have succeeded"));
-  driver.Report("collector:0", Success());
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kSucceeded);
-  EXPECT_EQ(driver.job().verdict()->message, "4 of 5 tracked tasks succeeded; 1 was not needed");
-  EXPECT_EQ(driver.Status().tolerated_failures, 0);
-}
-
-TEST(JobCompletionTest, OfAFinishedRoleNoFailureMattersAndNothingStartsAgain) {
-  JobDriver driver = Formed(Shards().Restarts(RestartScope::kTask, 5));
-  for (const char* task : {"shard:0", "shard:1", "shard:3"}) driver.Report(task, Success());
-
-  EXPECT_THAT(Decisions(driver.Report("shard:2", Failure(1))), ElementsAre("attempt_ended"));
-
-  EXPECT_EQ(driver.Status().state, "RUNNING");
-  EXPECT_EQ(driver.Told("shard:2"), "release");
-}
-
-TEST(JobCompletionTest, ATaskThatWaitsForItsRestartIsNotRestartedOnceItsRoleIsFinished) {
-  JobDriver driver = Formed(Shards().Restarts(RestartScope::kTask, 5).Backoff(Duration(5000), Duration(5000)));
-  driver.Report("shard:2", Failure(1));
-  driver.Register("shard:2#2");
-  driver.Heartbeat("shard:2#2");
-  driver.Report("shard:2#2", Failure(1));  // the second restart waits
-  ASSERT_EQ(driver.StatusOf("shard:2").state, "backoff");
-  for (const char* task : {"shard:0", "shard:1", "shard:3"}) driver.Report(task, Success());
-
-  EXPECT_EQ(driver.StatusOf("shard:2").state, "done");
-  EXPECT_EQ(driver.Told("shard:2#2"), "release");
-  EXPECT_THAT(Decisions(driver.Pass(Duration(60'000))), Not(Contains("restart_began")));
-}
-
-TEST(JobCompletionTest, WhoHasNoContainerYetIsWithdrawnWhenItsRoleIsFinished) {
-  JobDriver driver(JobBuilder().Role("shard", 3).Completes(2).Role("worker", 1).Fcfs().Build());
-  driver.Accepted();
-  for (const char* task : {"shard:0", "shard:1"}) {
-    driver.Grant(task);
-    driver.Register(task);
-    driver.Heartbeat(task);
-  }
-  driver.Report("shard:0", Success());
-
-  const TurnResult turn = driver.Report("shard:1", Success());
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "role_finished", "attempt_ended"));
-  EXPECT_EQ(driver.StatusOf("shard:2").state, "done");
-  EXPECT_EQ(driver.Status().state, "RUNNING");
-}
-
-TEST(JobCompletionTest, WhoHasNotSpokenYetIsEndedWithItsContainerAndThatIsNoFailure) {
-  JobDriver driver(JobBuilder().Role("shard", 2).Completes(1).Role("worker", 1).Fcfs().Build());
-  driver.Accepted();
-  driver.GrantAll();
-  driver.Register("shard:0");
-  driver.Heartbeat("shard:0");
-  driver.Report("shard:0", Success());
-
-  driver.Exit("shard:1", Outcome{.cls = OutcomeClass::kInfra, .message = "its executor was terminated"});
-
-  EXPECT_EQ(driver.StateOf("shard:1"), AttemptState::kKilled);
-  EXPECT_EQ(driver.StatusOf("shard:1").outcome->cls, OutcomeClass::kKilled);
-  EXPECT_THAT(driver.StatusOf("shard:1").outcome->message, HasSubstr("1 of 2 tasks of role shard have succeeded"));
-}
-
-TEST(JobCompletionTest, AFailureIsToleratedOnlyWhenItsRestartsAreUsedUp) {
-  JobDriver driver = Formed(Shards().Restarts(RestartScope::kTask, 1));
-
-  EXPECT_THAT(Decisions(driver.Report("shard:2", Failure(1))), Contains("restart_decided"));
-  driver.Register("shard:2#2");
-  driver.Heartbeat("shard:2#2");
-
-  EXPECT_THAT(Decisions(driver.Report("shard:2#2", Failure(1))), Contains("failure_tolerated"));
-}
-
-TEST(JobCompletionTest, ARestartOfTheGangStartsAgainWhoHadFailedOrWasNotNeeded) {
-  JobDriver driver = Formed(JobBuilder()
-                                .Role("collector", 1)
-                                .Role("shard", 4)
-                                .Completes(2)
-                                .Framework(FrameworkKind::kStandalone)
-                                .LostRestarts(0)
-                                .Restarts(RestartScope::kGang, 1));
-  driver.Report("shard:2", Outcome{.cls = OutcomeClass::kOom});  // is never restarted
-  driver.Report("shard:0", Success());
-  driver.Report("shard:1", Success());
-  ASSERT_EQ(driver.Told("shard:3"), "stop");
-  driver.Report("shard:3", Killed());
-
-  driver.Report("collector:0", Failure(1));
-
-  EXPECT_EQ(driver.Status().tolerated_failures, 0);
-  EXPECT_DOUBLE_EQ(driver.job().Progress(), 0);
-  for (const char* task : {"shard:0", "shard:1", "shard:2", "shard:3"})
-    EXPECT_EQ(driver.StatusOf(task).attempt, 1) << task;
-  for (const char* task : {"shard:0", "shard:1", "shard:2", "shard:3"}) driver.Exit(task);
-  driver.GrantAll().RegisterAll().RunAll();
-  EXPECT_EQ(driver.StatusOf("shard:3").attempt, 2);
-  EXPECT_EQ(driver.Told("shard:3#2"), "start 2");
-}
-
-TEST(JobCompletionTest, TheLastToleratedFailureCompletesTheJob) {
-  JobDriver driver = Formed(JobBuilder().Role("shard", 2).Completes(0, 2).Framework(FrameworkKind::kStandalone));
-  driver.Report("shard:0", Success());
-
-  const TurnResult turn = driver.Report("shard:1", Failure(2));
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "failure_tolerated", "job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kSucceeded);
-  EXPECT_EQ(driver.job().verdict()->message,
-            "1 of 2 tracked tasks succeeded; 1 task failed: shard:1 failed on node-shard-1: exit code 2 (user_error)");
-}
-
-TEST(JobCompletionTest, AToleratedFailureOfACollectiveSettlesFirst) {
-  JobDriver driver =
-      Formed(JobBuilder().Role("worker", 3).Completes(0, 3).Framework(FrameworkKind::kPytorch).Settle(Duration(300)));
-
-  EXPECT_THAT(Decisions(driver.Report("worker:1", Failure(1))), ElementsAre("attempt_ended"));
-  EXPECT_THAT(Decisions(driver.Pass(Duration(300))), ElementsAre("failure_tolerated"));
-
-  EXPECT_THAT(Decisions(driver.Pass(Duration(1000))), IsEmpty());
-}
-
-TEST(JobCompletionTest, ByTonysRuleAWorkersFailureIsToleratedAndTheChiefsIsNot) {
-  JobDriver driver = Formed(JobBuilder().Role("worker", 3).Framework(FrameworkKind::kStandalone).TonysRule());
-  EXPECT_THAT(Decisions(driver.Report("worker:1", Failure(1))), Contains("failure_tolerated"));
-
-  driver.Report("worker:0", Failure(2));
-
-  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:0"));
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("; before it worker:1 failed"));
-}
-
-TEST(JobCompletionTest, ASidecarMayBeToldToCount) {
-  JobDriver driver = Formed(JobBuilder()
-                                .Role("board", 1, Completion::kSidecar)
-                                .Completes(0, 1)
-                                .Role("worker", 1)
-                                .Framework(FrameworkKind::kStandalone));
-
-  driver.Report("board:0", Failure(1));
-
-  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("board:0"));
-}
-
-TEST(JobCompletionTest, ANewMasterKnowsWhoWasToleratedAndWhatIsFinished) {
-  JobDriver driver =
-      Formed(JobBuilder().Role("collector", 1).Role("shard", 4).Completes(2).Framework(FrameworkKind::kStandalone));
-  driver.Report("shard:2", Failure(3));
-  driver.Report("shard:0", Success());
-  driver.Report("shard:1", Success());
-
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_EQ(driver.Status().tolerated_failures, 1);
-  EXPECT_EQ(driver.Told("shard:3"), "stop");
-  driver.Report("shard:3", Killed());
-  driver.Report("collector:0", Success());
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("3 of 5 tracked tasks succeeded; 1 task failed: shard:2"));
-}
-
-TEST(JobCompletionTest, BeforeTheGangHasFormedNobodyIsSpared) {
-  JobDriver driver(Shards().LostRestarts(0).Build());
-  driver.Gathering();
-
-  driver.Exit("shard:2");
-
-  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("shard:2"));
-}
+const TestRow kCompleting[] = {
+    {"AFailureThatIsToleratedIsJournalledAndItsExecutorLetGo",
+     {{"running, report shard:2 fails 3",
+       "attempt_ended failure_tolerated; shard:2 told release; shard:1 told start 1; state RUNNING; tolerated 1"}}},
+    {"OneFailureTooManyFailsTheJobAndTheFirstIsNamed",
+     {{"running, report shard:2 fails 3, report shard:0 fails 4",
+       "verdict FAILED of shard:2 exit 3 says `~2 of 4 tasks of role shard have failed "
+       "(tony.shard.min-succeeded=3)`"}}},
+    {"WhenEnoughHaveSucceededTheRestOfTheRoleIsStoppedAndOthersRunOn",
+     {{"running, report shard:0 shard:1 shard:3 success",
+       "attempt_ended role_finished; shard:2 told stop; collector:0 told start 1; progress 80%"},
+      {"report shard:2 killed",
+       "attempt_ended; shard:2 is killed; shard:2 outcome says `~3 of 4 tasks of role shard have succeeded`"},
+      {"report collector:0 success",
+       "verdict SUCCEEDED says `4 of 5 tracked tasks succeeded; 1 was not needed`; tolerated 0"}}},
+    {"OfAFinishedRoleNoFailureMattersAndNothingStartsAgain",
+     {{"+task=5: running, report shard:0 shard:1 shard:3 success, report shard:2 fails 1",
+       "attempt_ended; state RUNNING; shard:2 told release"}}},
+    {"ATaskThatWaitsForItsRestartIsNotRestartedOnceItsRoleIsFinished",
+     {{"+task=5 backoff=5s/5s: running, report shard:2 fails 1, register shard:2#2, heartbeat shard:2#2, report "
+       "shard:2#2 fails 1",
+       "shard:2 state backoff"},
+      {"report shard:0 shard:1 shard:3 success", "shard:2 state done; shard:2#2 told release"},
+      {"pass 60s", "lacks restart_began"}}},
+    {"WhoHasNoContainerYetIsWithdrawnWhenItsRoleIsFinished",
+     {{"job shard*3:succeeds=2 worker*1 fcfs: start, grant shard:0, register shard:0, heartbeat shard:0, grant "
+       "shard:1, register shard:1, heartbeat shard:1, report shard:0 shard:1 success",
+       "attempt_ended role_finished attempt_ended; shard:2 state done; state RUNNING"}}},
+    {"WhoHasNotSpokenYetIsEndedWithItsContainerAndThatIsNoFailure",
+     {{"job shard*2:succeeds=1 worker*1 fcfs: start, all-granted, register shard:0, heartbeat shard:0, report shard:0 "
+       "success, exit shard:1 kept infra says `its executor was terminated`",
+       "shard:1 is killed; shard:1 outcome killed says `~1 of 2 tasks of role shard have succeeded`"}}},
+    {"AFailureIsToleratedOnlyWhenItsRestartsAreUsedUp",
+     {{"+task=1: running, report shard:2 fails 1", "has restart_decided"},
+      {"register shard:2#2, heartbeat shard:2#2, report shard:2#2 fails 1", "has failure_tolerated"}}},
+    {"ARestartOfTheGangStartsAgainWhoHadFailedOrWasNotNeeded",
+     {{"job collector*1 shard*4:succeeds=2 standalone lost=0 gang=1: running, report shard:2 oom, report shard:0 "
+       "shard:1 success",
+       "shard:3 told stop"},
+      {"report shard:3 killed, report collector:0 fails 1",
+       "tolerated 0; progress 0%; shard:0 shard:1 shard:2 shard:3 attempt 1"},
+      {"exit shard:0 shard:1 shard:2 shard:3, all-granted, all-registered, all-run",
+       "shard:3 attempt 2; shard:3#2 told start 2"}}},
+    {"TheLastToleratedFailureCompletesTheJob",
+     {{"job shard*2:fails=2 standalone: running, report shard:0 success, report shard:1 fails 2",
+       "attempt_ended failure_tolerated job_stopping; verdict SUCCEEDED says `1 of 2 tracked tasks succeeded; 1 task "
+       "failed: shard:1 failed on node-shard-1: exit code 2 (user_error)`"}}},
+    {"AToleratedFailureOfACollectiveSettlesFirst",
+     {{"job worker*3:fails=3 pytorch settle=300ms: running, report worker:1 fails 1", "attempt_ended"},
+      {"pass 300ms", "failure_tolerated"},
+      {"pass 1s", "nothing"}}},
+    {"ByTonysRuleAWorkersFailureIsToleratedAndTheChiefsIsNot",
+     {{"job worker*3 standalone tonys-rule: running, report worker:1 fails 1", "has failure_tolerated"},
+      {"report worker:0 fails 2", "verdict of worker:0 says `~; before it worker:1 failed`"}}},
+    {"ASidecarMayBeToldToCount",
+     {{"job board*1:sidecar:fails=1 worker*1 standalone: running, report board:0 fails 1", "verdict of board:0"}}},
+    {"ANewMasterKnowsWhoWasToleratedAndWhatIsFinished",
+     {{"job collector*1 shard*4:succeeds=2 standalone: running, report shard:2 fails 3, report shard:0 shard:1 "
+       "success, master 2",
+       "tolerated 1; shard:3 told stop"},
+      {"report shard:3 killed, report collector:0 success",
+       "verdict says `~3 of 5 tracked tasks succeeded; 1 task failed: shard:2`"}}},
+    {"BeforeTheGangHasFormedNobodyIsSpared", {{"+lost=0: gathering, exit shard:2", "verdict of shard:2"}}},
+};
+TABLE_TEST(JobCompletionTest, kCompleting, Script("collector*1 shard*4:succeeds=3 standalone"));
 
 }  // namespace
 }  // namespace tony::am

@@ -1,168 +1,44 @@
 // A new master goes on where the journal ends: it orders again what may not have been done, and the job ends as it
 // would have ended.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "am/core/job.h"
 #include "runtime/base/strings.h"
-#include "tests/support/job_builder.h"
 #include "tests/unit/am/gang_run.h"
+#include "tests/unit/am/job_script.h"
 #include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::UnorderedElementsAre;
-using testing::UnorderedElementsAreArray;
-
-JobSpec Gang() {
-  return JobBuilder()
-      .Role("board", 1, Completion::kSidecar)
-      .Role("ps", 1, Completion::kUntracked)
-      .Role("worker", 2)
-      .Build();
-}
-
-// ---- what is ordered again
-
-TEST(JobRecoveryTest, ANewMasterAsksAgainForWhatHasNotBeenGranted) {
-  JobDriver driver(TwoWorkers());
-  driver.Accepted();
-  driver.Grant("worker:1");
-  driver.Replay();
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("epoch_began"));
-  EXPECT_THAT(Orders(turn), UnorderedElementsAre("launch worker:1#1 in c-worker-1", "request worker:0#1"));
-}
-
-TEST(JobRecoveryTest, ANewMasterDoesNotOrderWhatIsKnownToBeDone) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Replay();
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Orders(turn), IsEmpty());
-  EXPECT_EQ(driver.job().epoch(), Epoch{2});
-  EXPECT_EQ(driver.CommandFor("worker:0").kind, Command::Kind::kStart);
-}
-
-TEST(JobRecoveryTest, ANewMasterStopsAgainWhoHadNotRegistered) {
-  JobDriver driver(TwoWorkers());
-  driver.Gathering();
-  driver.Register("worker:1");
-  driver.Kill();
-  driver.Replay();
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Orders(turn), ElementsAre("term c-worker-0"));
-  EXPECT_EQ(driver.CommandFor("worker:1").kind, Command::Kind::kStop);
-}
-
-TEST(JobRecoveryTest, ANewMasterKillsAgainWhoDidNotLeave) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Report("worker:0", Success());
-  driver.PassToDeadline();
-  driver.Replay();
-
-  EXPECT_THAT(Orders(driver.Start({2})), ElementsAre("kill c-worker-0"));
-}
-
-TEST(JobRecoveryTest, ANewMasterOfAnEndedJobOnlyEndsItAgain) {
-  JobDriver driver(TwoWorkers());
-  driver.Accepted();
-  driver.Kill("enough");
-  driver.Replay();
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("epoch_began"));
-  EXPECT_THAT(Orders(turn), ElementsAre("end job"));
-  EXPECT_EQ(driver.Status().verdict->message, "enough");
-}
-
-TEST(JobRecoveryTest, ALaunchThatTheSchedulerDoesNotKnowIsOrderedAgain) {
-  JobDriver driver(TwoWorkers());
-  driver.Gathering();
-
-  const TurnResult turn = driver.Reach({ContainerOf("worker:1")});
-
-  EXPECT_THAT(Decisions(turn), IsEmpty());
-  EXPECT_THAT(Orders(turn), ElementsAre("launch worker:0#1 in c-worker-0"));
-}
-
-TEST(JobRecoveryTest, AReachedSchedulerIsToldNothingOfWhoHasRegistered) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-
-  EXPECT_THAT(Orders(driver.Reach({})), IsEmpty());
-}
-
-// ---- what comes back by itself
-
-TEST(JobRecoveryTest, AnExecutorThatRegistersWithTheNewMasterChangesNothing) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Replay();
-  driver.Start({2});
-
-  const TurnResult turn = driver.Register("worker:0", Phase::kRunning, 100);
-
-  EXPECT_FALSE(turn.refusal);
-  EXPECT_THAT(Decisions(turn), IsEmpty());
-  EXPECT_EQ(driver.StatusOf("worker:0").pid, 100);
-}
-
-TEST(JobRecoveryTest, AnExecutorWhoseTaskStartedMeanwhileTellsItByItsRegistration) {
-  JobDriver driver(TwoWorkers());
-  driver.Gathering().RegisterAll();
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_THAT(Decisions(driver.Register("worker:0", Phase::kRunning, 4711)), ElementsAre("attempt_ran"));
-  EXPECT_EQ(driver.StatusOf("worker:0").pid, 4711);
-}
-
-TEST(JobRecoveryTest, AnOutcomeThatNobodyHeardIsReportedToTheNewMaster) {
-  JobDriver driver(JobBuilder().Role("worker", 1).Build());
-  driver.Running();
-  driver.Replay();
-  driver.Start({2});
-  driver.Register("worker:0", Phase::kEnded);
-
-  EXPECT_THAT(Decisions(driver.Report("worker:0", Failure(3))), ElementsAre("attempt_ended", "job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->exit, Failure(3).exit);
-}
-
-TEST(JobRecoveryTest, TheCommandOfAFormedGangIsTheSameUnderEveryMaster) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-  const Command before = driver.CommandFor("worker:0");
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_EQ(driver.CommandFor("worker:0"), before);
-}
-
-TEST(JobRecoveryTest, AnEndJudgedByNobodyYetIsJudgedByTheNewMaster) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Report("worker:0", Failure(3));
-  ASSERT_EQ(Name(driver.journal().back()), "job_stopping");
-  driver.Replay(driver.journal().size() - 1);
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("epoch_began", "job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:0"));
-}
+const TestRow kRecovering[] = {
+    // ---- what is ordered again
+    {"ANewMasterAsksAgainForWhatHasNotBeenGranted",
+     {{"start, grant worker:1, master 2", "epoch_began; orders launch worker:1#1 in c-worker-1, request worker:0#1"}}},
+    {"ANewMasterDoesNotOrderWhatIsKnownToBeDone", {{"running, master 2", "no orders; epoch 2; worker:0 told start 1"}}},
+    {"ANewMasterStopsAgainWhoHadNotRegistered",
+     {{"gathering, register worker:1, kill, master 2", "orders term c-worker-0; worker:1 told stop"}}},
+    {"ANewMasterKillsAgainWhoDidNotLeave",
+     {{"running, report worker:0 success, deadline, master 2", "orders kill c-worker-0"}}},
+    {"ANewMasterOfAnEndedJobOnlyEndsItAgain",
+     {{"start, kill enough, master 2", "epoch_began; orders end job; verdict says `enough`"}}},
+    {"ALaunchThatTheSchedulerDoesNotKnowIsOrderedAgain",
+     {{"gathering, reach c-worker-1", "nothing; orders launch worker:0#1 in c-worker-0"}}},
+    {"AReachedSchedulerIsToldNothingOfWhoHasRegistered", {{"running, reach", "no orders"}}},
+    // ---- what comes back by itself
+    {"AnExecutorThatRegistersWithTheNewMasterChangesNothing",
+     {{"running, master 2, register worker:0 running 100", "nothing; worker:0 pid 100"}}},
+    {"AnExecutorWhoseTaskStartedMeanwhileTellsItByItsRegistration",
+     {{"gathering, all-registered, master 2, register worker:0 running 4711", "attempt_ran; worker:0 pid 4711"}}},
+    {"AnOutcomeThatNobodyHeardIsReportedToTheNewMaster",
+     {{"job worker*1: running, master 2, register worker:0 ended, report worker:0 fails 3",
+       "attempt_ended job_stopping; verdict exit 3"}}},
+    {"TheCommandOfAFormedGangIsTheSameUnderEveryMaster",
+     {{"running, note worker:0, master 2", "worker:0 told as noted"}}},
+    {"AnEndJudgedByNobodyYetIsJudgedByTheNewMaster",
+     {{"running, report worker:0 fails 3", "attempt_ended job_stopping"},
+      {"replay -1, start 2", "epoch_began job_stopping; verdict of worker:0"}}},
+};
+TABLE_TEST(JobRecoveryTest, kRecovering, Script("worker*2"));
 
 TEST(JobRecoveryTest, AnOldMastersEpochCannotBeginAgain) {
   JobDriver driver(TwoWorkers());
@@ -176,6 +52,14 @@ TEST(JobRecoveryTest, AnOldMastersEpochCannotBeginAgain) {
 }
 
 // ---- a master that dies at every decision of a whole job
+
+JobSpec Gang() {
+  return JobBuilder()
+      .Role("board", 1, Completion::kSidecar)
+      .Role("ps", 1, Completion::kUntracked)
+      .Role("worker", 2)
+      .Build();
+}
 
 struct Story {
   const char* name;
@@ -278,9 +162,9 @@ TEST_P(EveryPrefix, IsFollowedByTheOrdersStillToBeDone) {
     // Where the journal ends within a turn, the rest of that turn follows with its own orders.
     const bool nothing_new = turn.decisions.size() == 1;
     if (nothing_new) {
-      EXPECT_THAT(Orders(turn), UnorderedElementsAreArray(expected.Orders()));
+      EXPECT_THAT(Orders(turn), testing::UnorderedElementsAreArray(expected.Orders()));
     }
-    for (const std::string& order : expected.Orders()) EXPECT_THAT(Orders(turn), Contains(order));
+    for (const std::string& order : expected.Orders()) EXPECT_THAT(Orders(turn), testing::Contains(order));
   }
 }
 

@@ -1,134 +1,50 @@
 // A master that dies at any decision of a job that restarts: the next one goes on to the same end.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "am/core/job.h"
 #include "runtime/base/strings.h"
-#include "tests/support/job_builder.h"
 #include "tests/unit/am/gang_run.h"
+#include "tests/unit/am/job_script.h"
 #include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::IsEmpty;
-
-// ---- what a new master orders
-
-TEST(JobRestartRecoveryTest, ANewMasterHoldsWhoWasHeld) {
-  JobDriver driver(Collective().Restarts(kGang, 1).Build());
-  driver.Running();
-  driver.Report("worker:0", Failure(1));
-  driver.Replay();
-
-  EXPECT_THAT(Orders(driver.Start({2})), IsEmpty());
-
-  EXPECT_EQ(driver.Told("worker:0"), "none");
-  EXPECT_EQ(driver.Told("worker:1"), "stop");
-  EXPECT_FALSE(driver.Register("worker:0", Phase::kEnded).refusal);
-  driver.Report("worker:1", Killed());
-  driver.Report("board:0", Killed());
-  EXPECT_EQ(driver.Told("worker:0"), "next 2");
-}
-
-TEST(JobRestartRecoveryTest, ANewMasterTellsWhoIsToGoOnThatItIs) {
-  JobDriver driver(Alone().Restarts(kTask, 1).Build());
-  driver.Running();
-  driver.Report("worker:0", Failure(1));
-  driver.Replay();
-
-  EXPECT_THAT(Orders(driver.Start({2})), IsEmpty());
-
-  EXPECT_FALSE(driver.Register("worker:0", Phase::kEnded).refusal);
-  EXPECT_EQ(driver.Told("worker:0"), "next 2");
-  EXPECT_THAT(Decisions(driver.Register("worker:0#2")), ElementsAre("attempt_registered"));
-  EXPECT_EQ(driver.Told("worker:0#2"), "start 1");
-}
-
-TEST(JobRestartRecoveryTest, ANewMasterAsksAgainForTheContainerOfARestart) {
-  JobDriver driver(Alone().Build());
-  driver.Running();
-  driver.Exit("worker:0");
-  driver.Replay();
-
-  EXPECT_THAT(Orders(driver.Start({2})), ElementsAre("request worker:0#2"));
-}
-
-TEST(JobRestartRecoveryTest, ANewMasterDoesNotSendSignalsToARenewedExecutorThatStops) {
-  JobDriver driver(Alone().Restarts(kTask, 1).Build());
-  driver.Running();
-  driver.Report("worker:0", Failure(1));
-  driver.Kill();
-  driver.Replay();
-
-  EXPECT_THAT(Orders(driver.Start({2})), IsEmpty()) << "it will ask, as the attempt before";
-  EXPECT_EQ(driver.Told("worker:0"), "next 2");
-}
-
-TEST(JobRestartRecoveryTest, AFailureThatWasNotJudgedIsJudgedByTheNewMaster) {
-  JobDriver driver(Alone().Restarts(kTask, 1).Build());
-  driver.Running();
-  driver.Report("worker:0", Failure(1));
-  size_t ended = driver.journal().size();
-  while (Name(driver.journal()[ended - 1]) != "attempt_ended") --ended;
-  driver.Replay(ended);
-
-  EXPECT_THAT(Decisions(driver.Start({2})), ElementsAre("epoch_began", "restart_decided", "restart_began"));
-}
-
-// ---- budgets and back-off
-
-TEST(JobRestartRecoveryTest, BudgetsSurviveTheMaster) {
-  JobDriver driver(Alone().Restarts(kTask, 1).Build());
-  driver.Running();
-  driver.Report("worker:0", Failure(1));
-  driver.Register("worker:0#2");
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_THAT(Decisions(driver.Report("worker:0#2", Failure(1))), ElementsAre("attempt_ended", "job_stopping"));
-}
-
-TEST(JobRestartRecoveryTest, ABackOffEndsWhenItWouldHaveEnded) {
-  JobDriver driver(Alone().Restarts(kTask, 2).Backoff(Duration(4000), Duration(4000)).Build());
-  driver.Running();
-  driver.Report("worker:0", Failure(1));
-  driver.Register("worker:0#2");
-  driver.Report("worker:0#2", Failure(1));
-  const auto begins = driver.job().NextDeadline();
-  driver.WaitWithoutRenewal(Duration(1500));
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_EQ(driver.job().NextDeadline(), begins);
-  EXPECT_THAT(Decisions(driver.PassToDeadline()), Contains("restart_began"));
-}
-
-TEST(JobRestartRecoveryTest, ABackOffThatEndedMeanwhileIsOverAtOnce) {
-  JobDriver driver(Alone().Restarts(kTask, 2).Build());
-  driver.Running();
-  driver.Report("worker:0", Failure(1));
-  driver.Register("worker:0#2");
-  driver.Report("worker:0#2", Failure(1));
-  driver.WaitWithoutRenewal(Duration(5000));
-  driver.Replay();
-
-  EXPECT_THAT(Decisions(driver.Start({2})), ElementsAre("epoch_began", "restart_began"));
-}
-
-// Nobody could hear that the container is gone while there was no master.
-TEST(JobRestartRecoveryTest, ANewMasterWaitsAnewForALostContainerToBeGone) {
-  JobDriver driver(Alone().Build());
-  driver.Running();
-  driver.Report("worker:0", {.cls = OutcomeClass::kInfra});
-  driver.WaitWithoutRenewal(Duration(20'000));
-  driver.Replay();
-
-  EXPECT_THAT(Decisions(driver.Start({2})), ElementsAre("epoch_began"));
-  EXPECT_THAT(Decisions(driver.Exit("worker:0")), ElementsAre("container_ended", "restart_began"));
-}
+const TestRow kRestartingAgain[] = {
+    // ---- what a new master orders
+    {"ANewMasterHoldsWhoWasHeld",
+     {{"job worker*2 board*1:sidecar pytorch gang=1: running, report worker:0 fails 1, master 2",
+       "no orders; worker:0 told none; worker:1 told stop"},
+      {"register worker:0 ended, report worker:1 board:0 killed", "worker:0 told next 2"}}},
+    {"ANewMasterTellsWhoIsToGoOnThatItIs",
+     {{"+task=1: running, report worker:0 fails 1, master 2", "no orders"},
+      {"register worker:0 ended", "worker:0 told next 2"},
+      {"register worker:0#2", "attempt_registered; worker:0#2 told start 1"}}},
+    {"ANewMasterAsksAgainForTheContainerOfARestart",
+     {{"running, exit worker:0, master 2", "orders request worker:0#2"}}},
+    {"ANewMasterDoesNotSendSignalsToARenewedExecutorThatStops",
+     {{"+task=1: running, report worker:0 fails 1, kill, master 2", "no orders; worker:0 told next 2"}}},
+    {"AFailureThatWasNotJudgedIsJudgedByTheNewMaster",
+     {{"+task=1: running, report worker:0 fails 1", "attempt_ended restart_decided restart_began"},
+      {"replay -2, start 2", "epoch_began restart_decided restart_began"}}},
+    // ---- budgets and back-off
+    {"BudgetsSurviveTheMaster",
+     {{"+task=1: running, report worker:0 fails 1, register worker:0#2, master 2, report worker:0#2 fails 1",
+       "attempt_ended job_stopping"}}},
+    {"ABackOffEndsWhenItWouldHaveEnded",
+     {{"+task=2 backoff=4s/4s: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, note, "
+       "standstill 1500ms, master 2",
+       "deadline noted"},
+      {"deadline", "has restart_began"}}},
+    {"ABackOffThatEndedMeanwhileIsOverAtOnce",
+     {{"+task=2: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, standstill 5s, "
+       "master 2",
+       "epoch_began restart_began"}}},
+    // Nobody could hear that the container is gone while there was no master.
+    {"ANewMasterWaitsAnewForALostContainerToBeGone",
+     {{"running, report worker:0 infra, standstill 20s, master 2", "epoch_began"},
+      {"exit worker:0", "container_ended restart_began"}}},
+};
+TABLE_TEST(JobRestartRecoveryTest, kRestartingAgain, Script("worker*2 standalone"));
 
 // ---- a master that dies at every decision of a whole job
 
@@ -213,7 +129,7 @@ TEST_P(EveryPrefixOfARestart, LeadsToTheSameEnd) {
   GangRun whole = Run({});
   whole.ToTheEnd();
   ASSERT_TRUE(whole.job().Ended()) << ToJson(whole.job().Snapshot("", {}));
-  ASSERT_THAT(RestartsOf(whole.journal()), testing::Not(IsEmpty()));
+  ASSERT_THAT(RestartsOf(whole.journal()), testing::Not(testing::IsEmpty()));
 
   for (size_t decisions = 0; decisions <= whole.journal().size(); ++decisions) {
     SCOPED_TRACE(StrCat("the master died at decision ", decisions));
@@ -225,7 +141,7 @@ TEST_P(EveryPrefixOfARestart, LeadsToTheSameEnd) {
       EXPECT_EQ(RestartsOf(run.journal()), RestartsOf(whole.journal()));
     }
     EXPECT_FALSE(run.world().took_back_a_command());
-    EXPECT_THAT(run.world().Running(), IsEmpty());
+    EXPECT_THAT(run.world().Running(), testing::IsEmpty());
     EXPECT_EQ(run.ordered_again().size(), 2U);
     if (HasFailure()) return;
   }

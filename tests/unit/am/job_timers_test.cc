@@ -1,249 +1,76 @@
 // Limits of the whole job, and when the core wants to be woken for them.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "am/core/job.h"
-#include "tests/support/job_builder.h"
+#include "tests/unit/am/job_script.h"
 
 namespace tony::am {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-
-constexpr Duration kTick{1};
-constexpr Duration kRegistration{30000};
-constexpr Duration kJobTimeout{45000};
-
-JobSpec Limited() {
-  Timers patient;
-  patient.suspect_after = patient.lost_after = std::chrono::hours(24);
-  return JobBuilder().Role("worker", 3).Timeout(kJobTimeout).RegistrationTimeout(kRegistration).With(patient).Build();
-}
-
-JobSpec Unlimited() { return JobBuilder().Role("worker", 1).Build(); }
-
-TEST(JobTimersTest, ARegistrationTimeoutNamesWhoIsMissingAndTheKey) {
-  JobDriver driver(Limited());
-  driver.Gathering();
-  driver.Register("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(kRegistration - kTick)), IsEmpty());
-
-  const TurnResult turn = driver.Pass(kTick);
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("job_stopping"));
-  const Verdict& verdict = *driver.job().verdict();
-  EXPECT_EQ(verdict.state, FinalState::kFailed);
-  EXPECT_EQ(verdict.cls, OutcomeClass::kTimeout);
-  EXPECT_THAT(verdict.message, HasSubstr("missing worker:0, worker:2"));
-  EXPECT_THAT(verdict.message, HasSubstr("30.0 s"));
-  EXPECT_THAT(verdict.message, HasSubstr("tony.container.registration.timeout"));
-}
-
-TEST(JobTimersTest, ManyMissingTasksAreCountedNotListed) {
-  JobDriver driver(JobBuilder().Role("worker", 100).RegistrationTimeout(kRegistration).Build());
-  driver.Gathering();
-
-  driver.Pass(kRegistration);
-
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("worker:4 and 95 more"));
-}
-
-TEST(JobTimersTest, WaitingForAContainerIsNotLateRegistration) {
-  Timers patient;
-  patient.suspect_after = patient.lost_after = std::chrono::hours(24);
-  JobDriver driver(JobBuilder().Role("worker", 2).RegistrationTimeout(kRegistration).With(patient).Build());
-  driver.Accepted();
-  driver.Grant("worker:0");
-  driver.Register("worker:0");
-  EXPECT_THAT(Decisions(driver.Pass(10 * kRegistration)), Not(Contains("job_stopping")));
-  driver.Grant("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(kRegistration - kTick)), Not(Contains("job_stopping")));
-
-  EXPECT_THAT(Decisions(driver.Pass(kTick)), Contains("job_stopping"));
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("missing worker:1"));
-}
-
-TEST(JobTimersTest, ARegistryTimeoutCountsFromTheContainersStartAndNamesTheTask) {
-  JobDriver driver(JobBuilder().Role("worker", 2).RegistryTimeout(Duration(2000)).Build());
-  driver.Gathering();
-  driver.Pass(Duration(5000));
-  EXPECT_FALSE(driver.job().verdict()) << "no container has started";
-  driver.ConfirmLaunch("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(Duration(2000) - kTick)), Not(Contains("job_stopping")));
-
-  EXPECT_THAT(Decisions(driver.Pass(kTick)), Contains("job_stopping"));
-
-  const Verdict& verdict = *driver.job().verdict();
-  EXPECT_EQ(verdict.state, FinalState::kFailed);
-  EXPECT_EQ(verdict.cls, OutcomeClass::kTimeout);
-  EXPECT_EQ(
-      verdict.message,
-      "worker:1 did not register within 2.0 s of its container's start (tony.task.executor.registry-timeout-sec)");
-}
-
-TEST(JobTimersTest, WhoHasRegisteredHasKeptTheRegistryTimeout) {
-  JobDriver driver(JobBuilder().Role("worker", 1).RegistryTimeout(Duration(2000)).Build());
-  driver.Gathering();
-  driver.ConfirmLaunch("worker:0");
-  driver.Register("worker:0");
-
-  EXPECT_THAT(Decisions(driver.Pass(Duration(4000))), Not(Contains("job_stopping")));
-}
-
-TEST(JobTimersTest, OfTwoRegistrationLimitsTheNearerOneHolds) {
-  JobDriver driver(
-      JobBuilder().Role("worker", 1).RegistrationTimeout(Duration(1000)).RegistryTimeout(Duration(2000)).Build());
-  driver.Gathering();
-  driver.ConfirmLaunch("worker:0");
-
-  driver.Pass(Duration(1000));
-
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("tony.container.registration.timeout"));
-}
-
-TEST(JobTimersTest, TheRegistryTimeoutCountsAcrossMasters) {
-  JobDriver driver(JobBuilder().Role("worker", 1).RegistryTimeout(Duration(20'000)).Build());
-  driver.Gathering();
-  driver.ConfirmLaunch("worker:0");
-  driver.Wait(Duration(15'000));
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_THAT(Decisions(driver.Pass(Duration(5000) - kTick)), Not(Contains("job_stopping")));
-  EXPECT_THAT(Decisions(driver.Pass(kTick)), Contains("job_stopping"));
-}
-
-TEST(JobTimersTest, AnAllocationTimeoutNamesWhoHasNoContainerAndTheKey) {
-  JobDriver driver(JobBuilder().Role("worker", 3).AllocationTimeout(kJobTimeout).Build());
-  driver.Accepted();
-  driver.Grant("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(kJobTimeout - kTick)), Not(Contains("job_stopping")));
-
-  EXPECT_THAT(Decisions(driver.Pass(kTick)), Contains("job_stopping"));
-
-  const Verdict& verdict = *driver.job().verdict();
-  EXPECT_EQ(verdict.cls, OutcomeClass::kTimeout);
-  EXPECT_THAT(verdict.message, HasSubstr("45.0 s (tony.container.allocation.timeout): missing worker:0, worker:2"));
-}
-
-TEST(JobTimersTest, AnAllocationTimeoutOfAJobWithoutAnyContainerEndsItAtOnce) {
-  JobDriver driver(JobBuilder().Role("worker", 2).AllocationTimeout(kJobTimeout).Build());
-  driver.Accepted();
-
-  const TurnResult turn = driver.Pass(kJobTimeout);
-
-  EXPECT_THAT(Orders(turn), ElementsAre("withdraw worker:0#1 worker:1#1", "end job"));
-  EXPECT_EQ(driver.Status().state, "FAILED");
-}
-
-TEST(JobTimersTest, WhereAllHaveContainersTheAllocationTimeoutIsOver) {
-  JobDriver driver(JobBuilder().Role("worker", 2).AllocationTimeout(kJobTimeout).Build());
-  driver.Running();
-
-  EXPECT_THAT(Decisions(driver.Pass(kJobTimeout)), Not(Contains("job_stopping")));
-}
-
-TEST(JobTimersTest, AfterTheGangHasFormedTheRegistrationTimeoutIsOver) {
-  JobDriver driver(Limited());
-  driver.Running();
-
-  EXPECT_THAT(Decisions(driver.Pass(kRegistration)), IsEmpty());
-}
-
-TEST(JobTimersTest, TheApplicationTimeoutFailsARunningJobAndNamesTheKey) {
-  JobDriver driver(Limited());
-  driver.Running();
-  EXPECT_THAT(Decisions(driver.Pass(kJobTimeout - kTick)), IsEmpty());
-
-  const TurnResult turn = driver.Pass(kTick);
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("job_stopping"));
-  EXPECT_THAT(Orders(turn), ElementsAre("tell worker:0#1", "tell worker:1#1", "tell worker:2#1"));
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kTimeout);
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("45.0 s"));
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("tony.application.timeout"));
-}
-
-TEST(JobTimersTest, TheApplicationTimeoutHoldsWhileTheGangGathers) {
-  JobDriver driver(JobBuilder().Role("worker", 1).Timeout(kJobTimeout).RegistrationTimeout(kJobTimeout * 2).Build());
-  driver.Gathering();
-
-  driver.Pass(kJobTimeout);
-
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("tony.application.timeout"));
-}
-
-TEST(JobTimersTest, TheApplicationTimeoutCountsFromAcceptanceAcrossMasters) {
-  JobDriver driver(Limited());
-  driver.Running();
-  driver.Wait(kJobTimeout - Duration(5000));
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_THAT(Decisions(driver.Pass(Duration(5000) - kTick)), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(kTick)), ElementsAre("job_stopping"));
-}
-
-TEST(JobTimersTest, TheRegistrationTimeoutCountsFromAcceptanceAcrossMasters) {
-  JobDriver driver(Limited());
-  driver.Gathering();
-  driver.Wait(kRegistration - kTick);
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_THAT(Decisions(driver.Pass(kTick)), ElementsAre("job_stopping"));
-}
-
-TEST(JobTimersTest, ATimeoutThatPassedWhileNoMasterLivedIsDueAtOnce) {
-  JobDriver driver(Limited());
-  driver.Running();
-  driver.Wait(kJobTimeout * 2);
-  driver.Replay();
-  driver.Start({2});
-
-  ASSERT_LE(*driver.job().NextDeadline(), driver.now());
-  EXPECT_THAT(Decisions(driver.PassToDeadline()), ElementsAre("job_stopping"));
-}
-
-TEST(JobTimersTest, AJobThatStopsHasNoTimeoutLeft) {
-  JobDriver driver(Limited());
-  driver.Running();
-  driver.Kill("slowly", std::chrono::hours(1));
-
-  EXPECT_THAT(Decisions(driver.Pass(kJobTimeout)), Not(Contains("job_stopping")));
-}
+const TestRow kLimited[] = {
+    {"ARegistrationTimeoutNamesWhoIsMissingAndTheKey",
+     {{"gathering, register worker:1, pass 29999ms", "nothing"},
+      {"pass 1ms",
+       "job_stopping; verdict FAILED timeout says `~missing worker:0, worker:2`; verdict says `~30.0 s`; verdict says "
+       "`~tony.container.registration.timeout`"}}},
+    {"ManyMissingTasksAreCountedNotListed",
+     {{"job worker*100 registration=30s: gathering, pass 30s", "verdict says `~worker:4 and 95 more`"}}},
+    {"WaitingForAContainerIsNotLateRegistration",
+     {{"job worker*2 registration=30s suspect=24h lost-after=24h: start, grant worker:0, register worker:0, pass 300s",
+       "lacks job_stopping"},
+      {"grant worker:1, pass 29999ms", "lacks job_stopping"},
+      {"pass 1ms", "has job_stopping; verdict says `~missing worker:1`"}}},
+    {"ARegistryTimeoutCountsFromTheContainersStartAndNamesTheTask",
+     {{"job worker*2 registry=2s: gathering, pass 5s", "verdict none"},
+      {"launched worker:1, pass 1999ms", "lacks job_stopping"},
+      {"pass 1ms",
+       "has job_stopping; verdict FAILED timeout says `worker:1 did not register within 2.0 s of its container's start "
+       "(tony.task.executor.registry-timeout-sec)`"}}},
+    {"WhoHasRegisteredHasKeptTheRegistryTimeout",
+     {{"job worker*1 registry=2s: gathering, launched worker:0, register worker:0, pass 4s", "lacks job_stopping"}}},
+    {"OfTwoRegistrationLimitsTheNearerOneHolds",
+     {{"job worker*1 registration=1s registry=2s: gathering, launched worker:0, pass 1s",
+       "verdict says `~tony.container.registration.timeout`"}}},
+    {"TheRegistryTimeoutCountsAcrossMasters",
+     {{"job worker*1 registry=20s: gathering, launched worker:0, wait 15s, master 2, pass 4999ms",
+       "lacks job_stopping"},
+      {"pass 1ms", "has job_stopping"}}},
+    {"AnAllocationTimeoutNamesWhoHasNoContainerAndTheKey",
+     {{"job worker*3 allocation=45s: start, grant worker:1, pass 44999ms", "lacks job_stopping"},
+      {"pass 1ms",
+       "has job_stopping; verdict timeout says `~45.0 s (tony.container.allocation.timeout): missing worker:0, "
+       "worker:2`"}}},
+    {"AnAllocationTimeoutOfAJobWithoutAnyContainerEndsItAtOnce",
+     {{"job worker*2 allocation=45s: start, pass 45s",
+       "orders withdraw worker:0#1 worker:1#1, end job; state FAILED"}}},
+    {"WhereAllHaveContainersTheAllocationTimeoutIsOver",
+     {{"job worker*2 allocation=45s: running, pass 45s", "lacks job_stopping"}}},
+    {"AfterTheGangHasFormedTheRegistrationTimeoutIsOver", {{"running, pass 30s", "nothing"}}},
+    {"TheApplicationTimeoutFailsARunningJobAndNamesTheKey",
+     {{"running, pass 44999ms", "nothing"},
+      {"pass 1ms",
+       "job_stopping; orders tell worker:0#1, tell worker:1#1, tell worker:2#1; verdict timeout says `~45.0 s`; "
+       "verdict says `~tony.application.timeout`"}}},
+    {"TheApplicationTimeoutHoldsWhileTheGangGathers",
+     {{"job worker*1 timeout=45s registration=90s: gathering, pass 45s", "verdict says `~tony.application.timeout`"}}},
+    {"TheApplicationTimeoutCountsFromAcceptanceAcrossMasters",
+     {{"running, wait 40s, master 2, pass 4999ms", "nothing"}, {"pass 1ms", "job_stopping"}}},
+    {"TheRegistrationTimeoutCountsFromAcceptanceAcrossMasters",
+     {{"gathering, wait 29999ms, master 2, pass 1ms", "job_stopping"}}},
+    {"ATimeoutThatPassedWhileNoMasterLivedIsDueAtOnce",
+     {{"running, wait 90s, master 2", "deadline due"}, {"deadline", "job_stopping"}}},
+    {"AJobThatStopsHasNoTimeoutLeft", {{"running, kill within 1h slowly, pass 45s", "lacks job_stopping"}}},
+    {"TheNextDeadlineIsTheSoonest", {{"gathering", "deadline @30s"}, {"all-registered", "deadline @45s"}}},
+    {"AnEndedJobWantsNoTimer", {{"start, kill", "deadline none"}, {"pass 45s", "nothing"}}},
+};
+TABLE_TEST(JobTimersTest, kLimited, Script("worker*3 timeout=45s registration=30s suspect=24h lost-after=24h"));
 
 TEST(JobTimersTest, WithoutATimeoutAJobRunsForEver) {
-  JobDriver driver(Unlimited());
+  JobDriver driver(JobBuilder().Role("worker", 1).Build());
   driver.Running();
   for (int day = 0; day < 1000; ++day) {
     driver.WaitWithoutRenewal(std::chrono::hours(24));
-    driver.Wait(kTick);
+    driver.Wait(Duration(1));
     driver.Heartbeat("worker:0");
-    ASSERT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
+    ASSERT_TRUE(driver.Pass(Duration(0)).decisions.empty());
   }
-}
-
-TEST(JobTimersTest, TheNextDeadlineIsTheSoonest) {
-  JobDriver driver(Limited());
-  driver.Gathering();
-  EXPECT_EQ(driver.job().NextDeadline(), JobDriver::kStart + kRegistration);
-
-  driver.RegisterAll();
-  EXPECT_EQ(driver.job().NextDeadline(), JobDriver::kStart + kJobTimeout);
-}
-
-TEST(JobTimersTest, AnEndedJobWantsNoTimer) {
-  JobDriver driver(Limited());
-  driver.Accepted();
-  driver.Kill();
-
-  EXPECT_EQ(driver.job().NextDeadline(), std::nullopt);
-  EXPECT_THAT(Decisions(driver.Pass(kJobTimeout)), IsEmpty());
 }
 
 }  // namespace
