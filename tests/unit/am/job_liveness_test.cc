@@ -87,5 +87,127 @@ TABLE_TEST(JobLivenessTest, kSilent,
            Script("worker*2 suspect=5s lost-after=60s registration=24h lost=0",
                   "running, pass 5s, heartbeat worker:1, wait 55s, heartbeat worker:1, pass 0"));
 
+// ---- Limits of the whole job, and when the core wants to be woken for them.
+
+const TestRow kLimited[] = {
+    {"ARegistrationTimeoutNamesWhoIsMissingAndTheKey",
+     {{"gathering, register worker:1, pass 29999ms", "nothing"},
+      {"pass 1ms",
+       "job_stopping; verdict FAILED timeout says `~missing worker:0, worker:2`; verdict says `~30.0 s`; verdict says "
+       "`~tony.container.registration.timeout`"}}},
+    {"ManyMissingTasksAreCountedNotListed",
+     {{"job worker*100 registration=30s: gathering, pass 30s", "verdict says `~worker:4 and 95 more`"}}},
+    {"WaitingForAContainerIsNotLateRegistration",
+     {{"job worker*2 registration=30s suspect=24h lost-after=24h: start, grant worker:0, register worker:0, pass 300s",
+       "lacks job_stopping"},
+      {"grant worker:1, pass 29999ms", "lacks job_stopping"},
+      {"pass 1ms", "has job_stopping; verdict says `~missing worker:1`"}}},
+    {"ARegistryTimeoutCountsFromTheContainersStartAndNamesTheTask",
+     {{"job worker*2 registry=2s: gathering, pass 5s", "verdict none"},
+      {"launched worker:1, pass 1999ms", "lacks job_stopping"},
+      {"pass 1ms",
+       "has job_stopping; verdict FAILED timeout says `worker:1 did not register within 2.0 s of its container's start "
+       "(tony.task.executor.registry-timeout-sec)`"}}},
+    {"WhoHasRegisteredHasKeptTheRegistryTimeout",
+     {{"job worker*1 registry=2s: gathering, launched worker:0, register worker:0, pass 4s", "lacks job_stopping"}}},
+    {"OfTwoRegistrationLimitsTheNearerOneHolds",
+     {{"job worker*1 registration=1s registry=2s: gathering, launched worker:0, pass 1s",
+       "verdict says `~tony.container.registration.timeout`"}}},
+    {"TheRegistryTimeoutCountsAcrossMasters",
+     {{"job worker*1 registry=20s: gathering, launched worker:0, wait 15s, master 2, pass 4999ms",
+       "lacks job_stopping"},
+      {"pass 1ms", "has job_stopping"}}},
+    {"AnAllocationTimeoutNamesWhoHasNoContainerAndTheKey",
+     {{"job worker*3 allocation=45s: start, grant worker:1, pass 44999ms", "lacks job_stopping"},
+      {"pass 1ms",
+       "has job_stopping; verdict timeout says `~45.0 s (tony.container.allocation.timeout): missing worker:0, "
+       "worker:2`"}}},
+    {"AnAllocationTimeoutOfAJobWithoutAnyContainerEndsItAtOnce",
+     {{"job worker*2 allocation=45s: start, pass 45s",
+       "orders withdraw worker:0#1 worker:1#1, end job; state FAILED"}}},
+    {"WhereAllHaveContainersTheAllocationTimeoutIsOver",
+     {{"job worker*2 allocation=45s: running, pass 45s", "lacks job_stopping"}}},
+    {"AfterTheGangHasFormedTheRegistrationTimeoutIsOver", {{"running, pass 30s", "nothing"}}},
+    {"TheApplicationTimeoutFailsARunningJobAndNamesTheKey",
+     {{"running, pass 44999ms", "nothing"},
+      {"pass 1ms",
+       "job_stopping; orders tell worker:0#1, tell worker:1#1, tell worker:2#1; verdict timeout says `~45.0 s`; "
+       "verdict says `~tony.application.timeout`"}}},
+    {"TheApplicationTimeoutHoldsWhileTheGangGathers",
+     {{"job worker*1 timeout=45s registration=90s: gathering, pass 45s", "verdict says `~tony.application.timeout`"}}},
+    {"TheApplicationTimeoutCountsFromAcceptanceAcrossMasters",
+     {{"running, wait 40s, master 2, pass 4999ms", "nothing"}, {"pass 1ms", "job_stopping"}}},
+    {"TheRegistrationTimeoutCountsFromAcceptanceAcrossMasters",
+     {{"gathering, wait 29999ms, master 2, pass 1ms", "job_stopping"}}},
+    {"ATimeoutThatPassedWhileNoMasterLivedIsDueAtOnce",
+     {{"running, wait 90s, master 2", "deadline due"}, {"deadline", "job_stopping"}}},
+    {"AJobThatStopsHasNoTimeoutLeft", {{"running, kill within 1h slowly, pass 45s", "lacks job_stopping"}}},
+    {"TheNextDeadlineIsTheSoonest", {{"gathering", "deadline @30s"}, {"all-registered", "deadline @45s"}}},
+    {"AnEndedJobWantsNoTimer", {{"start, kill", "deadline none"}, {"pass 45s", "nothing"}}},
+};
+TABLE_TEST(JobTimersTest, kLimited, Script("worker*3 timeout=45s registration=30s suspect=24h lost-after=24h"));
+
+TEST(JobTimersTest, WithoutATimeoutAJobRunsForEver) {
+  JobDriver driver(JobBuilder().Role("worker", 1).Build());
+  driver.Running();
+  for (int day = 0; day < 1000; ++day) {
+    driver.WaitWithoutRenewal(std::chrono::hours(24));
+    driver.Wait(Duration(1));
+    driver.Heartbeat("worker:0");
+    ASSERT_TRUE(driver.Pass(Duration(0)).decisions.empty());
+  }
+}
+
+// ---- Where one time meets another, and who comes first of two.
+
+const TestRow kEdges[] = {
+    // ---- silence
+    {"SilenceBeginsAnewOnlyAfterARecordThatWasStale",
+     {{"+fresh=2s: running, standstill {2s|2001ms}, renew", "deadline {+3s|+5s}"}}},
+    {"SilenceCountsUpToTheLastMomentOfAFreshRecord",
+     {{"running, standstill {5s|5001ms}, tick", "{attempt_suspected attempt_suspected|nothing}"}}},
+    {"ASuspectThatIsHeardDoesNotPutOffTheLookAtOthers",
+     {{"running, wait 4s, heartbeat worker:1, pass 1s, pass 0", "worker:0 suspected"},
+      {"wait 1s, heartbeat worker:0", "attempt_heard; deadline +3s"}}},
+    {"ARenewedAttemptDoesNotPutOffTheLookAtOthers",
+     {{"+task=1: running, wait 3s, report worker:0 fails 1", "has restart_began; deadline +2s"}}},
+    // Its container was read to be gone before it was given to the next attempt.
+    {"WhatAnExecutorLeftOfOneAttemptIsNotTheEndOfTheNext",
+     {{"+task=1: running, report worker:0 fails 1", "has restart_began"},
+      {"kill, exit worker:0 unseen kept fails 1", "worker:0 outcome killed unseen"}}},
+    // ---- stops
+    {"ANewMasterGivesWhoIsBeingStoppedItsWholeGraceAgain",
+     {{"job worker*2 standalone registration=24h suspect=20s grace=10s lost-after=60s fresh=5s: running, kill, wait "
+       "10s, master 2, pass 14999ms",
+       "nothing"},
+      {"pass 1ms", "container_kill_ordered"}}},
+    {"WhoIsBeingStoppedIsNotToldAgainOfTheSameGrace",
+     {{"job worker*2 registration=24h suspect=5s grace=10s lost-after=60s fresh=5s pytorch gang=1: running, report "
+       "worker:0 fails 1",
+       "worker:1 told stop"},
+      {"kill within 10s enough", "orders tell worker:0#1"}}},
+    {"ACommandToGoOnIsNumberedAboveAStopAndBelowARelease",
+     {{"+pytorch gang=1: running, report worker:0 fails 1, note worker:1, exit worker:1 kept killed",
+       "worker:0 told next 2; worker:1 told release; worker:0 numbered above noted worker:1; worker:1 numbered above "
+       "worker:0"}}},
+    // ---- ends that come early
+    {"OneThatRegisteredAndWasNotHeardToRunHasFailedOrWasLostAsItsEndSays",
+     {{"+lost=0: gathering, all-registered", "worker:0 is registered"},
+      {"{report worker:0 fails 1|exit worker:0}", "worker:0 is {failed|lost}"}}},
+    {"AGangRestartsAlsoBeforeItHasFormed",
+     {{"+lost=0 gang=1: start, grant worker:0{|, grant worker:1}", "state {ALLOCATING|GATHERING}"},
+      {"exit worker:0", "restart gang{|; state RESTARTING}"},
+      {"{|exit worker:1, }all-granted, all-registered", "state RUNNING"}}},
+    // ---- of two or many
+    {"OfTwoRestartsTheSoonerOneWakesTheMaster",
+     {{"+suspect=20s fresh=20s task=3 backoff=1s/8s: running, report worker:0 worker:1 fails 1, register worker:0#2 "
+       "worker:1#2, report worker:0#2 fails 1, wait 500ms, report worker:1#2 fails 1",
+       "deadline +500ms"}}},
+    {"FiveMissingTasksAreAllNamed",
+     {{"job worker*5 registration=1s: gathering, pass 1s", "verdict says `$worker:3, worker:4`"}}},
+};
+TABLE_TEST(JobEdgeTest, kEdges,
+           Script("worker*2 standalone registration=24h suspect=5s grace=10s lost-after=60s fresh=5s"));
+
 }  // namespace
 }  // namespace tony::am

@@ -116,5 +116,282 @@ TEST(JobRestartTest, AStatusShowsTheNewestTwentyRestartsAndCountsAll) {
   EXPECT_TRUE(status.restarts.back().charged);
 }
 
+// ---- Restarts of the gang and of the job: who is told what and when, and what stays.
+
+const TestRow kGangRestarting[] = {
+    {"AGangStopsWhatRunsAndHoldsEveryExecutor",
+     {{"+gang=1: running, report worker:0 fails 1",
+       "attempt_ended restart_decided; orders tell board:0#1, tell worker:1#1; worker:0 told none; worker:1 told stop; "
+       "worker:1 grace 10s; state RESTARTING; board:0 worker:0 worker:1 state backoff"},
+      {"report worker:1 killed", "attempt_ended; worker:1 told none"}}},
+    {"AGangGoesOnInTheSameContainersInTheNextGeneration",
+     {{"+gang=1: running, report worker:0 fails 1, report worker:1 killed, report board:0 killed",
+       "attempt_ended restart_began gang_allocated; orders tell board:0#1, tell worker:0#1, tell worker:1#1; worker:1 "
+       "told next 2"},
+      {"register worker:0#2 worker:1#2", "worker:0#2 told none"},
+      {"register board:0#2",
+       "attempt_registered generation_formed; worker:0#2 told start 2; generation 2; state RUNNING; restarts 1; "
+       "because `worker:0 failed on node-worker-0: exit code 1 (user_error)`"}}},
+    {"WhoLosesItsContainerMeanwhileGetsANewOneAndTheOthersWait",
+     {{"+gang=1: running, report worker:0 fails 1, exit worker:1, report board:0 killed",
+       "attempt_ended restart_began; orders tell board:0#1, tell worker:0#1, tell worker:1#1, request worker:1#2; "
+       "worker:0 told next 2; worker:1 told release; state ALLOCATING"},
+      {"all-granted, all-registered", "worker:1#2 worker:0#2 told start 2"}}},
+    {"AFailureWhileItRestartsIsNeitherJudgedNorCharged",
+     {{"+gang=1: running, report worker:0 fails 1, report worker:1 fails 2", "attempt_ended"},
+      {"report board:0 killed", "restarts 1; worker:1 told next 2"}}},
+    {"WhenTheBudgetIsUsedUpTheJobFailsAndTheVerdictSaysSo",
+     {{"job worker*1 pytorch gang=1: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 3",
+       "attempt_ended job_stopping; verdict of worker:0#2 says `~exit code 3 (user_error); restarts used up: gang 1 of "
+       "1`; worker:0#2 told release"}}},
+    {"ATaskThatHadSucceededRunsAgainWithItsGangAndCountsOnce",
+     {{"job worker*2 pytorch gang=1: running, report worker:0 success, exit worker:0, report worker:1 fails 1",
+       "attempt_ended restart_decided restart_began; orders tell worker:0#1, tell worker:1#1, tell worker:0#1, request "
+       "worker:0#2"},
+      {"all-granted, all-registered, all-run", "generation 2"},
+      {"report worker:1#2 success", "verdict none"},
+      {"report worker:0#2 success", "verdict SUCCEEDED"}}},
+    // Its executor may have left already; what it was told last cannot be taken back.
+    {"WhoWasReleasedIsNotHeldAgain",
+     {{"job worker*2 pytorch gang=1: running, report worker:0 success", "worker:0 told release"},
+      {"report worker:1 fails 1", "attempt_ended restart_decided; worker:0 told release"},
+      {"exit worker:0", "also request worker:0#2; worker:1 told next 2"}}},
+    // ---- the job
+    {"ARestartOfTheJobReleasesEveryoneAndAsksForNewContainers",
+     {{"+job=1: running, report worker:0 fails 1",
+       "attempt_ended restart_decided; worker:0 told release; worker:1 told stop"},
+      {"report worker:1 board:0 killed", "worker:1 told release"},
+      {"exit worker:0 worker:1 board:0", "container_ended restart_began; also request board:0#2 worker:0#2 worker:1#2"},
+      {"all-granted, all-registered", "worker:0#2 told start 2; worker:0 host node-worker-0-2"}}},
+    {"CommandNumbersOfAnAttemptGrow",
+     {{"+gang=2: running, note worker:1, report worker:0 fails 1", "worker:1 numbered above noted"},
+      {"note worker:1, report worker:1 killed", "worker:1 numbered 0"},
+      {"report board:0 killed", "worker:1 numbered above noted; worker:1#2 numbered 0"},
+      {"all-registered", "worker:1#2 numbered above 0"}}},
+};
+TABLE_TEST(JobGangRestartTest, kGangRestarting, Script("worker*2 board*1:sidecar pytorch"));
+
+// ---- What may come between: kills, limits, lost containers, silence, preemption, executors of the past.
+
+const TestRow kTroubled[] = {
+    // ---- kills and limits
+    {"AKillWhileAGangRestartsReleasesWhoIsHeldAndHurriesTheOthers",
+     {{"begun, kill within 100ms enough",
+       "job_stopping; orders tell worker:0#1, tell worker:1#1; worker:0 told release; worker:1 grace 100ms"},
+      {"report worker:1 killed", "worker:1 told release"},
+      {"exit worker:0 worker:1", "state KILLED; worker:0 worker:1 state done"}}},
+    {"AKillDuringABackOffReleasesWhoWaitsForIt",
+     {{"job worker*2 standalone task=2: begun, register worker:0#2, report worker:0#2 fails 1, kill enough",
+       "worker:0#2 told release; worker:1 told stop; worker:0 state done"},
+      {"report worker:1 killed, exit worker:0#2 worker:1", "state KILLED; deadline none"}}},
+    {"AKillAfterItBeganStopsRenewedExecutorsByTheirCommandAlone",
+     {{"begun, report worker:1 killed", "worker:0 told next 2"},
+      {"kill enough", "orders tell worker:0#2, tell worker:1#2; worker:0 told next 2"},
+      {"register worker:0#2", "worker:0#2 told stop"},
+      {"report worker:0#2 killed", "worker:0#2 told release"}}},
+    {"AnExecutorThatIsHeldAndDoesNotLeaveAfterAKillIsEnded",
+     {{"job worker*2 standalone task=2: begun, register worker:0#2, report worker:0#2 fails 1, kill enough, report "
+       "worker:1 killed, exit worker:1, deadline",
+       "orders kill c-worker-0"}}},
+    {"TheTimeLimitOfTheJobCountsWhileItRestarts",
+     {{"+timeout=5s: begun, pass 5s", "job_stopping; verdict timeout; worker:0 told release"}}},
+    {"ARestartedAttemptHasTheWholeTimeToRegister",
+     {{"+registration=20s: begun, wait 20s, report worker:1 killed, register worker:0#2, wait 19999ms, heartbeat "
+       "worker:0#2 waiting 0, pass 0",
+       "lacks job_stopping"},
+      {"pass 1ms", "job_stopping; verdict says `~missing worker:1`"}}},
+    {"WhoDoesNotStopInItsGraceIsEndedAndTheRestartGoesOn",
+     {{"begun, pass 10s", "no orders"},
+      {"deadline", "orders kill c-worker-1"},
+      {"exit worker:1", "attempt_ended container_ended restart_began; also request worker:1#2; worker:0 told next 2"}}},
+    // ---- losses
+    {"ALostContainerDelaysTheRestartUntilItIsGone",
+     {{"job worker*2 standalone: running, report worker:0 infra", "attempt_ended restart_decided"},
+      {"wait 1s, exit worker:0", "container_ended restart_began"}}},
+    {"AContainerThatNobodySaysIsGoneIsNotWaitedForLongerThanItTakesToBeSure",
+     {{"job worker*2 standalone: running, report worker:0 infra, wait 5s, heartbeat worker:1, pass 0",
+       "orders kill c-worker-0"},
+      {"wait 9999ms, heartbeat worker:1, pass 0", "nothing; deadline +1ms"},
+      {"pass 1ms", "restart_began; also request worker:0#2"}}},
+    {"ANodeThatFallsSilentIsReplacedWithoutACharge",
+     {{"job worker*2 standalone: running, pass 5s, heartbeat worker:1, wait 55s, heartbeat worker:1, pass 0",
+       "orders kill c-worker-0"},
+      {"exit worker:0",
+       "attempt_ended container_ended restart_decided restart_began; restart task free; also request worker:0#2"}}},
+    {"ARenewedExecutorThatIsNeverHeardIsSuspectedAndLost",
+     {{"job worker*2 standalone task=1: begun", "worker:0 told next 2"},
+      {"wait 5s, heartbeat worker:1, pass 0", "attempt_suspected; worker:0 suspected"},
+      {"wait 55s, heartbeat worker:1, pass 0", "orders kill c-worker-0"},
+      {"wait 15s, heartbeat worker:1, pass 0",
+       "attempt_ended restart_decided restart_began; restart free; worker:0#2 is lost"}}},
+    {"AStragglerOfAReplacedAttemptIsRefusedWhateverItCalls",
+     {{"job worker*2 standalone: running, exit worker:0, grant worker:0#2, {register worker:0 running 100|heartbeat "
+       "worker:0|await worker:0|report worker:0 success}",
+       "refused stale_attempt; nothing"}}},
+    {"LateCallsOfTheAttemptBeforeInTheSameExecutorChangeNothing",
+     {{"job worker*2 standalone task=1: begun, register worker:0#2, report worker:0 fails 1, await worker:0",
+       "worker:0 told next 2"},
+      {"heartbeat worker:0", "refused; worker:0#2 is registered"}}},
+    {"TheAttemptToComeIsUnknownUntilItIsMade",
+     {{"begun, impostor worker:0 attempt=worker:0#2", "refused unknown_attempt"}}},
+    // Its end is told by the scheduler alone; the class that it names decides.
+    {"AnEndBeforeTheRegistrationIsALossWhateverItsReason",
+     {{"job worker*2 standalone: gathering, exit worker:0 unseen because oom", "worker:0 is lost; verdict oom"}}},
+    {"AnEndForWantOfMemoryNamesWhatTheJobAskedFor",
+     {{"job worker*2 standalone: gathering, register worker:0, exit worker:0 unseen because oom says `out of memory: "
+       "the limit was reached`",
+       "verdict oom says `~out of memory: the limit was reached; tony.worker.memory is 2048 MB`"}}},
+    {"WhatTheSchedulerKnowsOfAnEndIsBelievedWhereNobodySawMore",
+     {{"job worker*2 standalone lost=0: running, exit worker:0 unseen because {node_lost|preempted kept "
+       "killed|preempted kept fails 1|node_lost kept success}",
+       "worker:0 outcome {node_lost|preempted|user_error|success}"}}},
+    // ---- silence while it is being stopped
+    {"ARestartDoesNotWaitForEverForANodeThatIsGone",
+     {{"begun, wait 10s, deadline", "also kill c-worker-1; deadline +60s"},
+      {"deadline", "attempt_ended restart_began"}}},
+};
+TABLE_TEST(JobRestartTroubleTest, kTroubled, Script("worker*2 pytorch gang=2", "running, report worker:0 fails 1"));
+
+// ---- A scheduler that takes containers away, with notice.
+
+const TestRow kPreempting[] = {
+    {"ANoticeOfPreemptionStopsTheTaskInTheTimeThereIs",
+     {{"running, preempt worker:0 5s",
+       "attempt_stopping; orders tell worker:0#1; worker:0 told stop; worker:0 grace 4s; worker:0 because preempted; "
+       "worker:1 told start 1"},
+      {"kill", "worker:1 because"}}},
+    {"APreemptedTaskStartsAgainElsewhereWithoutACharge",
+     {{"running, preempt worker:0 5s, report worker:0 killed",
+       "attempt_ended restart_decided; restart free; worker:0 outcome preempted by TERM; worker:0 told release"},
+      {"exit worker:0", "also request worker:0#2"}}},
+    {"ATaskThatFinishesInTheTimeItWasGivenHasSucceeded",
+     {{"running, preempt worker:0 5s, report worker:0 success", "attempt_ended; worker:0 is succeeded"}}},
+    {"ASecondNoticeOrOneOfAnEndedAttemptChangesNothing",
+     {{"running, preempt worker:0 5s, report worker:1 success, preempt worker:0 2s", "nothing"},
+      {"preempt worker:1 2s", "nothing"},
+      {"kill, preempt worker:0 1s", "nothing"}}},
+    {"APreemptedExecutorThatHasNotRegisteredIsEndedWithItsContainer",
+     {{"gathering, preempt worker:0 5s", "orders tell worker:0#1, term c-worker-0"},
+      {"exit worker:0", "also request worker:0#2"},
+      {"all-granted, all-registered", "worker:0#2 told start 1"}}},
+    {"APreemptedTaskOfAGangThatFailsMeanwhileGetsANewContainerLikeThat",
+     {{"job worker*2 pytorch gang=2: running, preempt worker:0 5s, report worker:1 fails 1",
+       "attempt_ended restart_decided; worker:0 grace 4s"},
+      {"report worker:0 killed", "worker:0 told release"},
+      {"exit worker:0", "also request worker:0#2; worker:1 told next 2; restarts 1"}}},
+    {"AContainerThatWaitsForItsNextAttemptIsGivenUp",
+     {{"job worker*2 pytorch gang=2 backoff=3s/9s: running, report worker:0 fails 1, preempt worker:0 5s",
+       "orders kill c-worker-0"},
+      {"report worker:1 killed", "attempt_ended"},
+      {"exit worker:0", "also request worker:0#2; worker:1 told next 2"}}},
+    {"AContainerThatIsTakenAwayWhileItsTaskIsStoppedForARestartIsNotUsedAgain",
+     {{"job worker*2 pytorch gang=2: running, report worker:0 fails 1, preempt worker:1 5s", "nothing"},
+      {"report worker:1 killed", "also kill c-worker-1"},
+      {"exit worker:1", "also request worker:1#2; worker:0 told next 2"}}},
+    {"ATaskThatReportsLateFromAContainerThatIsBeingKilledIsHeard",
+     {{"job worker*2 pytorch gang=2: running, report worker:0 fails 1, preempt worker:1 5s, deadline",
+       "has container_kill_ordered"},
+      {"report worker:1 killed", "attempt_ended"},
+      {"exit worker:1", "also request worker:1#2"}}},
+    {"AContainerThatIsTakenAwayFromATaskThatFailsIsNotUsedAgain",
+     {{"job worker*2 pytorch gang=2: running, preempt worker:0 5s, report worker:0 fails 1",
+       "attempt_ended container_kill_ordered restart_decided"},
+      {"report worker:1 killed, exit worker:0", "also request worker:0#2; worker:1 told next 2"}}},
+    {"ANoticeShorterThanAReportTakesGivesNoGrace", {{"running, preempt worker:0 300ms", "worker:0 grace 0"}}},
+};
+TABLE_TEST(JobPreemptionTest, kPreempting, Script("worker*2 standalone"));
+
+// ---- Containers on a cluster in which nothing runs yet, or again: they are not held for ever.
+
+const TestRow kHeld[] = {
+    {"AGangThatWaitsTooLongForTheRestGivesBackWhatItHas",
+     {{"begun, pass 29999ms", "lacks restart_decided; deadline due"},
+      {"pass 1ms", "restart job free; also withdraw worker:1#2; worker:0#2 told stop"},
+      {"report worker:0#2 killed, register worker:2#2, report worker:2#2 killed", "worker:0#2 told release"},
+      {"exit worker:0#2 worker:2#2", "also request worker:0#3 worker:1#3 worker:2#3"},
+      {"all-granted, all-registered",
+       "worker:0#3 told start 2; restarts 2; because `~worker:1 got no container for 30.0 s (tony.yarn.gang-hold)`"}}},
+    // Meanwhile a master without its lease could be told of no container.
+    {"AGapOfTheLeaseIsNoneOfTheWait",
+     {{"begun, standstill 29999ms, renew, pass 29999ms", "lacks restart_decided"},
+      {"pass 1ms", "has restart_decided"}}},
+    {"AStartingGangThatLosesOneGivesBackTheOthersToo",
+     {{"gathering, register worker:0, exit worker:1, pass 30s", "has restart_decided"}}},
+    {"AContainerThatComesBeginsTheWaitAnew",
+     {{"start, grant worker:0, pass 29999ms, grant worker:1, pass 29999ms", "lacks restart_decided"},
+      {"pass 1ms", "has restart_decided"}}},
+    {"WhoHasNothingHasNothingToGiveBack", {{"start, pass 300s", "lacks restart_decided"}}},
+    {"WhoEachRunAloneKeepWhatTheyHave",
+     {{"job worker*2 standalone yarn hold=30s{| fcfs}: running, exit worker:1, pass 30s", "lacks restart_decided"}}},
+    {"OnOneMachineAndWithoutALimitNothingIsGivenBack",
+     {{"job worker*3 pytorch gang=2 {hold=30s|yarn hold=0}: begun, pass 30s", "lacks restart_decided"}}},
+    // Else two gangs that lend each other a node would use up what is for lost nodes.
+    {"ContainersThatAreGivenBackTakeFromNoBudget",
+     {{"job worker*3 pytorch gang=2 lost=1 yarn hold=30s: begun, pass 30s, exit worker:0#2 worker:2#2, all-granted, "
+       "all-registered, all-run, exit worker:1#3",
+       "restart free"}}},
+    {"ANewMasterBeginsTheWaitAnewAndJudgesTheSame",
+     {{"begun, pass 29999ms, master 2, pass 29999ms", "lacks restart_decided"},
+      {"pass 1ms", "has restart_decided"},
+      {"master 3", "worker:0#2 told stop"}}},
+    {"ABackOffAboveTheLimitIsNotWaitedForInContainers",
+     {{"job worker*3 pytorch gang=2 backoff=30001ms/60s yarn hold=30s: running, report worker:0 worker:1 worker:2 "
+       "fails 1",
+       "worker:0 told next 2"},
+      {"all-registered, all-run, report worker:0#2 fails 1", "worker:0#2 told release"},
+      {"report worker:1#2 worker:2#2 killed, exit worker:0#2 worker:1#2 worker:2#2, pass 30001ms",
+       "also request worker:0#3 worker:1#3 worker:2#3"}}},
+};
+TABLE_TEST(JobHoldTest, kHeld,
+           Script("worker*3 pytorch gang=2 yarn hold=30s",
+                  "running, report worker:0 fails 1, exit worker:1, report worker:2 killed, register worker:0#2"));
+
+// ---- Sidecars that run on while the gang starts again.
+
+const TestRow kOutliving[] = {
+    {"TheGangStartsAgainWithoutIt",
+     {{"running, report worker:0 fails 1", "orders tell worker:1#1"},
+      {"report worker:1 killed", "attempt_ended restart_began gang_allocated"},
+      {"register worker:0#2 worker:1#2",
+       "attempt_registered generation_formed; worker:1#2 told start 2; board:0 told start 1; board:0 is running; "
+       "board:0 attempt 1"}}},
+    {"TheNextGenerationIsToldItsAddress",
+     {{"begun, all-registered", "worker:0#2 told start 2; worker:0#2 reads ~\"board\":[\"node-board-0:4000\"]"}}},
+    {"OneThatHasBeenToldToStartAndWasNotHeardOfRunsOn",
+     {{"gathering, all-registered, heartbeat worker:0, report worker:0 fails 1, report worker:1 killed, register "
+       "worker:0#2 worker:1#2",
+       "worker:1#2 told start 2; board:0 told start 1"},
+      {"heartbeat board:0", "board:0 is running"}}},
+    {"WhenItEndsMeanwhileNobodyWaitsForIt",
+     {{"begun, report board:0 fails 127", "attempt_ended; state GATHERING"},
+      {"register worker:0#2 worker:1#2", "state RUNNING; board:0 state done"}}},
+    {"WhenItIsLostMeanwhileItComesBackAlone",
+     {{"begun, exit board:0", "attempt_ended container_ended restart_decided restart_began"},
+      {"grant board:0#2, launched board:0#2, register board:0#2", "board:0#2 told start 1"},
+      {"register worker:0#2 worker:1#2", "worker:0#2 told start 2; board:0#2 told start 1"}}},
+    {"TheGangDoesNotWaitForItsNewContainer",
+     {{"begun, exit board:0, register worker:0#2 worker:1#2", "state RUNNING"},
+      {"grant board:0#2, launched board:0#2, register board:0#2", "board:0#2 told start 2"}}},
+    {"BeforeTheGangHasFormedItIsAMemberOfIt",
+     {{"gathering, register worker:0 worker:1", "worker:0 told none"}, {"register board:0", "worker:0 told start 1"}}},
+    {"ARestartOfTheJobTakesItAlong",
+     {{"job worker*2 board*1:sidecar:outlives pytorch job=1: running, report worker:0 fails 1", "board:0 told stop"},
+      {"report worker:1 board:0 killed, exit board:0 worker:0 worker:1, all-granted, register worker:0#2 worker:1#2",
+       "worker:0#2 told none"},
+      {"all-registered", "board:0#2 told start 2"},
+      {"all-run, report board:0#2 fails 1", "attempt_ended"}}},
+    {"AGangThatMissesAContainerGivesBackWhatItHasAndTheSidecarsToo",
+     {{"+yarn: running, report worker:0 fails 1, exit worker:1, pass 30s",
+       "restart_decided attempt_ended; board:0 told stop"}}},
+    {"NothingIsGivenBackWhileTheSidecarAloneMissesItsContainer",
+     {{"+yarn: begun, exit board:0, pass 30s", "lacks restart_decided"}}},
+    {"ANewMasterKnowsThatItLivesOn",
+     {{"begun, master 2, register board:0 running 100, register worker:0#2 worker:1#2",
+       "worker:1#2 told start 2; board:0 is running"}}},
+};
+TABLE_TEST(JobOutlivingTest, kOutliving,
+           Script("worker*2 board*1:sidecar:outlives pytorch gang=2",
+                  "running, report worker:0 fails 1, report worker:1 killed"));
+
 }  // namespace
 }  // namespace tony::am

@@ -23,6 +23,16 @@ Phase PhaseNamed(const std::string& name) {
   return Phase::kWaiting;
 }
 
+// "data=5000"; "portless".
+NamedPorts PortsIn(Words& words) {
+  NamedPorts ports;
+  while (words.any() && !words.Skip("portless")) {
+    const auto [name, port] = Halves(words.Next(), '=');
+    ports[name] = static_cast<int>(ParseInt(port).value());
+  }
+  return ports;
+}
+
 PublishedValues ValuesOf(Words& words) {
   PublishedValues values;
   while (words.any()) values.insert(Halves(words.Next(), '='));
@@ -138,10 +148,13 @@ std::optional<TurnResult> HappenTo(const std::string& task, JobDriver& d, const 
     const bool registers = name == "register";
     const Phase phase = PhaseNamed(its.Or(registers ? "waiting" : "running"));
     const int64_t pid = its.any() ? its.Number() : registers ? 0 : 100;
+    if (its.any()) return d.Observe(RegisterCall{d.CallerOf(task), {EndpointOf(task), phase, pid, PortsIn(its)}});
     return registers ? d.Register(task, phase, pid) : d.Heartbeat(task, phase, pid);
   }
-  if (name == "used") {
-    const Usage usage{.samples = 1, .memory_bytes = its.Number()};
+  if (name == "used" || name == "quiet") {  // "used worker:0 7"; "quiet worker:0 2s 59s": so long of so long
+    Usage usage{.samples = 1};
+    if (name == "used") usage.memory_bytes = its.Number();
+    if (name == "quiet") usage.quiet = TimeOf(its.Next()), usage.elapsed = TimeOf(its.Next());
     return d.Observe(HeartbeatCall{d.CallerOf(task), {Phase::kRunning, 100, usage}});
   }
   if (name == "impostor") return CallAs(d, task, its.Next());
@@ -166,6 +179,7 @@ class Scene {
   explicit Scene(const JobSpec& spec) : driver_(spec) {}
 
   void Step(const std::vector<std::string>& events, const std::vector<std::string>& expected);
+  JobDriver& driver() { return driver_; }
 
  private:
   void Happen(const std::string& event);
@@ -270,10 +284,11 @@ std::string RolesOf(const ClusterSpec& cluster) {
   return roles.empty() ? "nobody" : Join(roles, " ");
 }
 
-std::string ValuesIn(const ClusterSpec& cluster) {
+// "driver:0.ADDRESS=here:1"
+std::string ByTask(const auto& values) {
   std::vector<std::string> all;
-  for (const auto& [task, values] : cluster.values)
-    for (const auto& [name, value] : values) all.push_back(StrCat(ToString(task), ".", name, "=", value));
+  for (const auto& [task, its_values] : values)
+    for (const auto& [name, value] : its_values) all.push_back(StrCat(ToString(task), ".", name, "=", value));
   return Join(all, " ");
 }
 
@@ -380,6 +395,7 @@ std::optional<std::string> Scene::TextAboutJob(const std::string& word) const {
   if (word == "generation") return StrCat(status.generation.value);
   if (word == "epoch") return StrCat(status.epoch.value);
   if (word == "progress") return StrCat(std::lround(job.Progress() * 100), "%");
+  if (word == "tensorboard") return status.tensorboard_url;
   if (word == "resumed") return TextOf(status.checkpoint);
   if (word == "unknown") return status.checkpoint.value_or(CheckpointStatus{}).unknown;
   if (word == "ended") return job.Ended() && status.ended == driver_.now() ? "" : "not now";
@@ -402,9 +418,10 @@ std::optional<std::string> Scene::TextAboutTask(const std::string& task, const s
   if (word == "because") return command.reason;
   if (word == "resumes") return command.resume_from;
   if (word == "reads") return command.cluster_spec;
-  if (word == "knows" || word == "values") {
-    const auto cluster = ClusterSpecFromJson(command.cluster_spec);
-    return !cluster.ok() ? "nothing" : word == "knows" ? RolesOf(*cluster) : ValuesIn(*cluster);
+  if (const auto cluster = ClusterSpecFromJson(command.cluster_spec); cluster.ok()) {
+    if (word == "knows") return RolesOf(*cluster);
+    if (word == "values") return ByTask(cluster->values);
+    if (word == "ports") return ByTask(cluster->ports);
   }
   if (word == "host") return status.host;
   if (word == "attempt") return StrCat(status.attempt);
@@ -499,6 +516,26 @@ JobSpec JobBefore(std::string& events, std::string_view usual) {
 }
 
 }  // namespace
+
+JobDriver DriverAfter(std::string_view job, std::string_view events) {
+  Scene scene(JobOf(job));
+  scene.Step(PartsBetween(events, ", "), {});
+  return std::move(scene.driver());
+}
+
+void ExpectDamaged(std::string_view job, std::string_view events, const std::vector<DecisionBody>& decisions) {
+  for (const DecisionBody& body : decisions) {
+    JobDriver driver = DriverAfter(job, events);
+    const Decision decision{driver.now(), body};
+    SCOPED_TRACE(ToJson(decision));
+    const int64_t seq = driver.job().seq();
+    const auto evolved = driver.job().Evolve(decision);
+    ASSERT_FALSE(evolved.ok());
+    EXPECT_EQ(evolved.error().code, ErrorCode::kInvalid);
+    ExpectMessage(StrCat("~decision ", seq + 1, " (", Name(decision), ")"), evolved.error().message);
+    EXPECT_EQ(driver.job().seq(), seq);
+  }
+}
 
 void RunScript(const TestRow& row, std::string_view job, std::string_view begun) {
   size_t most = 1;

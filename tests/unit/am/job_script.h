@@ -19,4 +19,10 @@ inline auto Script(std::string_view job, std::string_view begun = "") {
   return [=](const TestRow& row) { RunScript(row, job, begun); };
 }
 
+// The job after these events.
+JobDriver DriverAfter(std::string_view job, std::string_view events);
+
+// The job after these events refuses each of the decisions, alone, by its number and name.
+void ExpectDamaged(std::string_view job, std::string_view events, const std::vector<DecisionBody>& decisions);
+
 }  // namespace tony::am

@@ -1,5 +1,6 @@
 // The straight way of a job, from acceptance until all of it runs.
 #include "tests/unit/am/job_script.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
@@ -99,6 +100,130 @@ TEST(JobTest, TheStatusOfARunningJobHasAllThatIsKnownAndNoVerdict) {
   EXPECT_EQ(status.tasks[0].id, (TaskId{"ps", 0}));
   EXPECT_EQ(status.tasks[2].id, (TaskId{"worker", 1}));
 }
+
+// ---- Calls of executors: which are refused and how, and that the same call again has the same result.
+
+const TestRow kCalls[] = {
+    {"AnotherJobsExecutorIsRefused", {{"running, impostor worker:0 job=job-2", "refused wrong_job"}}},
+    {"AnUnknownTaskOrAttemptIsRefused",
+     {{"running, impostor worker:0 attempt={worker:2|ps:0|worker:0#2|worker:0#0|worker:0#-1}",
+       "refused unknown_attempt"}}},
+    {"AnAttemptThatHasNoContainerYetIsUnknown",
+     {{"start, impostor worker:0 container={c-worker-0|}", "refused unknown_attempt"}}},
+    {"AnotherContainersExecutorIsRefused",
+     {{"running, impostor worker:0 container=c-worker-1", "refused stale_attempt"}}},
+    {"AnExecutorThatKnowsANewerMasterIsRefused", {{"running, impostor worker:0 epoch=2", "refused stale_epoch"}}},
+    {"AGenerationThatNeverWasIsRefused", {{"running, impostor worker:0 generation=2", "refused bad_request"}}},
+    {"AnOutcomeBeforeTheRegistrationIsRefused",
+     {{"gathering, report worker:0 success", "refused bad_request; nothing"}}},
+    {"AnEndedAttemptThatStillWorksIsRefused",
+     {{"running, report worker:0 success, {heartbeat worker:0|register worker:0 running 100}",
+       "refused stale_attempt `~worker:0#1 has ended: succeeded`; nothing"}}},
+    {"AnEndedAttemptMayComeBackForItsRelease",
+     {{"running, report worker:0 success, register worker:0 ended, heartbeat worker:0 ended 0, await worker:0",
+       "worker:0 told release"}}},
+    {"TheSameOutcomeAgainIsAcknowledgedAndChangesNothing",
+     {{"running, report worker:0 success, note, report worker:0 success", "unchanged"}}},
+    {"OfTwoOutcomesTheFirstCounts",
+     {{"running, report worker:0 success, report worker:0 fails 1", "worker:0 ended with success"}}},
+    // The answer may be lost on the way, so the executor calls again: nothing may happen twice.
+    {"AnyCallMadeTwiceChangesNothingTheSecondTime",
+     {{"gathering, twice register worker:0", "unchanged"},
+      {"twice await worker:0", "unchanged"},
+      {"twice register worker:1", "unchanged"},
+      {"twice heartbeat worker:0 running 7", "unchanged"},
+      {"twice register worker:0 running 7", "unchanged"},
+      {"twice report worker:1 fails 1", "unchanged"},
+      {"twice register worker:0 stopping 7", "unchanged"},
+      {"twice report worker:0 killed", "unchanged"},
+      {"twice register worker:0 ended", "unchanged"}}},
+    // It cannot run without a cluster spec; taken at its word it would no longer be waited with, and nobody could start.
+    {"ATaskThatSaysItRunsBeforeTheGangFormedDoesNotKeepTheBarrierShut",
+     {{"gathering, register worker:0, heartbeat worker:0 running 7, register worker:1", "state RUNNING"}}},
+    {"NobodyKnownHasNoCommand", {{"running", "ps:0 told none; ps:0 numbered 0"}}},
+};
+TABLE_TEST(JobCallsTest, kCalls, Script("worker*2"));
+
+TEST(JobCallsTest, AnExecutorThatKnowsAnOlderMasterIsHeard) {
+  JobDriver driver(TwoWorkers());
+  driver.Start({7});
+  driver.GrantAll();
+  Caller caller = driver.CallerOf("worker:0");
+  caller.epoch = {6};
+  const TurnResult turn = driver.Observe(RegisterCall{caller, {EndpointOf("worker:0")}});
+  EXPECT_FALSE(turn.refusal);
+  EXPECT_EQ(Decisions(turn), std::vector<std::string>{"attempt_registered"});
+}
+
+TEST(JobCallsTest, ASecondEndpointForTheSameAttemptIsRefused) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  const TurnResult turn = driver.Observe(RegisterCall{driver.CallerOf("worker:0"), {EndpointOf("worker:1")}});
+  ASSERT_TRUE(turn.refusal);
+  EXPECT_EQ(turn.refusal->reason, RefusalReason::kBadRequest);
+  EXPECT_NE(turn.refusal->message.find("node-worker-0:4000"), std::string::npos);
+  EXPECT_TRUE(turn.decisions.empty());
+}
+
+// ---- What executors tell of their attempts' use: shown, and kept with the outcome, but no decision.
+
+const TestRow kUsed[] = {
+    {"TheNewestIsShownAndDecidesNothing",
+     {{"running, used worker:0 1", "nothing"}, {"used worker:0 2", "nothing; worker:0 used 2; worker:1 used nothing"}}},
+    {"AHeartbeatWithoutItForgetsNothing", {{"running, used worker:0 1, heartbeat worker:0", "worker:0 used 1"}}},
+    {"AfterTheEndItIsWhatTheOutcomeSaysAlsoForTheNextAm",
+     {{"running, used worker:0 1, report worker:0 success used 5", "worker:0 used 5"}, {"replay", "worker:0 used 5"}}},
+    {"OfAnExecutorThatCannotTellWhatWasHeardLastIsKept",
+     {{"running, used worker:0 7, exit worker:0, replay", "worker:0 used 7"}}},
+    {"ANewAmKnowsNothingUntilItHears", {{"running, used worker:0 7, master 2", "worker:0 used nothing"}}},
+};
+TABLE_TEST(JobUsageTest, kUsed, Script("worker*2"));
+
+// ---- Who fell silent, when a job is ended for the time it took.
+
+const TestRow kQuiet[] = {
+    {"WhoWroteUntilTheEndIsNotNamed",
+     {{"running, wait 59s, quiet worker:0 100ms 59s, quiet worker:3 40s 59s, pass 1s",
+       "verdict says `the job ran longer than 60.0 s (tony.application.timeout); silent: worker:3 for 41.0 s`"}}},
+    {"WhoeverFellSilentSoonAfterTheFirstIsNamedBehindIt",
+     {{"running, wait 50s, quiet worker:0 20s 50s, quiet worker:1 20100ms 50s, quiet worker:2 20200ms 50s, quiet "
+       "worker:3 20300ms 50s, quiet worker:4 20400ms 50s, quiet worker:5 20500ms 50s, quiet worker:6 20600ms 50s, pass "
+       "10s",
+       "verdict says `$; silent: worker:6 for 30.6 s, worker:5 for 30.5 s, worker:4 for 30.4 s, worker:3 for 30.3 s, "
+       "worker:2 for 30.2 s and 2 more`"}}},
+    {"WhereAllWroteUntilTheEndNobodyIsSilent",
+     {{"running, wait 59900ms, quiet worker:0 100ms 59900ms, pass 100ms",
+       "verdict says `the job ran longer than 60.0 s (tony.application.timeout)`"}}},
+};
+TABLE_TEST(JobSilenceTest, kQuiet, Script("worker*7 timeout=60s"));
+
+// ---- What tasks are told of each other beside their addresses.
+
+const TestRow kWired[] = {
+    {"EveryTaskIsToldOfTheNamedPortsOfAll",
+     {{"gathering, all-registered",
+       "driver:0 ports driver:0.control=5000 driver:0.data=5001 worker:0.data=5000 worker:0.tensorboard=5001 "
+       "worker:1.data=5000"}}},
+    {"EveryTaskIsToldHowManyProcessesTheOthersHave",
+     {{"+worker*2:processes=3: gathering, all-registered",
+       "driver:0 reads ~\"worker\":3; driver:0 reads !\"driver\":1"}}},
+    {"NamedPortsAreJournalledWithTheRegistration",
+     {{"gathering, register worker:0, all-registered, note driver:0, master 2",
+       "driver:0 told as noted; driver:0 reads ~\"tensorboard\":5001"}}},
+    {"TensorBoardIsShownWhileItsSidecarRuns",
+     {{"job tensorboard*1:sidecar worker*1: gathering, all-registered", "tensorboard"},
+      {"all-run", "tensorboard http://node-tensorboard-0:5000/"},
+      {"master 2", "tensorboard http://node-tensorboard-0:5000/"},
+      {"report tensorboard:0 fails 1", "tensorboard"}}},
+    {"AChiefsOwnTensorBoardIsNotShown", {{"job worker*2: running", "tensorboard"}}},
+    {"AnExecutorCannotComeBackWithOtherPorts",
+     {{"running, register worker:1 running 100 data=5000", "nothing"},
+      {"register worker:1 running 100 {portless|data=5001}", "refused bad_request; nothing"}}},
+    {"ATaskInANewContainerHasTheNamedPortsOfThatOne",
+     {{"gathering, launched driver:0 worker:0 worker:1, register worker:1, exit worker:1, grant worker:1#2", ""},
+      {"register worker:1#2 waiting 0 data=77, register driver:0 worker:0", "driver:0 ports ~worker:1.data=77"}}},
+};
+TABLE_TEST(JobWiringTest, kWired, Script("driver*1 worker*2 staged"));
 
 }  // namespace
 }  // namespace tony::am

@@ -87,6 +87,8 @@ void AddToRole(RoleSpec& role, const std::string& word) {
   if (name == "succeeds") return void(role.min_succeeded = Int(value));
   if (name == "fails") return void(role.min_failed = Int(value));
   if (name == "outlives") return void(role.outlives_restarts = true);
+  if (name == "restarts") return void(role.restarts = Int(value));
+  if (name == "processes") return void(role.processes = Int(value));
   if (name == "scope") return void(role.restart_scope = RestartScopeFromString(value));
   if (name == "waits") return void(role.depends_on.push_back({value}));
   if (name == "ready") return void(role.depends_on.push_back({value, Dependency::Until::kReady}));
