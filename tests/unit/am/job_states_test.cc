@@ -54,21 +54,19 @@ constexpr char kTaskName[] = "worker:0";
 constexpr char kOtherTask[] = "other:0";
 constexpr char kWorkerAndOther[] = "worker*1 other*1 lost=0";
 
-#define FORMED "start, place worker:0 other:0"
 const std::map<AS, std::string> kWaysOfAttempt = {
     {AS::kNew, ""},
     {AS::kRequested, "start"},
     {AS::kAllocated, "start, grant worker:0"},
     {AS::kLaunching, "start, grant worker:0, launched worker:0"},
-    {AS::kRegistered, FORMED},
-    {AS::kRunning, FORMED ", heartbeat worker:0"},
-    {AS::kStopping, FORMED ", heartbeat worker:0, kill"},
-    {AS::kSucceeded, FORMED ", heartbeat worker:0, report worker:0 success"},
-    {AS::kFailed, FORMED ", heartbeat worker:0, report worker:0 fails 1"},
-    {AS::kKilled, FORMED ", heartbeat worker:0, kill, report worker:0 killed"},
-    {AS::kLost, FORMED ", heartbeat worker:0, exit worker:0"},
+    {AS::kRegistered, "start, place worker:0 other:0"},
+    {AS::kRunning, "start, place worker:0 other:0, heartbeat worker:0"},
+    {AS::kStopping, "start, place worker:0 other:0, heartbeat worker:0, kill"},
+    {AS::kSucceeded, "start, place worker:0 other:0, heartbeat worker:0, report worker:0 success"},
+    {AS::kFailed, "start, place worker:0 other:0, heartbeat worker:0, report worker:0 fails 1"},
+    {AS::kKilled, "start, place worker:0 other:0, heartbeat worker:0, kill, report worker:0 killed"},
+    {AS::kLost, "start, place worker:0 other:0, heartbeat worker:0, exit worker:0"},
 };
-#undef FORMED
 
 // What has to be seen for the step to be taken. Only an attempt after the first can be renewed.
 const std::map<AttemptStep, std::string> kCausesOfAttempt = {
