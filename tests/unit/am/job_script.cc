@@ -9,12 +9,37 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "tests/unit/am/script_words.h"
 
 namespace tony::am {
 namespace {
 
 // ---- what happens
+
+void AddToOutcome(Outcome& outcome, const std::string& word, Words& words) {
+  if (const auto advice = AdviceFromString(word)) return void(outcome.advice = *advice);
+  if (const auto source = SourceFromString(word)) return void(outcome.source = *source);
+  if (const auto cls = OutcomeClassFromString(word)) return void(outcome.cls = *cls);
+  if (word == "by") return void(outcome.exit = BySignal(words.Next()));
+  if (word == "used") return void(outcome.usage = Usage{.samples = 1, .memory_bytes = words.Number()});
+  if (word == "says") return void(outcome.message = words.Next());
+  ADD_FAILURE() << "not a word of an outcome: " << word;
+}
+
+// "success", "fails 3", "killed", or a class; then any of: another class, by TERM, transient, permanent, peer, signal,
+// used 7, says `text`.
+Outcome OutcomeIn(Words& words) {
+  Outcome outcome = Success();
+  if (words.Skip("killed")) {
+    outcome = Killed();
+  } else if (words.Skip("fails")) {
+    outcome = Failure(static_cast<int>(words.Number()));
+  } else if (!words.Skip("success")) {
+    outcome = {};
+    AddToOutcome(outcome, words.Next(), words);
+  }
+  while (words.any()) AddToOutcome(outcome, words.Next(), words);
+  return outcome;
+}
 
 Phase PhaseNamed(const std::string& name) {
   for (const Phase phase : {Phase::kWaiting, Phase::kRunning, Phase::kStopping, Phase::kEnded})
@@ -491,18 +516,6 @@ void Scene::Expect(const std::string& expected) {
 }
 
 // ---- rows
-
-// Of each {a|b} the alternative with this number, or the last one. `most` becomes the number of alternatives, if it is
-// less.
-std::string Chosen(std::string text, size_t number, size_t& most) {
-  for (size_t open; (open = text.find('{')) != std::string::npos;) {
-    const size_t close = text.find('}', open);
-    const std::vector<std::string> all = Alternatives(text.substr(open, close + 1 - open));
-    most = std::max(most, all.size());
-    text.replace(open, close + 1 - open, all[std::min(number, all.size() - 1)]);
-  }
-  return text;
-}
 
 // Cuts "job WORDS: " or "+WORDS: " off the events.
 JobSpec JobBefore(std::string& events, std::string_view usual) {

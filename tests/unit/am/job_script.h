@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "tests/support/job_builder.h"
+#include "tests/support/job_words.h"
 #include "tests/support/table_test.h"
-#include "tests/unit/am/script_words.h"
 
 namespace tony::am {
 

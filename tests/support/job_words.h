@@ -1,4 +1,4 @@
-// The words of scripts for the AM's core (job_script.h).
+// Words of scripts: for the AM's core (tests/unit/am/job_script.h) and for the simulator (tests/sim/plan_script.h).
 //
 // A job: roles are worker*2, board*1:sidecar, ps*1:untracked, with :succeeds=2 :fails=1 :waits=data :ready=head
 // :outlives :scope=task :restarts=1 :processes=2 :after=chief/10s (fails the job if it outlives the chief so long) or
@@ -18,7 +18,7 @@
 #include "runtime/job/job_spec.h"
 #include "tests/support/table_test.h"
 
-namespace tony::am {
+namespace tony {
 
 // The parts between separators that do not stand in backticks; none is empty.
 std::vector<std::string> PartsBetween(std::string_view text, std::string_view separator);
@@ -66,10 +66,10 @@ class Words {
 Duration TimeOf(std::string_view text);
 ExitStatus BySignal(const std::string& name);  // "TERM"
 
-// "success", "fails 3", "killed", or a class; then any of: another class, by TERM, transient, permanent, peer, signal,
-// used 7, says `text`.
-Outcome OutcomeIn(Words& words);
+// Of each {a|b} the alternative with this number, or the last one. `most` becomes their number, if it is less.
+std::string Chosen(std::string text, size_t number, size_t& most);
 
-JobSpec JobOf(std::string_view text);
+void AddToJob(JobSpec& spec, std::string_view words);
+JobSpec JobOf(std::string_view text);  // whose failures are judged at once
 
-}  // namespace tony::am
+}  // namespace tony

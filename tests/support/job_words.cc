@@ -1,10 +1,8 @@
-#include "tests/unit/am/script_words.h"
+#include "tests/support/job_words.h"
 
 #include <algorithm>
 
-#include "tests/support/job_builder.h"
-
-namespace tony::am {
+namespace tony {
 
 Duration TimeOf(std::string_view text) {
   const size_t unit = text.find_first_not_of("-0123456789");
@@ -42,35 +40,15 @@ std::pair<std::string, std::string> Halves(const std::string& text, char between
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-namespace {
-
-void AddToOutcome(Outcome& outcome, const std::string& word, Words& words) {
-  if (const auto advice = AdviceFromString(word)) return void(outcome.advice = *advice);
-  if (const auto source = SourceFromString(word)) return void(outcome.source = *source);
-  if (const auto cls = OutcomeClassFromString(word)) return void(outcome.cls = *cls);
-  if (word == "by") return void(outcome.exit = BySignal(words.Next()));
-  if (word == "used") return void(outcome.usage = Usage{.samples = 1, .memory_bytes = words.Number()});
-  if (word == "says") return void(outcome.message = words.Next());
-  ADD_FAILURE() << "not a word of an outcome: " << word;
-}
-
-}  // namespace
-
-Outcome OutcomeIn(Words& words) {
-  Outcome outcome = Success();
-  if (words.Skip("killed")) {
-    outcome = Killed();
-  } else if (words.Skip("fails")) {
-    outcome = Failure(static_cast<int>(words.Number()));
-  } else if (!words.Skip("success")) {
-    outcome = {};
-    AddToOutcome(outcome, words.Next(), words);
+std::string Chosen(std::string text, size_t number, size_t& most) {
+  for (size_t open; (open = text.find('{')) != std::string::npos;) {
+    const size_t close = text.find('}', open);
+    const std::vector<std::string> all = Alternatives(text.substr(open, close + 1 - open));
+    most = std::max(most, all.size());
+    text.replace(open, close + 1 - open, all[std::min(number, all.size() - 1)]);
   }
-  while (words.any()) AddToOutcome(outcome, words.Next(), words);
-  return outcome;
+  return text;
 }
-
-// ---- jobs
 
 namespace {
 
@@ -115,7 +93,7 @@ void UseTonysRule(JobSpec& spec) {
     if (role.completion == Completion::kTracked) role.min_failed = 0;
 }
 
-void AddToJob(JobSpec& spec, const std::string& word) {
+void AddWord(JobSpec& spec, const std::string& word) {
   const auto [name, value] = Halves(word, '=');
   const auto [first, second] = Halves(value, '/');
   if (const auto framework = FrameworkKindFromString(word)) return void(spec.framework = *framework);
@@ -145,10 +123,14 @@ void AddToJob(JobSpec& spec, const std::string& word) {
 
 }  // namespace
 
+void AddToJob(JobSpec& spec, std::string_view words) {
+  for (const std::string& word : PartsBetween(words, " ")) AddWord(spec, word);
+}
+
 JobSpec JobOf(std::string_view text) {
-  JobSpec spec = JobBuilder().Build();
-  for (const std::string& word : PartsBetween(text, " ")) AddToJob(spec, word);
+  JobSpec spec = {.restart = {.settle = Duration(0)}};
+  AddToJob(spec, text);
   return spec;
 }
 
-}  // namespace tony::am
+}  // namespace tony
