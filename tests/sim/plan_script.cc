@@ -11,31 +11,44 @@
 namespace tony::sim {
 namespace {
 
-TaskId TaskNamed(const std::string& name) { return ParseTaskId(name).value(); }
+TaskId TaskNamed(const std::string& name) { return *ParseTaskId(name); }
 
 // ---- plans
 
-void AddToTask(TaskPlan& task, Words& its) {
+void AddToProcess(ProcessPlan& process, const std::string& word, Words& its) {
+  if (word == "runs") return void(process.run = TimeOf(its.Next()));
+  if (word == "fails") return void(process.exit_code = static_cast<int>(its.Number()));
+  if (word == "obeys") return void(process.obeys_term = TimeOf(its.Next()));
+  if (word == "deaf") return process.obeys_term.reset();
+  if (word == "saves") return void(process.checkpoint_every = TimeOf(its.Next()));
+  if (word == "publishes") return void(process.publish_after = TimeOf(its.Next()));
+  if (word == "leaves-children") return void(process.leaves_children = true);
+  EXPECT_EQ(word, "children-stay") << "no such word of a process";
+  process.children_stay = true;
+}
+
+void AddToTask(TaskPlan& task, Words its) {
   ProcessPlan* attempt = &task.process;
   ProcessPlan* process = attempt;
   while (its.any()) {
-    if (its.Skip("first")) process = attempt = &task.earlier.emplace_back(task.process);
     const std::string word = its.Next();
-    if (word == "granted") task.grant = TimeOf(its.Next());
-    if (word == "launched") task.launch = TimeOf(its.Next());
-    if (word == "launches-fail") task.launches_failing = static_cast<int>(its.Number());
-    if (word == "cannot-begin") task.cannot_begin = true;
-    if (word == "runs") process->run = TimeOf(its.Next());
-    if (word == "fails") process->exit_code = static_cast<int>(its.Number());
-    if (word == "obeys") process->obeys_term = TimeOf(its.Next());
-    if (word == "deaf") process->obeys_term.reset();
-    if (word == "saves") process->checkpoint_every = TimeOf(its.Next());
-    if (word == "publishes") process->publish_after = TimeOf(its.Next());
-    if (word == "silent") process->publish_after.reset();
-    if (word == "leaves-children") process->leaves_children = true;
-    if (word == "children-stay") process->children_stay = true;
-    if (word == "alone") attempt->beside.clear();
-    if (word == "beside") process = &attempt->beside.emplace_back();
+    if (word == "granted") {
+      task.grant = TimeOf(its.Next());
+    } else if (word == "launched") {
+      task.launch = TimeOf(its.Next());
+    } else if (word == "launches-fail") {
+      task.launches_failing = static_cast<int>(its.Number());
+    } else if (word == "cannot-begin") {
+      task.cannot_begin = true;
+    } else if (word == "first") {
+      process = attempt = &task.earlier.emplace_back(task.process);
+    } else if (word == "alone") {
+      attempt->beside.clear();
+    } else if (word == "beside") {
+      process = &attempt->beside.emplace_back();
+    } else {
+      AddToProcess(*process, word, its);
+    }
   }
 }
 
@@ -77,24 +90,30 @@ Fault FaultOf(Words& its) {
   return KillOf(its);
 }
 
+void AddTime(Plan& plan, const std::string& word, Duration time) {
+  if (word == "watch") return void(plan.claim.watch_timeout = time);
+  if (word == "look-takes") return void(plan.am.longest_look = time);
+  if (word == "patience") return void(plan.am.patience = time);
+  if (word == "execution") return void(plan.spec.timers.execution_limit = time);
+  if (word == "orphan") return void(plan.spec.timers.orphan_timeout = time);
+  EXPECT_EQ(word, "drift") << "no such word of a plan";
+  plan.clocks = {.most_drift = 10'000, .most_offset = time};
+}
+
 void AddToPlan(Plan& plan, const std::string& part) {
   Words its(part);
   if (const auto tasks = its.Tasks(); !tasks.empty()) {
-    for (const std::string& task : tasks) {
-      Words of_this = its;
-      AddToTask(plan.tasks.at(TaskNamed(task)), of_this);
-    }
+    for (const std::string& task : tasks) AddToTask(plan.tasks.at(TaskNamed(task)), its);
     return;
   }
   const std::string word = its.Next();
+  if (word == "all") {
+    for (auto& [id, task] : plan.tasks) AddToTask(task, its);
+    return;
+  }
   if (word == "at") {
     const Duration at = TimeOf(its.Next());
     plan.faults.push_back({at, FaultOf(its)});
-  } else if (word == "all") {
-    for (auto& [id, task] : plan.tasks) {
-      Words of_this = its;
-      AddToTask(task, of_this);
-    }
   } else if (word == "others") {
     plan.of_others = {{"/checkpoints/other-900", 900'000, FromMillis(1), CheckpointWriter::kOthers}};
   } else if (word == "latest") {
@@ -104,14 +123,9 @@ void AddToPlan(Plan& plan, const std::string& part) {
   } else if (word == "seed") {
     plan.seed = static_cast<uint64_t>(its.Number());
   } else {
-    const Duration time = TimeOf(its.Next());
-    if (word == "watch") plan.claim.watch_timeout = time;
-    if (word == "look-takes") plan.am.longest_look = time;
-    if (word == "patience") plan.am.patience = time;
-    if (word == "drift") plan.clocks = {.most_drift = 10'000, .most_offset = time};
-    if (word == "execution") plan.spec.timers.execution_limit = time;
-    if (word == "orphan") plan.spec.timers.orphan_timeout = time;
+    AddTime(plan, word, TimeOf(its.Next()));
   }
+  EXPECT_FALSE(its.any()) << "too many words: " << part;
 }
 
 // ---- what comes of them
@@ -137,14 +151,20 @@ int64_t CountOf(const World& world, Words& its) {
 // "over in 10s": nothing happens later; "tasks over in 10s": no process ends later.
 void ExpectOver(const World& world, Duration limit, bool tasks_only) {
   ASSERT_FALSE(world.history().events().empty());
-  for (const Seen& seen : world.history().events())
-    if (!tasks_only || std::holds_alternative<ProcessEnded>(seen.event)) EXPECT_LT(seen.time - Timeline::kStart, limit);
+  for (const Seen& seen : world.history().events()) {
+    const bool counts = !tasks_only || std::holds_alternative<ProcessEnded>(seen.event);
+    EXPECT_TRUE(!counts || seen.time - Timeline::kStart < limit);
+  }
 }
 
 void ExpectStart(const ProcessStarted& start, Words& its) {
-  if (its.Skip("generation")) EXPECT_EQ(start.generation.value, its.Number());
-  if (its.Skip("attempt")) EXPECT_EQ(start.attempt.number, its.Number());
-  if (its.Skip("resumes")) EXPECT_EQ(start.resume_from, its.Or(""));
+  while (its.any()) {
+    const std::string word = its.Next();
+    const std::string text = word == "generation" ? StrCat(start.generation.value)
+                             : word == "attempt"  ? StrCat(start.attempt.number)
+                                                  : start.resume_from;
+    EXPECT_EQ(its.Next(), text) << word;
+  }
 }
 
 void ExpectRestart(const World& world, Words& its) {
@@ -160,6 +180,21 @@ void ExpectRestart(const World& world, Words& its) {
   }
 }
 
+// "exit 7 of 2": that of the process with this number.
+void ExpectOutcome(const World& world, const std::string& attempt, Words& its) {
+  its.Skip("exit");
+  const ExitStatus exit{.value = static_cast<int>(its.Number())};
+  its.Skip("of");
+  const int64_t process = its.Number();
+  for (const AttemptEnded& ended : Decided<AttemptEnded>(world.history())) {
+    if (ToString(ended.attempt) != attempt) continue;
+    EXPECT_EQ(ended.outcome.exit, exit);
+    EXPECT_EQ(ended.outcome.process, process);
+    return;
+  }
+  ADD_FAILURE() << "it has not ended";
+}
+
 void ExpectEnd(const Plan& plan, const World& world, FinalState state, Words& its) {
   const OutcomeClass cls = OutcomeClassFromString(its.Next()).value();
   ExpectVerdict(world, state, cls);
@@ -167,19 +202,21 @@ void ExpectEnd(const Plan& plan, const World& world, FinalState state, Words& it
   if (its.Skip("says")) ExpectText(its.Next(), world.status()->message);
 }
 
-void Expect(const Plan& plan, const World& world, const std::string& expected) {
-  SCOPED_TRACE(expected);
-  Words its(expected);
-  if (isdigit(expected.at(0))) {
-    const int64_t count = its.Number();
-    EXPECT_EQ(CountOf(world, its), count);
+void Expect(const Plan& plan, const World& world, const std::string& word, Words& its) {
+  if (const auto count = ParseInt(word)) {
+    EXPECT_EQ(CountOf(world, its), *count);
     return;
   }
-  const std::string word = its.Next();
   if (const auto state = FinalStateFromString(word)) return ExpectEnd(plan, world, *state, its);
   if (word == "restart") return ExpectRestart(world, its);
   if (word == "over" && its.Skip("in")) return ExpectOver(world, TimeOf(its.Next()), false);
   if (word == "tasks" && its.Skip("over") && its.Skip("in")) return ExpectOver(world, TimeOf(its.Next()), true);
+  if (word == "start") {  // "start 1 driver:0": who starts first
+    const auto number = static_cast<size_t>(its.Number());
+    EXPECT_EQ(ToString(All<ProcessStarted>(world.history()).at(number - 1).attempt.task), its.Next());
+    return;
+  }
+  if (word.find('#') != std::string::npos) return ExpectOutcome(world, word, its);
   if (word == "first" || word == "last") {
     const auto starts = StartsOf(world, its.Next());
     ASSERT_FALSE(starts.empty());
@@ -218,17 +255,24 @@ Plan PlanOf(std::string_view text) {
   return plan;
 }
 
+void ExpectPlan(const Plan& plan, const std::string& expected) {
+  World world(plan);
+  world.Run();
+  ASSERT_TRUE(IsRight(plan, world));
+  for (const std::string& part : PartsBetween(expected, "; ")) {
+    SCOPED_TRACE(part);
+    Words its(part);
+    Expect(plan, world, its.Next(), its);
+    EXPECT_FALSE(its.any()) << "and what is: " << its.Rest();
+  }
+}
+
 void CheckPlan(const RowCase& row) {
   size_t most = 1;
   for (size_t number = 0; number < most; ++number) {
     const std::string given = Chosen(WithRanges(row.given), number, most);
     SCOPED_TRACE(given);
-    const Plan plan = PlanOf(given);
-    World world(plan);
-    world.Run();
-    ASSERT_TRUE(IsRight(plan, world));
-    for (const std::string& expected : PartsBetween(Chosen(row.expected, number, most), "; "))
-      Expect(plan, world, expected);
+    ExpectPlan(PlanOf(given), Chosen(row.expected, number, most));
   }
 }
 
