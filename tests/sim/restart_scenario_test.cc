@@ -4,88 +4,112 @@
 
 #include "runtime/base/strings.h"
 #include "tests/sim/history_checker.h"
-#include "tests/sim/scenario.h"
+#include "tests/sim/plan_script.h"
 
 namespace tony::sim {
 namespace {
 
-constexpr Duration kSoon{1'500};
-
-ProcessPlan FailsAfter(Duration run, int exit_code = 3) { return {.run = run, .exit_code = exit_code}; }
-
-// Standalone workers, each of which may start again so often.
-Plan LonersFor(int workers, Duration run, int restarts) {
-  Plan plan = WorkersFor(workers, run);
-  plan.spec.restart.levels[static_cast<size_t>(RestartScope::kTask)].most = restarts;
-  return plan;
-}
-
-void WriteCheckpoints(Plan& plan, Duration every) {
-  plan.spec.checkpoint.directory = "/checkpoints";
-  for (auto& [id, task] : plan.tasks) {
-    task.process.checkpoint_every = every;
-    for (ProcessPlan& process : task.earlier) process.checkpoint_every = every;
-  }
-}
-
-std::vector<ProcessStarted> StartsOf(const World& world, const TaskId& task) {
-  auto all = All<ProcessStarted>(world.history());
-  std::erase_if(all, [&](const ProcessStarted& start) { return start.attempt.task != task; });
-  return all;
-}
-
-TEST(RestartScenarioTest, ATaskThatFailsStartsAgainAloneInItsExecutor) {
-  Plan plan = LonersFor(2, kSoon, 1);
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  EXPECT_EQ(StartsOf(world, kWorker0).size(), 1u);
-  EXPECT_EQ(StartsOf(world, kWorker1).size(), 2u);
-  EXPECT_EQ(Count<ContainerBegan>(world.history()), 2);
-  EXPECT_EQ(Count<AttemptBegun>(world.history()), 1);
-}
-
-TEST(RestartScenarioTest, AGangStartsAgainInItsExecutorsAsTheNextGeneration) {
-  Plan plan = GangFor(3, kSoon, 1);
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  EXPECT_EQ(Count<ContainerBegan>(world.history()), 3);
-  EXPECT_EQ(Count<ProcessStarted>(world.history()), 6);
-  EXPECT_EQ(StartsOf(world, kWorker0).back().generation, Generation{2});
-}
-
-// A gang of two with a sidecar that lives on.
-Plan GangWithOutliver() {
-  const TaskId board{"board", 0};
-  Plan plan = GangFor(2, kSoon, 1);
-  plan.spec.roles.insert(
-      plan.spec.roles.begin(),
-      {.name = "board", .command = "show", .completion = Completion::kSidecar, .outlives_restarts = true});
-  plan.tasks[board].process.run = Duration(60'000);
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  return plan;
-}
-
-TEST(RestartScenarioTest, ASidecarThatOutlivesAGangsRestartIsNotTouched) {
-  World world(GangWithOutliver());
-  world.Run();
-  EXPECT_TRUE(IsRight(GangWithOutliver(), world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  EXPECT_EQ(StartsOf(world, {"board", 0}).size(), 1u);
-  EXPECT_EQ(StartsOf(world, kWorker0).size(), 2u);
-}
-
-TEST(RestartScenarioTest, AGangsRestartBesideASidecarSurvivesACrashAtAnyStep) {
-  CrashAtEveryStep(GangWithOutliver(), FinalState::kSucceeded, OutcomeClass::kSuccess);
-}
+const TestRow kRestarts[] = {
+    // ---- ends of tasks
+    {"ATaskThatFailsStartsAgainAloneInItsExecutor",
+     {{"worker*2 task=1, all runs 1500ms, worker:1 first runs 500ms fails 3",
+       "SUCCEEDED success; 1 starts of worker:0; 2 starts of worker:1; 2 containers; 1 begun"}}},
+    {"AGangStartsAgainInItsExecutorsAsTheNextGeneration",
+     {{"worker*3 pytorch gang=1, all runs 1500ms, worker:1 first runs 500ms fails 3",
+       "SUCCEEDED success; 3 containers; 6 starts; last worker:0 generation 2"}}},
+    {"ASidecarThatOutlivesAGangsRestartIsNotTouched",
+     {{"board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
+       "fails 3",
+       "SUCCEEDED success; 1 starts of board:0; 2 starts of worker:0"}}},
+    {"AGangsRestartBesideASidecarSurvivesACrashAtAnyStep",
+     {{"board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
+       "fails 3",
+       "SUCCEEDED success everywhere"}}},
+    {"ARestartOfATaskSurvivesACrashAtAnyStep",
+     {{"worker*2 task=1, all runs 1500ms, worker:1 first runs 500ms fails 3", "SUCCEEDED success everywhere"}}},
+    {"ARestartOfAGangSurvivesACrashAtAnyStep",
+     {{"worker*3 pytorch gang=1, all runs 1500ms, worker:1 first runs 500ms fails 3", "SUCCEEDED success everywhere"}}},
+    {"ARestartOfAJobSurvivesACrashAtAnyStep",
+     {{"worker*2 pytorch job=1, all runs 1500ms, worker:1 first runs 500ms fails 3", "SUCCEEDED success everywhere"}}},
+    {"TheReplacementOfAKilledExecutorSurvivesACrashAtAnyStep",
+     {{"worker*2 pytorch, all runs 1500ms, at 1s kill-executor worker:0", "SUCCEEDED success everywhere"}}},
+    // On a cluster on which each container takes ten seconds to come.
+    {"AGangKeepsItsContainersWhileItWaitsForOne",
+     {{"worker*3 pytorch gang=1 yarn hold=12s, all runs 20s granted 10s, at 15s kill-executor worker:0",
+       "SUCCEEDED success; 4 containers; 1 restart_decided"}}},
+    {"AGangThatWaitsTooLongForOneContainerGivesTheOthersBackWhereverItsAmCrashes",
+     {{"worker*3 pytorch gang=1 yarn hold=4s, all runs 20s granted 10s, at 15s kill-executor worker:0",
+       "6 containers; last worker:1 attempt 3; 2 restart_decided; restart 2 job; SUCCEEDED success everywhere"}}},
+    {"ALookForACheckpointSurvivesACrashAtAnyStep",
+     {{"worker*2 pytorch gang=1 checkpoints=3, look-takes 300ms, all runs 1500ms saves 200ms, worker:1 first runs "
+       "500ms fails 3",
+       "SUCCEEDED success everywhere"}}},
+    {"AJobGoesOnFromItsOwnCheckpointWhereverItsAmCrashes",
+     {{"worker*2 pytorch gang=1 checkpoints=3, look-takes 300ms, all runs 1500ms saves 200ms, worker:1 first runs "
+       "500ms fails 3, others",
+       "SUCCEEDED success everywhere; 2 starts of worker:1; first worker:1 resumes; last worker:1 resumes "
+       "/checkpoints/worker-0-400"}}},
+    {"AJobThatAsksForTheLatestBeginsWithOthersCheckpoint",
+     {{"worker*2 pytorch gang=1 checkpoints=3, look-takes 300ms, all runs 1500ms saves 200ms, worker:1 first runs "
+       "500ms fails 3, others, latest",
+       "SUCCEEDED success everywhere; first worker:1 resumes /checkpoints/other-900"}}},
+    {"BudgetsSurviveTheAm",
+     {{"worker*2 task=2, all runs 20s, worker:1 runs 700ms fails 3, at [100-5000/100]ms crash-am, at [1100-6000/100]ms "
+       "crash-am",
+       "FAILED user_error; 3 starts of worker:1"}}},
+    {"AGangWaitsForAStragglerAndNothingOfItRunsOn",
+     {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s deaf leaves-children, worker:1 first runs "
+       "500ms fails 3",
+       "SUCCEEDED success; 2 starts of worker:1; 3 containers"}}},
+    {"AStragglerOnANodeThatCameBackIsRefusedAndStopped",
+     {{"worker*2 pytorch gang=1, all runs 100s, at 1s lose worker:0 150s", "SUCCEEDED success; 2 starts of worker:0"}}},
+    {"ANodeLostDuringARestartIsReplaced",
+     {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s obeys 300ms, worker:1 first runs 500ms "
+       "fails 3, at {510|530|560|1000}ms lose worker:0 30s",
+       "SUCCEEDED success"},
+      {"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s obeys 300ms, worker:1 first runs 500ms "
+       "fails 3, at {510|530|560|1000}ms lose worker:0 30s dies",
+       "SUCCEEDED success"}}},
+    {"ASecondFailureDuringARestartIsNotChargedAgain",
+     {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s obeys 2s, worker:1 first runs 500ms fails "
+       "3, worker:2 first runs 1s fails 4 obeys 5s",
+       "SUCCEEDED success; 1 restart_decided"}}},
+    {"AKillDuringTheBackOffEndsTheJobAtOnce",
+     {{"worker*1 task=5 backoff=60s/60s, worker:0 runs 500ms fails 3, at 5s kill",
+       "KILLED killed everywhere; 2 starts of worker:0; over in 10s"}}},
+    {"APreemptedTaskSavesItsWorkAndResumes",
+     {{"worker*1 checkpoints=3, all runs 60s saves 1s obeys 1500ms, at 30500ms preempt worker:0 5s",
+       "SUCCEEDED success; 2 starts of worker:0; last worker:0 resumes /checkpoints/worker-0-31000; 1 restart_decided; "
+       "restart 1 free; over in 65s"}}},
+    {"ThreeRestartsWithoutANewerCheckpointEndTheJob",
+     {{"worker*1 task=100 checkpoints=3, worker:0 runs 500ms fails 3",
+       "FAILED user_error says `~3 restarts without a newer checkpoint`; 4 starts of worker:0"}}},
+    {"UserCodeMaySayItself",
+     {{"worker*1, all runs 1500ms, worker:0 first runs 500ms fails 193", "SUCCEEDED success"},
+      {"worker*1 task=5, all runs 1500ms, worker:0 first runs 500ms fails 194",
+       "FAILED user_error; 1 starts of worker:0"}}},
+    // ---- schedulers and executors
+    {"ASchedulerThatLiesAboutAnEndCostsNoMoreThanTheOverlap",
+     {{"worker*2 pytorch, all runs 30s, at 5s lie-about worker:0 {100ms|5s|20s}", "SUCCEEDED success"}}},
+    {"ALostNodesTaskThatStillSpeaksGoesOn",
+     {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0", "SUCCEEDED success; 1 starts of worker:0"}}},
+    {"ALostNodesTaskThatIsSilentIsReplacedWhenItHasEndedItself",
+     {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0, at 5s cut worker:0 300s store",
+       "SUCCEEDED success; 2 starts of worker:0"}}},
+    {"AnExecutorThatCannotTakeTheNextAttemptIsReplaced",
+     {{"worker*2 pytorch gang=1, all runs 1500ms, worker:0 cannot-begin, worker:1 first runs 500ms fails 3",
+       "SUCCEEDED success; 3 containers"}}},
+    {"ContainersThatEndAtOnceAreReplacedUntilOneHolds",
+     {{"worker*2 pytorch, all runs 1500ms, worker:1 launches-fail 3", "SUCCEEDED success"}}},
+    {"AContainerThatEndsByOomBeforeItsExecutorRegisteredFailsTheJob",
+     {{"worker*2 pytorch, all runs 1500ms, worker:0 launched 500ms, at 300ms end worker:0 oom", "FAILED oom"}}},
+};
+TABLE_TEST(RestartScenarioTest, kRestarts, CheckPlan);
 
 TEST(RestartScenarioTest, ASidecarThatDoesNotSaySoMayNotBeLeftOut) {
-  Plan plan = GangWithOutliver();
+  Plan plan = PlanOf(
+      "board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
+      "fails 3");
   World world(plan);
   world.Run();
   plan.spec.roles[0].outlives_restarts = false;
@@ -93,298 +117,10 @@ TEST(RestartScenarioTest, ASidecarThatDoesNotSaySoMayNotBeLeftOut) {
               testing::HasSubstr("restart 1 of the wrong tasks"));
 }
 
-TEST(RestartScenarioTest, ARestartOfATaskSurvivesACrashAtAnyStep) {
-  Plan plan = LonersFor(2, kSoon, 1);
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
-}
-
-TEST(RestartScenarioTest, ARestartOfAGangSurvivesACrashAtAnyStep) {
-  Plan plan = GangFor(3, kSoon, 1);
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
-}
-
-TEST(RestartScenarioTest, ARestartOfAJobSurvivesACrashAtAnyStep) {
-  Plan plan = GangFor(2, kSoon, 0);
-  plan.spec.restart.levels[static_cast<size_t>(RestartScope::kJob)].most = 1;
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
-}
-
-TEST(RestartScenarioTest, TheReplacementOfAKilledExecutorSurvivesACrashAtAnyStep) {
-  Plan plan = GangFor(2, kSoon, 0);
-  plan.faults = {{Duration(1'000), KillExecutor{kWorker0}}};
-  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
-}
-
-// On a cluster on which each container takes ten seconds to come.
-Plan SlowClusterFor(int workers, Duration hold) {
-  Plan plan = GangFor(workers, Duration(20'000), 1);
-  plan.spec.scheduler = kYarnScheduler;
-  plan.spec.yarn.gang_hold = hold;
-  for (auto& [id, task] : plan.tasks) task.grant = Duration(10'000);
-  plan.faults = {{Duration(15'000), KillExecutor{kWorker0}}};
-  return plan;
-}
-
-TEST(RestartScenarioTest, AGangKeepsItsContainersWhileItWaitsForOne) {
-  const Plan plan = SlowClusterFor(3, Duration(12'000));
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  EXPECT_EQ(Count<ContainerBegan>(world.history()), 4);
-  EXPECT_EQ(Decided<RestartDecided>(world.history()).size(), 1u);
-}
-
-TEST(RestartScenarioTest, AGangThatWaitsTooLongForOneContainerGivesTheOthersBackWhereverItsAmCrashes) {
-  const Plan plan = SlowClusterFor(3, Duration(4'000));
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  EXPECT_EQ(Count<ContainerBegan>(world.history()), 6);
-  EXPECT_EQ(StartsOf(world, kWorker1).back().attempt.number, 3);
-  const auto restarts = Decided<RestartDecided>(world.history());
-  ASSERT_EQ(restarts.size(), 2u);
-  EXPECT_EQ(restarts[1].scope, RestartScope::kJob);
-  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
-}
-
-TEST(RestartScenarioTest, ALookForACheckpointSurvivesACrashAtAnyStep) {
-  Plan plan = GangFor(2, kSoon, 1);
-  plan.am.longest_look = Duration(300);
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  WriteCheckpoints(plan, Duration(200));
-  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
-}
-
-// Of others, newer than all that the job writes.
-Plan AmongOthersCheckpoints() {
-  Plan plan = GangFor(2, kSoon, 1);
-  plan.am.longest_look = Duration(300);
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  WriteCheckpoints(plan, Duration(200));
-  plan.of_others = {{"/checkpoints/other-900", 900'000, FromMillis(1), CheckpointWriter::kOthers}};
-  return plan;
-}
-
-TEST(RestartScenarioTest, AJobGoesOnFromItsOwnCheckpointWhereverItsAmCrashes) {
-  const Plan plan = AmongOthersCheckpoints();
-  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  World world(plan);
-  world.Run();
-  const auto starts = StartsOf(world, kWorker1);
-  ASSERT_EQ(starts.size(), 2u);
-  EXPECT_EQ(starts[0].resume_from, "");
-  EXPECT_EQ(starts[1].resume_from, "/checkpoints/worker-0-400");
-}
-
-TEST(RestartScenarioTest, AJobThatAsksForTheLatestBeginsWithOthersCheckpoint) {
-  Plan plan = AmongOthersCheckpoints();
-  plan.spec.checkpoint.resume_latest = true;
-  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  World world(plan);
-  world.Run();
-  EXPECT_EQ(StartsOf(world, kWorker1).front().resume_from, "/checkpoints/other-900");
-}
-
-TEST(RestartScenarioTest, BudgetsSurviveTheAm) {
-  for (int64_t at = 100; at <= 5'000; at += 100) {
-    Plan plan = LonersFor(2, Duration(20'000), 2);
-    plan.tasks[kWorker1].process = FailsAfter(Duration(700));
-    plan.faults = {{Duration(at), CrashAm{}}, {Duration(at + 1'000), CrashAm{}}};
-    World world(plan);
-    world.Run();
-    ASSERT_TRUE(IsRight(plan, world)) << at;
-    ExpectVerdict(world, FinalState::kFailed, OutcomeClass::kUserError);
-    EXPECT_EQ(StartsOf(world, kWorker1).size(), 3u) << at;
-  }
-}
-
-TEST(RestartScenarioTest, AGangWaitsForAStragglerAndNothingOfItRunsOn) {
-  Plan plan = GangFor(3, kSoon, 1);
-  plan.tasks[kWorker0].earlier = {{.run = Duration(100'000), .obeys_term = std::nullopt, .leaves_children = true}};
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  const auto starts = StartsOf(world, kWorker1);
-  ASSERT_EQ(starts.size(), 2u);
-  EXPECT_EQ(Count<ContainerBegan>(world.history()), 3);
-}
-
-TEST(RestartScenarioTest, AStragglerOnANodeThatCameBackIsRefusedAndStopped) {
-  Plan plan = GangFor(2, Duration(100'000), 1);
-  plan.faults = {{Duration(1'000), LoseNode{kWorker0, Duration(150'000), /*dies=*/false}}};
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  EXPECT_EQ(StartsOf(world, kWorker0).size(), 2u);
-}
-
-TEST(RestartScenarioTest, ANodeLostDuringARestartIsReplaced) {
-  for (const Duration at : {Duration(510), Duration(530), Duration(560), Duration(1'000)}) {
-    for (const bool dies : {false, true}) {
-      Plan plan = GangFor(3, kSoon, 1);
-      plan.tasks[kWorker0].earlier = {{.run = Duration(100'000), .obeys_term = Duration(300)}};
-      plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-      plan.faults = {{at, LoseNode{kWorker0, Duration(30'000), dies}}};
-      World world(plan);
-      world.Run();
-      ASSERT_TRUE(IsRight(plan, world)) << at.count();
-      ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-    }
-  }
-}
-
-TEST(RestartScenarioTest, ASecondFailureDuringARestartIsNotChargedAgain) {
-  Plan plan = GangFor(3, kSoon, 1);
-  plan.tasks[kWorker0].earlier = {{.run = Duration(100'000), .obeys_term = Duration(2'000)}};
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  plan.tasks[kWorker2].earlier = {{.run = Duration(1'000), .exit_code = 4, .obeys_term = Duration(5'000)}};
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  EXPECT_EQ(Decided<RestartDecided>(world.history()).size(), 1u);
-}
-
-TEST(RestartScenarioTest, AKillDuringTheBackOffEndsTheJobAtOnce) {
-  Plan plan = LonersFor(1, kSoon, 5);
-  plan.spec.restart.backoff = plan.spec.restart.longest_backoff = Duration(60'000);
-  plan.tasks[kWorker0].process = FailsAfter(Duration(500));
-  plan.faults = {{Duration(5'000), AskKill{}}};
-  CrashAtEveryStep(plan, FinalState::kKilled, OutcomeClass::kKilled);
-  World world(plan);
-  world.Run();
-  EXPECT_EQ(StartsOf(world, kWorker0).size(), 2u);
-  EXPECT_LT(world.history().events().back().time - Timeline::kStart, Duration(10'000));
-}
-
-TEST(RestartScenarioTest, APreemptedTaskSavesItsWorkAndResumes) {
-  Plan plan = WorkersFor(1, Duration(60'000));
-  WriteCheckpoints(plan, Duration(1'000));
-  plan.tasks[kWorker0].process.obeys_term = Duration(1'500);
-  plan.faults = {{Duration(30'500), Preempt{kWorker0, Duration(5'000)}}};
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  const auto starts = StartsOf(world, kWorker0);
-  ASSERT_EQ(starts.size(), 2u);
-  EXPECT_EQ(starts[1].resume_from, "/checkpoints/worker-0-31000");
-  const auto restarts = Decided<RestartDecided>(world.history());
-  ASSERT_EQ(restarts.size(), 1u);
-  EXPECT_FALSE(restarts[0].charged);
-  EXPECT_LT(world.history().events().back().time - Timeline::kStart, Duration(65'000));
-}
-
-TEST(RestartScenarioTest, ThreeRestartsWithoutANewerCheckpointEndTheJob) {
-  Plan plan = LonersFor(1, kSoon, 100);
-  plan.spec.checkpoint.directory = "/checkpoints";
-  plan.tasks[kWorker0].process = FailsAfter(Duration(500));
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kFailed, OutcomeClass::kUserError);
-  EXPECT_NE(world.status()->message.find("3 restarts without a newer checkpoint"), std::string::npos);
-  EXPECT_EQ(StartsOf(world, kWorker0).size(), 4u);
-}
-
 TEST(RestartScenarioTest, ProgressBetweenRestartsKeepsTheJobAlive) {
-  Plan plan = LonersFor(1, Duration(10'000), 100);
-  WriteCheckpoints(plan, Duration(400));
-  for (int i = 0; i < 10; ++i)
-    plan.tasks[kWorker0].earlier.push_back(
-        {.run = Duration(500 * (i + 1)), .exit_code = 3, .checkpoint_every = Duration(400)});
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  EXPECT_EQ(StartsOf(world, kWorker0).size(), 11u);
-}
-
-TEST(RestartScenarioTest, UserCodeMaySayItself) {
-  Plan plan = WorkersFor(1, kSoon);
-  plan.tasks[kWorker0].earlier = {FailsAfter(Duration(500), 193)};
-  World transient(plan);
-  transient.Run();
-  EXPECT_TRUE(IsRight(plan, transient));
-  ExpectVerdict(transient, FinalState::kSucceeded, OutcomeClass::kSuccess);
-
-  plan = LonersFor(1, kSoon, 5);
-  plan.tasks[kWorker0].earlier = {FailsAfter(Duration(500), 194)};
-  World permanent(plan);
-  permanent.Run();
-  EXPECT_TRUE(IsRight(plan, permanent));
-  ASSERT_TRUE(permanent.status());
-  EXPECT_EQ(permanent.status()->state, FinalState::kFailed);
-  EXPECT_EQ(StartsOf(permanent, kWorker0).size(), 1u);
-}
-
-TEST(RestartScenarioTest, ASchedulerThatLiesAboutAnEndCostsNoMoreThanTheOverlap) {
-  for (const int64_t overlap : {100, 5'000, 20'000}) {
-    Plan plan = GangFor(2, Duration(30'000), 0);
-    plan.faults = {{Duration(5'000), LieAboutEnd{kWorker0, Duration(overlap)}}};
-    World world(plan);
-    world.Run();
-    ASSERT_TRUE(IsRight(plan, world)) << overlap;
-    ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  }
-}
-
-TEST(RestartScenarioTest, ALostNodesTaskThatStillSpeaksGoesOn) {
-  Plan plan = GangFor(2, Duration(30'000), 0);
-  plan.faults = {{Duration(5'000), DoubtEnd{kWorker0}}};
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  EXPECT_EQ(StartsOf(world, kWorker0).size(), 1u);
-}
-
-TEST(RestartScenarioTest, ALostNodesTaskThatIsSilentIsReplacedWhenItHasEndedItself) {
-  Plan plan = GangFor(2, Duration(30'000), 0);
-  plan.faults = {{Duration(5'000), DoubtEnd{kWorker0}},
-                 {Duration(5'000), CutNetwork{kWorker0, Duration(300'000), true}}};
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  EXPECT_EQ(StartsOf(world, kWorker0).size(), 2u);
-}
-
-TEST(RestartScenarioTest, AnExecutorThatCannotTakeTheNextAttemptIsReplaced) {
-  Plan plan = GangFor(2, kSoon, 1);
-  plan.tasks[kWorker0].cannot_begin = true;
-  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-  EXPECT_EQ(Count<ContainerBegan>(world.history()), 3);
-}
-
-TEST(RestartScenarioTest, ContainersThatEndAtOnceAreReplacedUntilOneHolds) {
-  Plan plan = GangFor(2, kSoon, 0);
-  plan.tasks[kWorker1].launches_failing = 3;
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
-}
-
-TEST(RestartScenarioTest, AContainerThatEndsByOomBeforeItsExecutorRegisteredFailsTheJob) {
-  Plan plan = GangFor(2, kSoon, 0);
-  plan.tasks[kWorker0].launch = Duration(500);
-  plan.faults = {{Duration(300), EndContainer{kWorker0, OutcomeClass::kOom}}};
-  World world(plan);
-  world.Run();
-  EXPECT_TRUE(IsRight(plan, world));
-  ExpectVerdict(world, FinalState::kFailed, OutcomeClass::kOom);
+  std::string plan = "worker*1 task=100 checkpoints=3, all runs 10s saves 400ms";
+  for (int i = 1; i <= 10; ++i) plan += StrCat(", worker:0 first runs ", 500 * i, "ms fails 3");
+  CheckPlan({plan, "SUCCEEDED success; 11 starts of worker:0"});
 }
 
 }  // namespace

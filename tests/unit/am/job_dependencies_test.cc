@@ -1,329 +1,107 @@
 // Roles that wait until others have succeeded, or are ready.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "am/core/job.h"
-#include "tests/support/job_builder.h"
 #include "tests/unit/am/gang_run.h"
+#include "tests/unit/am/job_script.h"
 
 namespace tony::am {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::Pair;
-using testing::UnorderedElementsAre;
+constexpr char kPrepared[] = "data*1 database*1:untracked worker*2:waits=data pytorch suspect=1h lost-after=2h";
 
-constexpr Dependency::Until kReady = Dependency::Until::kReady;
-
-// data prepares, two workers train, beside them a database that the first stage starts and nobody waits for.
-JobBuilder Prepared() {
-  return JobBuilder()
-      .Role("data", 1)
-      .Role("database", 1, Completion::kUntracked)
-      .Role("worker", 2)
-      .Waits("worker", "data")
-      .Framework(FrameworkKind::kPytorch)
-      .With({.suspect_after = std::chrono::hours(1), .lost_after = std::chrono::hours(2)});
-}
-
-// data has succeeded.
-JobDriver DataThere(const JobBuilder& builder, std::string_view scheduler = "local") {
-  JobSpec spec = builder.Build();
-  spec.scheduler = scheduler;
-  JobDriver driver(spec);
-  driver.Running();
-  driver.Report("data:0", Success());
-  driver.Exit("data:0");
-  return driver;
-}
-
-void Place(JobDriver& driver, std::initializer_list<const char*> tasks) {
-  for (const char* task : tasks) {
-    driver.Grant(task);
-    driver.ConfirmLaunch(task);
-    driver.Register(task);
-  }
-}
-
-ClusterSpec ToldTo(const JobDriver& driver, std::string_view task) {
-  const auto cluster = ClusterSpecFromJson(driver.CommandFor(task).cluster_spec);
-  CHECK(cluster.ok());
-  return *cluster;
-}
-
-TEST(JobDependenciesTest, ContainersAreAskedForWhenTheTurnOfTheirRoleHasCome) {
-  JobDriver driver(Prepared().Build());
-  EXPECT_THAT(Orders(driver.Start()), ElementsAre("request data:0#1 database:0#1"));
-  driver.GrantAll().RegisterAll().RunAll();
-  EXPECT_EQ(driver.Told("data:0"), "start 1");
-  EXPECT_EQ(driver.StatusOf("worker:0").state, "waiting");
-  EXPECT_EQ(driver.StatusOf("worker:0").waits_for, "data");
-  const TurnResult turn = driver.Report("data:0", Success());
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "containers_requested"));
-  EXPECT_THAT(Orders(turn), Contains("request worker:0#1 worker:1#1"));
-  EXPECT_EQ(driver.StatusOf("worker:0").waits_for, "");
-}
-
-TEST(JobDependenciesTest, TheTasksOfALaterRoleStartTogetherAndKnowWhoIsThere) {
-  JobDriver driver = DataThere(Prepared());
-  Place(driver, {"worker:0"});
-  EXPECT_EQ(driver.Told("worker:0"), "none");
-  driver.Grant("worker:1");
-  driver.ConfirmLaunch("worker:1");
-  EXPECT_THAT(Orders(driver.Register("worker:1")), UnorderedElementsAre("tell worker:0#1", "tell worker:1#1"));
-  EXPECT_EQ(driver.Told("worker:0"), "start 1");
-  EXPECT_EQ(ToldTo(driver, "worker:0").roles.size(), 3u);
-  EXPECT_EQ(ToldTo(driver, "database:0").roles.count("worker"), 0u);
-}
-
-TEST(JobDependenciesTest, AChainOfAnyDepthRunsInItsOrder) {
-  JobDriver driver(JobBuilder()
-                       .Role("a", 1)
-                       .Role("b", 1)
-                       .Role("c", 1)
-                       .Role("d", 1)
-                       .Waits("a", "b")
-                       .Waits("b", "c")
-                       .Waits("c", "d")
-                       .Build());
-  driver.Running();
-  for (const auto& [first, second] : {std::pair("d:0", "c:0"), std::pair("c:0", "b:0"), std::pair("b:0", "a:0")}) {
-    EXPECT_EQ(driver.StateOf(second), AttemptState::kNew);
-    driver.Report(first, Success());
-    Place(driver, {second});
-    EXPECT_EQ(driver.Told(second), "start 1");
-    driver.Heartbeat(second);
-  }
-  driver.Report("a:0", Success());
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kSucceeded);
-}
-
-TEST(JobDependenciesTest, ARoleWaitsForEveryTaskOfEveryRoleBeforeIt) {
-  JobDriver driver(JobBuilder()
-                       .Role("data", 2)
-                       .Role("index", 1)
-                       .Role("worker", 1)
-                       .Waits("worker", "data")
-                       .Waits("worker", "index")
-                       .Build());
-  driver.Running();
-  EXPECT_EQ(driver.StatusOf("worker:0").waits_for, "data, index");
-  driver.Report("data:0", Success());
-  driver.Report("index:0", Success());
-  EXPECT_EQ(driver.StateOf("worker:0"), AttemptState::kNew);
-  EXPECT_THAT(Decisions(driver.Report("data:1", Success())), Contains("containers_requested"));
-}
-
-TEST(JobDependenciesTest, AFailedPreparationFailsTheJobAndNothingElseIsAskedFor) {
-  JobDriver driver(Prepared().NoRestarts().Build());
-  driver.Running();
-  const TurnResult turn = driver.Report("data:0", Failure(3));
-  EXPECT_THAT(Decisions(turn), Not(Contains("containers_requested")));
-  EXPECT_EQ(driver.job().verdict()->attempt->task.role, "data");
-}
-
-TEST(JobDependenciesTest, AJobThatIsKilledBetweenTheStagesEndsWithoutTheSecond) {
-  JobDriver driver = DataThere(Prepared());
-  EXPECT_THAT(Orders(driver.Kill()), Contains(HasSubstr("withdraw worker:0#1 worker:1#1")));
-  driver.Report("database:0", Killed());
-  driver.Exit("database:0");
-  EXPECT_TRUE(driver.job().Ended());
-}
-
-TEST(JobDependenciesTest, EachRolesLimitsCountFromItsOwnTurn) {
-  JobDriver driver(Prepared().AllocationTimeout(Duration(30'000)).RegistrationTimeout(Duration(20'000)).Build());
-  driver.Running();
-  driver.Wait(Duration(100'000));
-  driver.Report("data:0", Success());
-  driver.Exit("data:0");
-  EXPECT_THAT(Decisions(driver.Pass(Duration(29'999))), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(Duration(1))), ElementsAre("job_stopping", "attempt_ended", "attempt_ended"));
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("missing worker:0, worker:1"));
-}
-
-// ---- restarts
-
-TEST(JobDependenciesTest, WhatHasPreparedDoesNotStartAgainWithTheGang) {
-  JobDriver driver = DataThere(Prepared().Restarts(RestartScope::kGang, 1));
-  Place(driver, {"worker:0", "worker:1"});
-  driver.RunAll();
-  const TurnResult turn = driver.Report("worker:0", Failure(3));
-  EXPECT_THAT(Find<RestartDecided>(turn)->tasks,
-              ElementsAre(TaskId{"database", 0}, TaskId{"worker", 0}, TaskId{"worker", 1}));
-  driver.Report("worker:1", Killed());
-  driver.Report("database:0", Killed());
-  for (const auto* task : {"database:0#2", "worker:0#2", "worker:1#2"}) driver.Register(task);
-  EXPECT_EQ(driver.Told("worker:0#2"), "start 2");
-  EXPECT_EQ(driver.job().state(), JobState::kRunning);
-  for (const auto* task : {"worker:0#2", "worker:1#2"}) driver.Report(task, Success());
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kSucceeded);
-}
-
-TEST(JobDependenciesTest, AGangRestartOfTheFirstStageTouchesNothingOfTheSecond) {
-  JobDriver driver(Prepared().Restarts(RestartScope::kGang, 1).Build());
-  driver.Running();
-  const TurnResult turn = driver.Report("data:0", Failure(3));
-  EXPECT_THAT(Find<RestartDecided>(turn)->tasks, ElementsAre(TaskId{"data", 0}, TaskId{"database", 0}));
-}
-
-TEST(JobDependenciesTest, ATaskThatIsLostBeforeItsRoleHasStartedIsReplacedAloneAndWaitedFor) {
-  JobDriver driver = DataThere(Prepared());
-  Place(driver, {"worker:0"});
-  EXPECT_THAT(Decisions(driver.Exit("worker:0")),
-              ElementsAre("attempt_ended", "container_ended", "restart_decided", "restart_began"));
-  EXPECT_EQ(driver.job().state(), JobState::kRunning);
-  Place(driver, {"worker:1"});
-  EXPECT_EQ(driver.Told("worker:1"), "none");
-  Place(driver, {"worker:0#2"});
-  EXPECT_EQ(driver.Told("worker:0#2"), "start 1");
-  EXPECT_EQ(driver.Told("worker:1"), "start 1");
-  EXPECT_EQ(ToldTo(driver, "worker:1").roles.at("worker").size(), 2u);
-}
-
-TEST(JobDependenciesTest, WhoEndsBeforeItsRoleHasStartedFailsTheJobEvenAsASidecar) {
-  JobDriver driver(JobBuilder()
-                       .NoRestarts()
-                       .Role("board", 1, Completion::kSidecar)
-                       .Role("data", 1)
-                       .Role("worker", 1)
-                       .Waits("worker", "data")
-                       .Waits("board", "data")
-                       .Build());
-  driver.Running();
-  driver.Report("data:0", Success());
-  Place(driver, {"board:0"});
-  driver.Report("board:0", Failure(1));
-  ASSERT_TRUE(driver.job().verdict());
-  EXPECT_EQ(driver.job().verdict()->attempt->task.role, "board");
-}
-
-TEST(JobDependenciesTest, ATaskOfAnEarlierStageThatStartsAgainMeanwhileIsToldOfNobodyWhoIsStillToStart) {
-  JobBuilder builder = Prepared().Restarts(RestartScope::kTask, 1);
-  JobSpec spec = builder.Build();
-  for (RoleSpec& role : spec.roles) role.restart_scope = RestartScope::kTask;
-  JobDriver driver(spec);
-  driver.Running();
-  driver.Report("data:0", Success());
-  Place(driver, {"worker:0"});
-  driver.Report("database:0", Failure(3));
-  driver.Register("database:0#2");
-  EXPECT_EQ(driver.Told("database:0#2"), "start 1");
-  EXPECT_EQ(ToldTo(driver, "database:0#2").roles.count("worker"), 0u);
-}
-
-TEST(JobDependenciesTest, OnYarnWhoMissesContainersGivesItsOwnBackAndNoOthers) {
-  JobDriver driver = DataThere(Prepared(), kYarnScheduler);
-  driver.Grant("worker:0");
-  EXPECT_THAT(Decisions(driver.Pass(driver.job().spec().yarn.gang_hold - Duration(1))), IsEmpty());
-  const TurnResult turn = driver.Pass(Duration(1));
-  EXPECT_THAT(Find<RestartDecided>(turn)->tasks, ElementsAre(TaskId{"worker", 0}, TaskId{"worker", 1}));
-  EXPECT_EQ(driver.StateOf("database:0"), AttemptState::kRunning);
-  EXPECT_THAT(Orders(driver.Exit("worker:0")), Contains("request worker:0#2 worker:1#2"));
-  Place(driver, {"worker:0#2", "worker:1#2"});
-  EXPECT_EQ(driver.Told("worker:1#2"), "start 1");
-}
-
-TEST(JobDependenciesTest, OnYarnOneThatWaitsForAnotherContainerIsMissingToo) {
-  JobDriver driver = DataThere(Prepared(), kYarnScheduler);
-  Place(driver, {"worker:0"});
-  driver.Exit("worker:0");
-  driver.Grant("worker:1");
-  const TurnResult turn = driver.Pass(driver.job().spec().yarn.gang_hold);
-  ASSERT_TRUE(Find<RestartDecided>(turn));
-  EXPECT_THAT(Find<RestartDecided>(turn)->tasks, ElementsAre(TaskId{"worker", 0}, TaskId{"worker", 1}));
-}
-
-TEST(JobDependenciesTest, OnYarnWhoMissesNoContainerGivesNoneBack) {
-  JobDriver driver = DataThere(Prepared(), kYarnScheduler);
-  Place(driver, {"worker:0"});
-  driver.Grant("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(driver.job().spec().yarn.gang_hold)), IsEmpty());
-}
-
-// ---- FCFS
-
-TEST(JobDependenciesTest, FirstComeFirstServedRolesWaitForOthersToo) {
-  JobDriver driver(JobBuilder().Role("data", 2).Role("worker", 2).Waits("worker", "data").Fcfs().Build());
-  EXPECT_THAT(Orders(driver.Start()), Contains("request data:0#1 data:1#1"));
-  driver.GrantAll().RegisterAll().RunAll();
-  driver.Report("data:0", Success());
-  EXPECT_THAT(Orders(driver.Report("data:1", Success())), Contains("request worker:0#1 worker:1#1"));
-  Place(driver, {"worker:1"});
-  EXPECT_EQ(driver.Told("worker:1"), "start 1");
-}
-
-// ---- ready
-
-JobBuilder Ray() { return JobBuilder().Role("head", 1).Role("worker", 2).Waits("worker", "head", kReady); }
-
-TEST(JobDependenciesTest, WhoWaitsForAnotherToBeReadyHasItsContainerAndStartsInTheTurnThatItIs) {
-  JobDriver driver(Ray().Build());
-  EXPECT_THAT(Orders(driver.Start()), ElementsAre("request head:0#1 worker:0#1 worker:1#1"));
-  driver.GrantAll().RegisterAll();
-  EXPECT_EQ(driver.Told("head:0"), "start 1");
-  EXPECT_EQ(ToldTo(driver, "head:0").roles.at("worker").size(), 2u);
-  EXPECT_EQ(driver.Told("worker:0"), "none");
-  EXPECT_EQ(driver.StatusOf("worker:0").waits_for, "head (ready)");
-  const TurnResult turn = driver.Publish("head:0", {{"READY", "here"}});
-  EXPECT_THAT(Decisions(turn), ElementsAre("values_published", "stage_opened"));
-  EXPECT_THAT(Orders(turn), ElementsAre("tell worker:0#1", "tell worker:1#1"));
-  EXPECT_THAT(ToldTo(driver, "worker:0").values,
-              ElementsAre(Pair(TaskId{"head", 0}, PublishedValues{{"READY", "here"}})));
-  EXPECT_EQ(driver.StatusOf("worker:0").waits_for, "");
-}
-
-TEST(JobDependenciesTest, FirstComeFirstServedOneStartsOnceTheOtherIsReadyAndIsToldWhereThatIs) {
-  JobDriver driver(Ray().Fcfs().Build());
-  driver.Start();
-  Place(driver, {"worker:0"});
-  EXPECT_EQ(driver.Told("worker:0"), "none");
-  Place(driver, {"head:0"});
-  EXPECT_EQ(driver.Told("head:0"), "start 1");
-  EXPECT_THAT(ToldTo(driver, "head:0").roles, ElementsAre(Pair("head", ElementsAre(EndpointOf("head:0")))));
-  driver.Publish("head:0", {{"READY", ""}});
-  EXPECT_EQ(driver.Told("worker:0"), "start 1");
-  EXPECT_THAT(ToldTo(driver, "worker:0").roles, ElementsAre(Pair("head", ElementsAre(EndpointOf("head:0")))));
-  driver.Grant("worker:1");
-  driver.ConfirmLaunch("worker:1");
-  EXPECT_THAT(Decisions(driver.Register("worker:1")), ElementsAre("attempt_registered", "stage_opened"));
-  EXPECT_EQ(driver.Told("worker:1"), "start 1");
-}
-
-TEST(JobDependenciesTest, EachWaitsForItsOwnAlone) {
-  JobDriver driver(Ray().Role("board", 1).Role("store", 1).Waits("board", "store", kReady).Build());
-  driver.Gathering().RegisterAll();
-  driver.Publish("store:0", {{"READY", ""}});
-  EXPECT_EQ(driver.Told("board:0"), "start 1");
-  EXPECT_EQ(driver.Told("worker:0"), "none");
-  driver.Publish("head:0", {{"READY", ""}});
-  EXPECT_EQ(driver.Told("worker:1"), "start 1");
-}
-
-TEST(JobDependenciesTest, OneThatEndsBeforeItWasReadyFails) {
-  JobDriver driver(Ray().Build());
-  driver.Gathering().RegisterAll();
-  driver.Report("head:0", Success());
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("without having published READY"));
-}
-
-TEST(JobDependenciesTest, WhoWaitsForAReadyOneIsAskedForWithIt) {
-  JobDriver driver(Ray().Role("data", 1).Waits("head", "data").Build());
-  EXPECT_THAT(Orders(driver.Start()), ElementsAre("request data:0#1"));
-  driver.GrantAll().RegisterAll().RunAll();
-  EXPECT_THAT(Orders(driver.Report("data:0", Success())), Contains("request head:0#1 worker:0#1 worker:1#1"));
-  Place(driver, {"head:0", "worker:0", "worker:1"});
-  EXPECT_EQ(driver.Told("head:0"), "start 1");
-  EXPECT_EQ(driver.Told("worker:0"), "none");
-}
-
-// ---- masters that die at every decision
+const TestRow kDepending[] = {
+    {"ContainersAreAskedForWhenTheTurnOfTheirRoleHasCome",
+     {{"start", "orders request data:0#1 database:0#1"},
+      {"all-granted, all-registered, all-run", "data:0 told start 1; worker:0 state waiting; worker:0 waits data"},
+      {"report data:0 success",
+       "attempt_ended containers_requested; also request worker:0#1 worker:1#1; worker:0 waits"}}},
+    {"TheTasksOfALaterRoleStartTogetherAndKnowWhoIsThere",
+     {{"begun, place worker:0", "worker:0 told none"},
+      {"grant worker:1, launched worker:1, register worker:1",
+       "orders tell worker:0#1, tell worker:1#1; worker:0 told start 1; worker:0 knows data*1 database*1 worker*2; "
+       "database:0 knows data*1 database*1"}}},
+    {"AChainOfAnyDepthRunsInItsOrder",
+     {{"job a*1:waits=b b*1:waits=c c*1:waits=d d*1: running", "c:0 is new"},
+      {"report d:0 success, place c:0", "c:0 told start 1; b:0 is new"},
+      {"heartbeat c:0, report c:0 success, place b:0", "b:0 told start 1; a:0 is new"},
+      {"heartbeat b:0, report b:0 success, place a:0", "a:0 told start 1"},
+      {"heartbeat a:0, report a:0 success", "verdict SUCCEEDED"}}},
+    {"ARoleWaitsForEveryTaskOfEveryRoleBeforeIt",
+     {{"job data*2 index*1 worker*1:waits=data:waits=index: running", "worker:0 waits data, index"},
+      {"report data:0 success, report index:0 success", "worker:0 is new"},
+      {"report data:1 success", "has containers_requested"}}},
+    {"AFailedPreparationFailsTheJobAndNothingElseIsAskedFor",
+     {{"+lost=0: running, report data:0 fails 3", "lacks containers_requested; verdict of data:0"}}},
+    {"AJobThatIsKilledBetweenTheStagesEndsWithoutTheSecond",
+     {{"begun, kill", "also withdraw worker:0#1 worker:1#1"}, {"end database:0 killed", "ended"}}},
+    {"EachRolesLimitsCountFromItsOwnTurn",
+     {{"+allocation=30s registration=20s: running, wait 100s, report data:0 success, exit data:0, pass 29999ms",
+       "nothing"},
+      {"pass 1ms", "job_stopping attempt_ended attempt_ended; verdict says `~missing worker:0, worker:1`"}}},
+    // ---- restarts
+    {"WhatHasPreparedDoesNotStartAgainWithTheGang",
+     {{"+gang=1: begun, place worker:0 worker:1, all-run, report worker:0 fails 3",
+       "restart for database:0+worker:0+worker:1"},
+      {"report worker:1 database:0 killed, register database:0#2 worker:0#2 worker:1#2",
+       "worker:0#2 told start 2; state RUNNING"},
+      {"report worker:0#2 worker:1#2 success", "verdict SUCCEEDED"}}},
+    {"AGangRestartOfTheFirstStageTouchesNothingOfTheSecond",
+     {{"+gang=1: running, report data:0 fails 3", "restart for data:0+database:0"}}},
+    {"ATaskThatIsLostBeforeItsRoleHasStartedIsReplacedAloneAndWaitedFor",
+     {{"begun, place worker:0, exit worker:0",
+       "attempt_ended container_ended restart_decided restart_began; state RUNNING"},
+      {"place worker:1", "worker:1 told none"},
+      {"place worker:0#2", "worker:0#2 worker:1 told start 1; worker:1 knows data*1 database*1 worker*2"}}},
+    {"WhoEndsBeforeItsRoleHasStartedFailsTheJobEvenAsASidecar",
+     {{"job board*1:sidecar:waits=data data*1 worker*1:waits=data lost=0: running, report data:0 success, place "
+       "board:0, report board:0 fails 1",
+       "verdict of board:0"}}},
+    {"ATaskOfAnEarlierStageThatStartsAgainMeanwhileIsToldOfNobodyWhoIsStillToStart",
+     {{"+database*1:untracked:scope=task task=1: running, report data:0 success, place worker:0, report database:0 "
+       "fails 3, register database:0#2",
+       "database:0#2 told start 1; database:0#2 knows data*1 database*1"}}},
+    {"OnYarnWhoMissesContainersGivesItsOwnBackAndNoOthers",
+     {{"+yarn: begun, grant worker:0, pass 29999ms", "nothing"},
+      {"pass 1ms", "restart for worker:0+worker:1; database:0 is running"},
+      {"exit worker:0", "also request worker:0#2 worker:1#2"},
+      {"place worker:0#2 worker:1#2", "worker:1#2 told start 1"}}},
+    {"OnYarnOneThatWaitsForAnotherContainerIsMissingToo",
+     {{"+yarn: begun, place worker:0, exit worker:0, grant worker:1, pass 30s", "restart for worker:0+worker:1"}}},
+    {"OnYarnWhoMissesNoContainerGivesNoneBack",
+     {{"+yarn: begun, place worker:0, grant worker:1, pass 30s", "nothing"}}},
+    // ---- FCFS
+    {"FirstComeFirstServedRolesWaitForOthersToo",
+     {{"job data*2 worker*2:waits=data fcfs: start", "also request data:0#1 data:1#1"},
+      {"all-granted, all-registered, all-run, report data:0 data:1 success", "also request worker:0#1 worker:1#1"},
+      {"place worker:1", "worker:1 told start 1"}}},
+    // ---- ready
+    {"WhoWaitsForAnotherToBeReadyHasItsContainerAndStartsInTheTurnThatItIs",
+     {{"job head*1 worker*2:ready=head: start", "orders request head:0#1 worker:0#1 worker:1#1"},
+      {"all-granted, all-registered",
+       "head:0 told start 1; head:0 knows head*1 worker*2; worker:0 told none; worker:0 waits head (ready)"},
+      {"publish head:0 READY=here",
+       "values_published stage_opened; orders tell worker:0#1, tell worker:1#1; worker:0 values head:0.READY=here; "
+       "worker:0 waits"}}},
+    {"FirstComeFirstServedOneStartsOnceTheOtherIsReadyAndIsToldWhereThatIs",
+     {{"job head*1 worker*2:ready=head fcfs: start, place worker:0", "worker:0 told none"},
+      {"place head:0", "head:0 told start 1; head:0 knows head*1; head:0 reads ~node-head-0:4000"},
+      {"publish head:0 READY=", "worker:0 told start 1; worker:0 knows head*1; worker:0 reads ~node-head-0:4000"},
+      {"grant worker:1, launched worker:1, register worker:1",
+       "attempt_registered stage_opened; worker:1 told start 1"}}},
+    {"EachWaitsForItsOwnAlone",
+     {{"job head*1 worker*2:ready=head board*1:ready=store store*1: gathering, all-registered, publish store:0 READY=",
+       "board:0 told start 1; worker:0 told none"},
+      {"publish head:0 READY=", "worker:1 told start 1"}}},
+    {"OneThatEndsBeforeItWasReadyFails",
+     {{"job head*1 worker*2:ready=head: gathering, all-registered, report head:0 success",
+       "verdict says `~without having published READY`"}}},
+    {"WhoWaitsForAReadyOneIsAskedForWithIt",
+     {{"job head*1:waits=data worker*2:ready=head data*1: start", "orders request data:0#1"},
+      {"all-granted, all-registered, all-run, report data:0 success", "also request head:0#1 worker:0#1 worker:1#1"},
+      {"place head:0 worker:0 worker:1", "head:0 told start 1; worker:0 told none"}}},
+};
+TABLE_TEST(JobDependenciesTest, kDepending, Script(kPrepared, "running, end data:0 success"));
 
 TEST(JobDependenciesTest, WhereverTheMasterDiesTheJobEndsAlike) {
-  const JobSpec spec = Prepared().Build();
+  const JobSpec spec = JobOf(kPrepared);
   const GangPlan plan = {.ends = {{{"data", 0}, Success()}, {{"worker", 0}, Success()}, {{"worker", 1}, Success()}}};
   GangRun whole({.spec = spec, .plan = plan});
   whole.ToTheEnd();
@@ -337,15 +115,205 @@ TEST(JobDependenciesTest, WhereverTheMasterDiesTheJobEndsAlike) {
   }
 }
 
-// ---- damage
-
 TEST(JobDependenciesTest, AJournalThatOpensWhatIsOpenIsDamaged) {
-  JobDriver driver = DataThere(Prepared());
+  JobDriver driver(JobOf(kPrepared));
+  driver.Running();
+  driver.Report("data:0", Success());
   const auto fits = [&](DecisionBody body) { return driver.job().Evolve({driver.now(), std::move(body)}).ok(); };
   EXPECT_FALSE(fits(ContainersRequested{{AttemptOf("worker:0")}}));
   EXPECT_FALSE(fits(ContainersRequested{}));
   EXPECT_FALSE(fits(StageOpened{.role = "worker"}));
 }
+
+// ---- Tasks that start when those before them have published what they are to know.
+
+constexpr char kInTwoStages[] = "driver*1 worker*2 staged registration=30s suspect=1h lost-after=2h";
+
+const TestRow kStaged[] = {
+    {"OnlyTheFirstStageStartsWithTheGang",
+     {{"begun", "driver:0 told start 1; worker:0 told none; worker:0 is registered; driver:0 values"}}},
+    {"TheNextStageStartsInTheTurnThatPublishesTheLastValueAndIsToldIt",
+     {{"begun, publish driver:0 ADDRESS=first:1",
+       "values_published stage_opened; orders tell worker:0#1, tell worker:1#1; worker:1 told start 1; worker:1 values "
+       "driver:0.ADDRESS=first:1"}}},
+    {"AStageWaitsForEveryTaskOfEveryStageBeforeIt",
+     {{"+ps*2:untracked: begun, publish driver:0 ADDRESS=first:1", "values_published stage_opened; ps:1 told start 1"},
+      {"publish ps:0 ADDRESS=first:1", "values_published; worker:0 told none"},
+      {"publish ps:1 ADDRESS=second:2",
+       "values_published stage_opened; worker:0 values driver:0.ADDRESS=first:1 ps:0.ADDRESS=first:1 "
+       "ps:1.ADDRESS=second:2; ps:0 values driver:0.ADDRESS=first:1"}}},
+    {"AStageThatNobodyHasToPublishForOpensWithTheGang",
+     {{"job worker*2 staged: gathering, all-registered", "worker:0 told start 1"}}},
+    {"TheFirstValueOfAnAttemptCounts",
+     {{"begun, publish driver:0 ADDRESS=first:1, publish driver:0 ADDRESS=first:1", "nothing"},
+      {"publish driver:0 ADDRESS=second:2", "nothing; worker:0 values driver:0.ADDRESS=first:1"}}},
+    {"WhatTheFrameworkDoesNotNameIsNoValue",
+     {{"begun, publish driver:0 COLOUR=red", "nothing"},
+      {"publish driver:0 ADDRESS=first:1 COLOUR=red", "worker:0 values driver:0.ADDRESS=first:1"},
+      {"publish worker:0 ADDRESS=first:1", "nothing"}}},
+    {"NobodyPublishesBeforeItWasToldToStart",
+     {{"+ps*2:untracked: begun, publish ps:0 ADDRESS=first:1", "refused bad_request"}}},
+    {"TheNextMasterKnowsWhatWasPublished",
+     {{"+ps*2:untracked: begun, publish driver:0 ps:0 ADDRESS=first:1, note ps:1, master 2",
+       "epoch_began; ps:1 told as noted"},
+      {"publish ps:1 ADDRESS=second:2", "worker:1 told start 1"}}},
+    {"AStageThatOnlyHadToBeOpenedIsByTheNextMaster",
+     {{"begun, publish driver:0 ADDRESS=first:1, replay -1", "worker:0 told none"},
+      {"start 2", "epoch_began stage_opened; worker:0 told start 1"}}},
+    // ---- ends
+    {"ASuccessThatLeavesOthersWaitingIsAFailure",
+     {{"begun, report driver:0 success",
+       "attempt_ended job_stopping; verdict user_error says `~it ended without having published ADDRESS`"}}},
+    {"OfOneThatCouldNotReportNobodyKnowsWhetherItHadPublished",
+     {{"begun, exit driver:0 kept success", "end infra; restart free"}}},
+    {"WhoEndsBeforeTheGangHasFormedIsMissedAndNotSilent",
+     {{"gathering, register driver:0, report driver:0 success", "end success; restart free"}}},
+    {"ASuccessAfterItsValuesIsOne",
+     {{"begun, publish driver:0, report driver:0 success",
+       "attempt_ended; driver:0 is succeeded; worker:0 told start 1"}}},
+    {"ValuesAreNotWaitedForForEver",
+     {{"+ps*2:untracked: begun, pass 29999ms", "nothing"},
+      {"deadline",
+       "job_stopping; verdict timeout says `not every task published what others wait for within 30.0 s "
+       "(tony.container.registration.timeout): missing driver:0 (ADDRESS)`"}}},
+    {"EachStageHasItsOwnTimeToPublish",
+     {{"+ps*2:untracked: begun, wait 15s, publish driver:0 ps:1, pass 29999ms", "nothing"},
+      {"pass 1ms", "job_stopping; verdict says `~missing ps:0 (ADDRESS)`"}}},
+    {"AJobThatIsStoppedOpensNoStage",
+     {{"begun, kill", "worker:0 told stop"}, {"publish driver:0", "values_published; worker:0 told stop"}}},
+    // ---- restarts
+    {"AGangThatFormsAgainHasNoneOfTheValuesOfBefore",
+     {{"+gang=1: begun, publish driver:0 ADDRESS=first:1, report driver:0 fails 3, report worker:0 worker:1 killed, "
+       "register driver:0#2 worker:0#2 worker:1#2",
+       "driver:0#2 told start 2; worker:0#2 told none"},
+      {"publish driver:0#2 ADDRESS=second:2", "worker:0#2 told start 2; worker:0#2 values driver:0.ADDRESS=second:2"}}},
+    {"ATaskOfALaterStageThatStartsAgainIsToldWhatStands",
+     {{"+task=1: begun, publish driver:0 ADDRESS=first:1, heartbeat worker:0, report worker:0 fails 3, register "
+       "worker:0#2",
+       "attempt_registered stage_opened; worker:0#2 told start 1; worker:0#2 values driver:0.ADDRESS=first:1"}}},
+    // The job asks for what the framework warns of: those who run keep what they were told.
+    {"WhereATaskOfAnEarlierStageStartsAgainAloneItsValuesAreVoidForThoseWhoStartLater",
+     {{"job driver*1:scope=task worker*2:scope=task staged registration=30s suspect=1h lost-after=2h task=5: "
+       "gathering, all-registered, publish driver:0 ADDRESS=first:1, heartbeat driver:0 worker:0 worker:1, report "
+       "driver:0 worker:0 fails 3, register driver:0#2 worker:0#2",
+       "driver:0#2 told start 1; worker:0#2 told none; worker:1 told start 1"},
+      {"publish driver:0#2 ADDRESS=second:2",
+       "worker:0#2 told start 1; worker:0#2 values driver:0.ADDRESS=second:2; worker:1 values "
+       "driver:0.ADDRESS=first:1"}}},
+    {"WhoWaitsForItsStageAndEndsDoesNotStartWithIt",
+     {{"begun, exit worker:0", "worker:0 is lost"}, {"publish driver:0", "without tell worker:0#1"}}},
+    {"NobodyIsToldWhatAnotherOfItsOwnStagePublishes",
+     {{"job driver*1:scope=task worker*2:scope=task staged registration=30s suspect=1h lost-after=2h "
+       "ps*2:untracked:scope=task task=1: gathering, all-registered, publish driver:0 ADDRESS=first:1, publish ps:0 "
+       "ADDRESS=second:2, heartbeat ps:1, report ps:1 fails 3, register ps:1#2",
+       "ps:1#2 told start 1; ps:1#2 values driver:0.ADDRESS=first:1"}}},
+};
+TABLE_TEST(JobStagesTest, kStaged, Script(kInTwoStages, "gathering, all-registered, heartbeat driver:0"));
+
+TEST(JobStagesTest, AJournalThatPublishesTwiceOrOpensAStageForNobodyIsDamaged) {
+  JobDriver driver(JobOf(kInTwoStages));
+  driver.Gathering().RegisterAll();
+  driver.Heartbeat("driver:0");
+  const PublishedValues here{{"ADDRESS", "first:1"}};
+  const auto fits = [&](DecisionBody body) { return driver.job().Evolve({driver.now(), std::move(body)}).ok(); };
+  EXPECT_FALSE(fits(StageOpened{1}));
+  EXPECT_FALSE(fits(ValuesPublished{AttemptOf("driver:0#2"), here}));
+  driver.Publish("driver:0");
+  EXPECT_FALSE(fits(ValuesPublished{AttemptOf("driver:0"), here}));
+  EXPECT_FALSE(fits(StageOpened{2}));
+}
+
+TEST(JobStagesTest, WhereverTheMasterDiesTheJobEndsAlike) {
+  const JobSpec spec = JobOf("driver*1 ps*2:untracked worker*2 staged registration=30s suspect=1h lost-after=2h");
+  const GangPlan plan = {.ends = {{{"driver", 0}, Success()}, {{"worker", 0}, Success()}, {{"worker", 1}, Success()}}};
+  GangRun whole({.spec = spec, .plan = plan});
+  whole.ToTheEnd();
+  ASSERT_TRUE(whole.job().Ended());
+  ASSERT_EQ(whole.job().verdict()->state, FinalState::kSucceeded);
+  for (size_t decisions = 0; decisions <= whole.journal().size(); ++decisions) {
+    for (const bool after_acting : {false, true}) {
+      SCOPED_TRACE(decisions);
+      GangRun run({.spec = spec, .plan = plan, .deaths = {{decisions, after_acting}}});
+      run.ToTheEnd();
+      ASSERT_TRUE(run.job().Ended());
+      EXPECT_EQ(run.job().verdict(), whole.job().verdict());
+    }
+  }
+}
+
+// ---- First come, first served: tasks that need not know each other start as they register.
+
+const TestRow kServed[] = {
+    {"ATaskStartsAsSoonAsItHasRegistered",
+     {{"start", "state RUNNING"},
+      {"grant worker:1, register worker:1", "orders tell worker:1#1; worker:1 told start 1"},
+      {"heartbeat worker:1", "attempt_ran; worker:0 is requested"}}},
+    {"ATaskIsToldOfNobody",
+     {{"start, grant worker:1, register worker:1", "worker:1 told start 1; worker:1 knows nobody"}}},
+    {"OneMayEndBeforeAnotherHasAContainerAndAllHaveToSucceed",
+     {{"start", "state RUNNING"},
+      {"grant worker:0, register worker:0, heartbeat worker:0, report worker:0 success", "state RUNNING"},
+      {"grant worker:1, register worker:1, heartbeat worker:1, report worker:1 success", "state RUNNING"},
+      {"grant worker:2, register worker:2, heartbeat worker:2, report worker:2 success", "verdict SUCCEEDED"}}},
+    {"AFailedTaskComesBackAloneAndStartsAtOnce",
+     {{"job worker*3 fcfs tensorflow task=1: running, report worker:0 fails 1", "worker:0 told next 2"},
+      {"register worker:0#2", "worker:0#2 worker:1 told start 1; generation 1"}}},
+    {"ARestartOfTheWholeGangLetsEachStartAsItRegisters",
+     {{"+gang=1: running, report worker:0 fails 1", "state RESTARTING"},
+      {"report worker:1 worker:2 killed", "state RUNNING"},
+      {"register worker:2#2", "worker:2#2 told start 2"}}},
+    {"ANewMasterKnowsWhoWasToldToStart",
+     {{"start, grant worker:0, register worker:0, grant worker:1, register worker:1, heartbeat worker:1, master 2",
+       "worker:0 told start 1; worker:1 is running"},
+      {"grant worker:2, register worker:2", "worker:2 told start 1"}}},
+    {"ATaskThatHasNotRegisteredInTimeFailsTheJob",
+     {{"+registration=10s: start, grant worker:0, pass 10s", "has job_stopping"}}},
+};
+TABLE_TEST(JobFcfsTest, kServed, Script("worker*3 tensorflow fcfs"));
+
+// ---- Roles that run on after a group of others has ended.
+
+const TestRow kGrouped[] = {
+    {"ARoleThatRunsOnForTooLongFailsTheJob",
+     {{"running, wait 50s, end chief:0 success, pass 9999ms", "nothing"},
+      {"deadline",
+       "job_stopping; verdict timeout says `~role worker ran on for longer than 10.0 s after chief had ended "
+       "(tony.application.dependency.worker.timeout.after.A)`"}}},
+    {"OneThatIsIgnoredIsNotWaitedFor",
+     {{"job chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, pass 10s",
+       "role_left job_stopping; verdict SUCCEEDED; worker:1 told stop"}}},
+    {"OthersAreWaitedForAllTheSame",
+     {{"job evaluator*1 chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, end "
+       "worker:0 success, pass 10s",
+       "role_left; worker:1 told start 1"},
+      {"report evaluator:0 success", "has job_stopping; verdict SUCCEEDED"}}},
+    {"OneThatFailsAfterItWasIgnoredFailsTheJobStill",
+     {{"job lost=0 evaluator*1 chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, "
+       "pass 10s, report worker:1 fails 1",
+       "verdict FAILED"}}},
+    {"NothingCountsWhileOneOfTheGroupRuns",
+     {{"+worker*2:after=chief+evaluator/10s evaluator*1: running, end chief:0 success, pass 100s", "nothing"},
+      {"end evaluator:0 success, pass 10s", "job_stopping"}}},
+    // TonY's second key of a role replaced the first.
+    {"OfSeveralRulesOfARoleEachCounts",
+     {{"+worker*2:after=chief/10s:after=evaluator/20s evaluator*1: running, end {chief|evaluator}:0 success, pass "
+       "{9999ms|19999ms}",
+       "nothing"},
+      {"pass 1ms", "job_stopping"}}},
+    {"ATaskThatHasStartedAgainHasItsWholeTime",
+     {{"job task=1 standalone chief*1 worker*2:after=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, "
+       "pass 5s, report worker:0 fails 3, register worker:0#2, heartbeat worker:0#2, pass 9999ms",
+       "nothing"},
+      {"pass 1ms", "job_stopping"}}},
+    {"TheNextMasterKnowsWhomTheJobDoesNotWaitFor",
+     {{"job evaluator*1 chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, pass "
+       "10s, master 2, report evaluator:0 success",
+       "has job_stopping"}}},
+    {"WhoEndsInTimeChangesNothing",
+     {{"running, end chief:0 success, pass 5s, end worker:0 success, report worker:1 success",
+       "has job_stopping; verdict says `all tracked tasks succeeded`"}}},
+};
+TABLE_TEST(JobGroupTest, kGrouped, Script("chief*1 worker*2:after=chief/10s suspect=1h lost-after=2h"));
 
 }  // namespace
 }  // namespace tony::am

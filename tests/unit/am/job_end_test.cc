@@ -1,265 +1,323 @@
 // How a job without restarts ends by itself: who matters, what the verdict names, and that nothing is left behind.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "am/core/job.h"
-#include "tests/support/job_builder.h"
+#include "am/core/judgement.h"
+#include "tests/unit/am/job_script.h"
 
 namespace tony::am {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+const TestRow kEnding[] = {
+    {"ATrackedSuccessThatIsNotTheLastChangesNothingElse",
+     {{"running, report worker:0 success",
+       "attempt_ended; state RUNNING; worker:0 state done; worker:0 ended with success; worker:0 pid 0; worker:0 "
+       "ended"}}},
+    {"AnEndedTaskIsReleased", {{"running, report worker:0 success", "orders tell worker:0#1; worker:0 told release"}}},
+    {"TheLastTrackedSuccessStopsUntrackedTasksAndSidecars",
+     {{"running, report worker:0 worker:1 success",
+       "attempt_ended job_stopping; orders tell worker:1#1, tell board:0#1, tell ps:0#1; ps:0 told stop; ps:0 grace "
+       "10s; state STOPPING"}}},
+    {"TheJobEndsOnlyWhenEveryContainerIsGone",
+     {{"running, report worker:0 worker:1 success, report board:0 ps:0 killed, exit worker:1",
+       "container_ended; verdict any"},
+      {"exit {board:0|worker:0}", "container_ended; verdict any"},
+      {"exit {worker:0|board:0}", "container_ended; verdict any"},
+      {"exit ps:0",
+       "container_ended job_ended; orders end job; state SUCCEEDED; ended; verdict success; ps:0 is killed"}}},
+    {"AContainerThatLeavesEarlyIsNotMissedLater",
+     {{"running, report worker:0 success, exit worker:0", "container_ended"},
+      {"exit worker:0", "nothing; state RUNNING"}}},
+    {"ATrackedFailureFailsTheJobAtOnce",
+     {{"running, report worker:1 fails 3",
+       "attempt_ended job_stopping; orders tell worker:1#1, tell board:0#1, tell ps:0#1, tell worker:0#1; verdict "
+       "FAILED"}}},
+    {"TheVerdictNamesTheFirstCauseThoughOthersFailLater",
+     {{"running, report worker:1 fails 3, report worker:0 fails 1, report ps:0 fails 2, report board:0 killed, exit "
+       "board:0 ps:0 worker:0 worker:1",
+       "state FAILED; verdict of worker:1 on node-worker-1 exit 3 stderr Traceback; worker:0 is failed"}}},
+    {"AnUntrackedFailureFailsTheJob",
+     {{"running, report ps:0 fails 9", "attempt_ended job_stopping; verdict of ps:0"}}},
+    {"AnUntrackedSuccessChangesNothing",
+     {{"running, report ps:0 success", "attempt_ended"}, {"report worker:0 success", "attempt_ended"}}},
+    {"ASidecarsFailureIsIgnored",
+     {{"running, report board:0 fails 1", "attempt_ended"}, {"report worker:0 worker:1 success", "verdict SUCCEEDED"}}},
+    {"BeforeTheGangFormedASidecarsEndFailsTheJob",
+     {{"gathering, register worker:0, exit board:0",
+       "attempt_ended container_ended job_stopping; verdict of board:0 infra"}}},
+    {"WhileOthersStillWaitForContainersASidecarsEndFailsTheJob",
+     {{"start, grant board:0, exit board:0",
+       "attempt_ended container_ended job_stopping attempt_ended attempt_ended attempt_ended job_ended; state "
+       "FAILED"}}},
+    {"AnExecutorThatExitsWithoutAReportIsOurFaultNotTheUsers",
+     {{"running, exit worker:0 by SEGV",
+       "attempt_ended container_ended job_stopping; worker:0 is lost; verdict infra says `~signal 11`"}}},
+    {"AnExecutorThatCouldNotBeStartedEndsTheJobWithTheReason",
+     {{"gathering, exit worker:0 unseen says `start /x/tony-executor: permission denied`",
+       "verdict infra says `~start /x/tony-executor: permission denied`"}}},
+    {"AnOutcomeKeptOnDiskIsBelieved",
+     {{"running, exit worker:0 kept success", "attempt_ended container_ended; worker:0 ended with success"}}},
+    {"AKeptOutcomeOfAnExecutorThatNeverRegisteredIsNotBelieved",
+     {{"gathering, exit worker:0 kept success", "worker:0 is lost; verdict infra"}}},
+    {"AReportCountsMoreThanAKeptOutcomeFoundLater",
+     {{"running, report worker:0 success, exit worker:0 kept fails 1",
+       "container_ended; worker:0 ended with success"}}},
+    {"AShortTaskMayEndBeforeAnyoneHeardThatItRan",
+     {{"job worker*1: gathering, all-registered, report worker:0 success",
+       "attempt_ended job_stopping; verdict SUCCEEDED"}}},
+    {"APreemptedTaskIsLostAndTheVerdictSaysPreempted",
+     {{"running, report worker:0 preempted", "worker:0 is lost; verdict preempted"}}},
+    {"ATaskThatSomebodyElseKilledHasFailed",
+     {{"running, report worker:0 killed", "worker:0 is failed; verdict killed FAILED"}}},
+};
+TABLE_TEST(JobEndTest, kEnding, Script("board*1:sidecar ps*1:untracked worker*2 lost=0"));
 
-JobSpec OneOfEach() {
-  return JobBuilder()
-      .Role("board", 1, Completion::kSidecar)
-      .Role("ps", 1, Completion::kUntracked)
-      .Role("worker", 2)
-      .NoRestarts()
-      .Build();
-}
+// ---- Kills, and the ladder by which everything that was started goes away: stop, grace, end of the container.
 
-TEST(JobEndTest, ATrackedSuccessThatIsNotTheLastChangesNothingElse) {
-  JobDriver driver(OneOfEach());
+const TestRow kStopping[] = {
+    {"AKillBeforeAnyContainerEndsTheJobInThatTurn",
+     {{"start, kill changed my mind",
+       "job_stopping attempt_ended attempt_ended job_ended; orders withdraw worker:0#1 worker:1#1, end job; state "
+       "KILLED; verdict killed says `changed my mind`"}}},
+    {"AKillOfAnotherUserIsNamedInTheVerdict",
+     {{"start, kill by `root (uid 0)` the machine is needed",
+       "verdict says `killed by root (uid 0): the machine is needed`"}}},
+    {"AGrantAfterAKillGoesBack", {{"start, grant worker:0, kill, grant worker:1", "nothing; orders kill c-worker-1"}}},
+    {"AKillStopsContainersWhoseExecutorsHaveNotRegistered",
+     {{"gathering, launched worker:0, register worker:1, kill",
+       "job_stopping; orders tell worker:0#1, term c-worker-0, tell worker:1#1"}}},
+    {"AnExecutorThatNeverStartedNeedsNoReport",
+     {{"gathering, kill, exit worker:0 worker:1", "state KILLED; worker:0 is killed; worker:0 outcome killed"}}},
+    // The order to stop reaches it by its first Await; it would otherwise report again and again until it is ended.
+    {"AnExecutorThatRegistersAfterAKillStopsAndMayReport",
+     {{"gathering, kill, register worker:0", "worker:0 told stop"},
+      {"report worker:0 killed", "attempt_ended; worker:0 told release"}}},
+    {"AKillWhileRunningTellsEveryExecutorAndWaitsForThem",
+     {{"running, kill enough",
+       "job_stopping; orders tell worker:0#1, tell worker:1#1; worker:0 told stop; worker:0 grace 10s; worker:0 is "
+       "stopping; runs"},
+      {"end worker:0 worker:1 killed", "over; state KILLED; verdict says `enough`"}}},
+    {"AKillWithItsOwnGraceUsesThat", {{"running, kill within 0 enough", "worker:0 grace 0"}}},
+    {"ATaskThatSucceedsJustBeforeItIsStoppedHasSucceeded",
+     {{"running, kill, report worker:0 success, report worker:1 fails 1",
+       "worker:0 is succeeded; worker:1 is failed; verdict KILLED"}}},
+    {"AnEndThatNobodySawAfterTheOrderToStopIsWhatWasWanted",
+     {{"running, kill, report worker:0 infra, exit worker:1", "worker:0 worker:1 is killed"}}},
+    {"CommandNumbersGrowFromStartToStopToRelease",
+     {{"running, note worker:0", "worker:0 numbered above 0"},
+      {"kill", "worker:0 numbered above noted"},
+      {"note worker:0, kill within 100ms faster", "worker:0 numbered above noted"},
+      {"note worker:0, report worker:0 killed", "worker:0 numbered above noted"}}},
+    {"ASecondKillWithAShorterGraceHurriesTheStop",
+     {{"running, kill first, note worker:0, kill within 500ms second",
+       "stop_hurried; orders tell worker:0#1, tell worker:1#1; worker:0 numbered above noted; worker:0 grace 500ms; "
+       "verdict says `first`"}}},
+    {"ASecondKillWithTheSameOrALongerGraceChangesNothing",
+     {{"running, kill, kill", "nothing"}, {"kill within 20s patience", "nothing"}}},
+    {"AKillWhileASucceededJobStopsDoesNotChangeItsVerdict",
+     {{"job worker*1 ps*1:untracked: running, report worker:0 success, kill within 0 too late",
+       "stop_hurried; verdict SUCCEEDED"}}},
+    {"AKillAfterTheEndDoesNothing",
+     {{"running, kill first, end worker:0 worker:1 killed, note, kill within 0 second", "unchanged"}}},
+    {"AnExecutorThatDoesNotReportWithinTheGraceIsKilledWithItsContainer",
+     {{"running, kill, report worker:1 killed, exit worker:1, pass 10s", "nothing"},
+      {"deadline", "container_kill_ordered; orders kill c-worker-0; deadline none"},
+      {"exit worker:0", "state KILLED"}}},
+    {"AShorterGraceBringsTheKillOfTheContainerForward",
+     {{"running, kill, note, kill within 0 faster", "deadline noted-10s"}}},
+    {"AnExecutorThatDoesNotLeaveAfterItsReportIsKilledWithItsContainer",
+     {{"running, report worker:0 success", "deadline later"},
+      {"deadline", "container_kill_ordered; orders kill c-worker-0; state RUNNING"}}},
+    {"EveryContainerThatOverstaysIsKilledOnce",
+     {{"running, kill, deadline", "orders kill c-worker-0"},
+      {"deadline", "orders kill c-worker-1"},
+      {"pass 60s", "nothing"}}},
+    {"AReportIsStillTakenAfterItsContainersKillWasOrdered",
+     {{"running, kill, deadline, report worker:0 fails 2", "attempt_ended; worker:0 ended with fails 2"}}},
+};
+TABLE_TEST(JobStopTest, kStopping, Script("worker*2 grace=10s"));
+
+TEST(JobStopTest, AThousandHurriesDoNotReachTheNumberOfTheRelease) {
+  JobDriver driver(JobBuilder().Role("worker", 2).Build());
   driver.Running();
-
-  const TurnResult turn = driver.Report("worker:0", Success());
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended"));
-  EXPECT_EQ(driver.Status().state, "RUNNING");
-  EXPECT_EQ(driver.StatusOf("worker:0").state, "done");
-  EXPECT_EQ(driver.StatusOf("worker:0").outcome, Success());
-  EXPECT_EQ(driver.StatusOf("worker:0").pid, 0);
-  EXPECT_EQ(driver.StatusOf("worker:0").ended, driver.now());
-}
-
-TEST(JobEndTest, AnEndedTaskIsReleased) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-
-  const TurnResult turn = driver.Report("worker:0", Success());
-
-  EXPECT_THAT(Orders(turn), ElementsAre("tell worker:0#1"));
-  EXPECT_EQ(driver.CommandFor("worker:0").kind, Command::Kind::kRelease);
-}
-
-TEST(JobEndTest, TheLastTrackedSuccessStopsUntrackedTasksAndSidecars) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-  driver.Report("worker:0", Success());
-
-  const TurnResult turn = driver.Report("worker:1", Success());
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "job_stopping"));
-  EXPECT_THAT(Orders(turn), ElementsAre("tell worker:1#1", "tell board:0#1", "tell ps:0#1"));
-  EXPECT_EQ(driver.CommandFor("ps:0").kind, Command::Kind::kStop);
-  EXPECT_EQ(driver.CommandFor("ps:0").grace, driver.job().spec().timers.grace);
-  EXPECT_EQ(driver.Status().state, "STOPPING");
-}
-
-TEST(JobEndTest, TheJobEndsOnlyWhenEveryContainerIsGone) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-  for (const char* task : {"worker:0", "worker:1"}) driver.Report(task, Success());
-  for (const char* task : {"board:0", "ps:0"}) driver.Report(task, Killed());
-  for (const char* task : {"worker:1", "board:0", "worker:0"}) {
-    EXPECT_THAT(Decisions(driver.Exit(task)), ElementsAre("container_ended"));
-    EXPECT_FALSE(driver.Status().verdict) << "an end is told when it is one";
-  }
-
-  const TurnResult turn = driver.Exit("ps:0");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("container_ended", "job_ended"));
-  EXPECT_THAT(Orders(turn), ElementsAre("end job"));
-  EXPECT_EQ(driver.Status().state, "SUCCEEDED");
-  EXPECT_EQ(driver.Status().ended, driver.now());
-  ASSERT_TRUE(driver.Status().verdict);
-  EXPECT_EQ(driver.Status().verdict->cls, OutcomeClass::kSuccess);
-  EXPECT_EQ(driver.StatusOf("ps:0").attempt_state, "killed");
-}
-
-TEST(JobEndTest, AContainerThatLeavesEarlyIsNotMissedLater) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-  driver.Report("worker:0", Success());
-
-  const TurnResult turn = driver.Exit("worker:0");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("container_ended"));
-  EXPECT_THAT(Decisions(driver.Exit("worker:0")), IsEmpty());
-  EXPECT_EQ(driver.job().state(), JobState::kRunning);
-}
-
-TEST(JobEndTest, ATrackedFailureFailsTheJobAtOnce) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-
-  const TurnResult turn = driver.Report("worker:1", Failure(3));
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "job_stopping"));
-  EXPECT_THAT(Orders(turn), ElementsAre("tell worker:1#1", "tell board:0#1", "tell ps:0#1", "tell worker:0#1"));
-  ASSERT_TRUE(driver.job().verdict());
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kFailed);
-}
-
-TEST(JobEndTest, TheVerdictNamesTheFirstCauseThoughOthersFailLater) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-  driver.Report("worker:1", Failure(3));
-  const Verdict first = *driver.job().verdict();
-
-  driver.Report("worker:0", Failure(1));
-  driver.Report("ps:0", Failure(2));
-  driver.Report("board:0", Killed());
-  for (const char* task : {"board:0", "ps:0", "worker:0", "worker:1"}) driver.Exit(task);
-
-  EXPECT_EQ(driver.Status().state, "FAILED");
-  EXPECT_EQ(driver.Status().verdict, first);
-  EXPECT_EQ(first.attempt, AttemptOf("worker:1"));
-  EXPECT_EQ(first.host, "node-worker-1");
-  EXPECT_EQ(first.exit, (ExitStatus{ExitStatus::Kind::kExited, 3}));
-  EXPECT_EQ(first.stderr_tail, "Traceback");
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "failed");
-}
-
-TEST(JobEndTest, AnUntrackedFailureFailsTheJob) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-
-  const TurnResult turn = driver.Report("ps:0", Failure(9));
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("ps:0"));
-}
-
-TEST(JobEndTest, AnUntrackedSuccessChangesNothing) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-
-  EXPECT_THAT(Decisions(driver.Report("ps:0", Success())), ElementsAre("attempt_ended"));
-  EXPECT_THAT(Decisions(driver.Report("worker:0", Success())), ElementsAre("attempt_ended"));
-}
-
-TEST(JobEndTest, ASidecarsFailureIsIgnored) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-
-  const TurnResult failed = driver.Report("board:0", Failure(1));
-  driver.Report("worker:0", Success());
-  driver.Report("worker:1", Success());
-
-  EXPECT_THAT(Decisions(failed), ElementsAre("attempt_ended"));
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kSucceeded);
-}
-
-TEST(JobEndTest, BeforeTheGangFormedASidecarsEndFailsTheJob) {
-  JobDriver driver(OneOfEach());
-  driver.Gathering();
-  driver.Register("worker:0");
-
-  const TurnResult turn = driver.Exit("board:0");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "container_ended", "job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("board:0"));
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kInfra);
-}
-
-TEST(JobEndTest, WhileOthersStillWaitForContainersASidecarsEndFailsTheJob) {
-  JobDriver driver(OneOfEach());
-  driver.Accepted();
-  driver.Grant("board:0");
-
-  const TurnResult turn = driver.Exit("board:0");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "container_ended", "job_stopping", "attempt_ended",
-                                           "attempt_ended", "attempt_ended", "job_ended"));
-  EXPECT_EQ(driver.Status().state, "FAILED");
-}
-
-TEST(JobEndTest, AnExecutorThatExitsWithoutAReportIsOurFaultNotTheUsers) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-
-  const TurnResult turn = driver.Observe(
-      ContainerEvent{ContainerExited{ContainerOf("worker:0"), ExitStatus{ExitStatus::Kind::kSignaled, 11}, ""}});
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "container_ended", "job_stopping"));
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "lost");
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kInfra);
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("signal 11"));
-}
-
-TEST(JobEndTest, AnExecutorThatCouldNotBeStartedEndsTheJobWithTheReason) {
-  JobDriver driver(OneOfEach());
-  driver.Gathering();
-
-  driver.Observe(ContainerEvent{
-      ContainerExited{ContainerOf("worker:0"), std::nullopt, "start /x/tony-executor: permission denied"}});
-
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kInfra);
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("start /x/tony-executor: permission denied"));
-}
-
-TEST(JobEndTest, AnOutcomeKeptOnDiskIsBelieved) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-
-  const TurnResult turn = driver.Exit("worker:0", Success());
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "container_ended"));
-  EXPECT_EQ(driver.StatusOf("worker:0").outcome, Success());
-}
-
-TEST(JobEndTest, AKeptOutcomeOfAnExecutorThatNeverRegisteredIsNotBelieved) {
-  JobDriver driver(OneOfEach());
-  driver.Gathering();
-
-  driver.Exit("worker:0", Success());
-
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "lost");
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kInfra);
-}
-
-TEST(JobEndTest, AReportCountsMoreThanAKeptOutcomeFoundLater) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-  driver.Report("worker:0", Success());
-
-  EXPECT_THAT(Decisions(driver.Exit("worker:0", Failure(1))), ElementsAre("container_ended"));
-  EXPECT_EQ(driver.StatusOf("worker:0").outcome, Success());
-}
-
-TEST(JobEndTest, AShortTaskMayEndBeforeAnyoneHeardThatItRan) {
-  JobDriver driver(JobBuilder().Role("worker", 1).Build());
-  driver.Gathering().RegisterAll();
-
-  const TurnResult turn = driver.Report("worker:0", Success());
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kSucceeded);
-}
-
-TEST(JobEndTest, APreemptedTaskIsLostAndTheVerdictSaysPreempted) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-
-  driver.Report("worker:0", {.cls = OutcomeClass::kPreempted});
-
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "lost");
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kPreempted);
-}
-
-TEST(JobEndTest, ATaskThatSomebodyElseKilledHasFailed) {
-  JobDriver driver(OneOfEach());
-  driver.Running();
-
+  driver.Kill("slowly", Duration(5000));
+  for (int i = 1; i < 2000; ++i) driver.Kill("faster", Duration(5000 - i));
+  const Command stop = driver.CommandFor("worker:0");
   driver.Report("worker:0", Killed());
+  EXPECT_LT(stop.number, driver.CommandFor("worker:0").number);
+}
 
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "failed");
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kKilled);
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kFailed);
+// ---- Roles of which some tasks may fail, or are not needed.
+
+const TestRow kCompleting[] = {
+    {"AFailureThatIsToleratedIsJournalledAndItsExecutorLetGo",
+     {{"running, report shard:2 fails 3",
+       "attempt_ended failure_tolerated; shard:2 told release; shard:1 told start 1; state RUNNING; tolerated 1"}}},
+    {"OneFailureTooManyFailsTheJobAndTheFirstIsNamed",
+     {{"running, report shard:2 fails 3, report shard:0 fails 4",
+       "verdict FAILED of shard:2 exit 3 says `~2 of 4 tasks of role shard have failed "
+       "(tony.shard.min-succeeded=3)`"}}},
+    {"WhenEnoughHaveSucceededTheRestOfTheRoleIsStoppedAndOthersRunOn",
+     {{"running, report shard:0 shard:1 shard:3 success",
+       "attempt_ended role_finished; shard:2 told stop; collector:0 told start 1; progress 80%"},
+      {"report shard:2 killed",
+       "attempt_ended; shard:2 is killed; shard:2 outcome says `~3 of 4 tasks of role shard have succeeded`"},
+      {"report collector:0 success",
+       "verdict SUCCEEDED says `4 of 5 tracked tasks succeeded; 1 was not needed`; tolerated 0"}}},
+    {"OfAFinishedRoleNoFailureMattersAndNothingStartsAgain",
+     {{"+task=5: running, report shard:0 shard:1 shard:3 success, report shard:2 fails 1",
+       "attempt_ended; state RUNNING; shard:2 told release"}}},
+    {"ATaskThatWaitsForItsRestartIsNotRestartedOnceItsRoleIsFinished",
+     {{"+task=5 backoff=5s/5s: running, report shard:2 fails 1, register shard:2#2, heartbeat shard:2#2, report "
+       "shard:2#2 fails 1",
+       "shard:2 state backoff"},
+      {"report shard:0 shard:1 shard:3 success", "shard:2 state done; shard:2#2 told release"},
+      {"pass 60s", "lacks restart_began"}}},
+    {"WhoHasNoContainerYetIsWithdrawnWhenItsRoleIsFinished",
+     {{"job shard*3:succeeds=2 worker*1 fcfs: start, grant shard:0, register shard:0, heartbeat shard:0, grant "
+       "shard:1, register shard:1, heartbeat shard:1, report shard:0 shard:1 success",
+       "attempt_ended role_finished attempt_ended; shard:2 state done; state RUNNING"}}},
+    {"WhoHasNotSpokenYetIsEndedWithItsContainerAndThatIsNoFailure",
+     {{"job shard*2:succeeds=1 worker*1 fcfs: start, all-granted, register shard:0, heartbeat shard:0, report shard:0 "
+       "success, exit shard:1 kept infra says `its executor was terminated`",
+       "shard:1 is killed; shard:1 outcome killed says `~1 of 2 tasks of role shard have succeeded`"}}},
+    {"AFailureIsToleratedOnlyWhenItsRestartsAreUsedUp",
+     {{"+task=1: running, report shard:2 fails 1", "has restart_decided"},
+      {"register shard:2#2, heartbeat shard:2#2, report shard:2#2 fails 1", "has failure_tolerated"}}},
+    {"ARestartOfTheGangStartsAgainWhoHadFailedOrWasNotNeeded",
+     {{"job collector*1 shard*4:succeeds=2 standalone lost=0 gang=1: running, report shard:2 oom, report shard:0 "
+       "shard:1 success",
+       "shard:3 told stop"},
+      {"report shard:3 killed, report collector:0 fails 1",
+       "tolerated 0; progress 0%; shard:0 shard:1 shard:2 shard:3 attempt 1"},
+      {"exit shard:0 shard:1 shard:2 shard:3, all-granted, all-registered, all-run",
+       "shard:3 attempt 2; shard:3#2 told start 2"}}},
+    {"TheLastToleratedFailureCompletesTheJob",
+     {{"job shard*2:fails=2 standalone: running, report shard:0 success, report shard:1 fails 2",
+       "attempt_ended failure_tolerated job_stopping; verdict SUCCEEDED says `1 of 2 tracked tasks succeeded; 1 task "
+       "failed: shard:1 failed on node-shard-1: exit code 2 (user_error)`"}}},
+    {"AToleratedFailureOfACollectiveSettlesFirst",
+     {{"job worker*3:fails=3 pytorch settle=300ms: running, report worker:1 fails 1", "attempt_ended"},
+      {"pass 300ms", "failure_tolerated"},
+      {"pass 1s", "nothing"}}},
+    {"ByTonysRuleAWorkersFailureIsToleratedAndTheChiefsIsNot",
+     {{"job worker*3 standalone tonys-rule: running, report worker:1 fails 1", "has failure_tolerated"},
+      {"report worker:0 fails 2", "verdict of worker:0 says `~; before it worker:1 failed`"}}},
+    {"ASidecarMayBeToldToCount",
+     {{"job board*1:sidecar:fails=1 worker*1 standalone: running, report board:0 fails 1", "verdict of board:0"}}},
+    {"ANewMasterKnowsWhoWasToleratedAndWhatIsFinished",
+     {{"job collector*1 shard*4:succeeds=2 standalone: running, report shard:2 fails 3, report shard:0 shard:1 "
+       "success, master 2",
+       "tolerated 1; shard:3 told stop"},
+      {"report shard:3 killed, report collector:0 success",
+       "verdict says `~3 of 5 tracked tasks succeeded; 1 task failed: shard:2`"}}},
+    {"BeforeTheGangHasFormedNobodyIsSpared", {{"+lost=0: gathering, exit shard:2", "verdict of shard:2"}}},
+};
+TABLE_TEST(JobCompletionTest, kCompleting, Script("collector*1 shard*4:succeeds=3 standalone"));
+
+// ---- When one member of a collective dies, the others fail of it, and may be heard first. A failure that would end the
+// job waits a moment for the one that explains it.
+
+const TestRow kSettling[] = {
+    {"AFailureThatNothingPaysForIsJudgedWhenItHasSettled",
+     {{"running, report worker:1 fails 1", "attempt_ended; worker:1 told none; worker:0 told start 1; deadline +300ms"},
+      {"pass 299ms", "nothing"},
+      {"pass 1ms", "job_stopping; verdict of worker:1 user_error; worker:1 told release; worker:0 told stop"}}},
+    {"OfSeveralFailuresTheFirstIsTheVerdict",
+     {{"running, report worker:1 fails 1, wait 100ms, report worker:0 fails 2, deadline", "verdict of worker:1"}}},
+    {"ALostMemberHeardMeanwhileExplainsItAndTheGangRestartsFree",
+     {{"running, report worker:1 fails 1, wait 299ms, exit worker:0",
+       "attempt_ended container_ended restart_decided; restart gang free of worker:0#1"},
+      {"report worker:2 killed", "worker:1 told next 2; worker:0 told release"},
+      {"all-granted, all-registered", "worker:1#2 told start 2; verdict none"}}},
+    {"WhatHasABudgetRestartsAtOnce", {{"+gang=1: running, report worker:1 fails 1", "attempt_ended restart_decided"}}},
+    {"WhatNoRestartCouldHelpIsJudgedAtOnce", {{"running, report worker:1 oom", "attempt_ended job_stopping"}}},
+    {"ATaskAloneIsJudgedAtOnce",
+     {{"job worker*1 pytorch settle=300ms: running, report worker:0 fails 1", "attempt_ended job_stopping"}}},
+    {"TheLastOfACollectiveIsJudgedAtOnce",
+     {{"running, report worker:0 worker:1 success, report worker:2 fails 1", "attempt_ended job_stopping"}}},
+    {"WhenNobodyIsLeftToExplainItItIsJudged",
+     {{"running, report worker:0 fails 1, report worker:1 fails 2, report worker:2 fails 3",
+       "attempt_ended job_stopping; verdict any"}}},
+    {"TasksThatNobodyIsConnectedToAreJudgedAtOnce",
+     {{"job worker*3 settle=300ms standalone: running, report worker:0 fails 1", "attempt_ended job_stopping"}}},
+    {"AKillInBetweenIsTheVerdict",
+     {{"running, report worker:1 fails 1, kill enough", "job_stopping; verdict KILLED; worker:1 told release"}}},
+    {"ANewMasterJudgesAtTheSameTime",
+     {{"running, report worker:1 fails 1, standstill 299ms, master 2", "epoch_began; worker:1 told none"},
+      {"pass 1ms", "job_stopping; verdict of worker:1"}}},
+    {"ANewMasterThatComesLateJudgesAtOnce",
+     {{"running, report worker:1 fails 1, standstill 300ms, master 2", "epoch_began job_stopping"}}},
+    {"AFailureOfAnothersMakingWaitsTenTimesAsLong",
+     {{"running, report worker:0 fails 1 peer", "attempt_ended; deadline +3s"},
+      {"deadline", "job_stopping; verdict of worker:0"}}},
+    {"AFailureOfAnothersMakingGivesWayToOneThatComesLater",
+     {{"running, report worker:0 fails 1 peer, wait 2400ms, report worker:2 fails 3", "deadline +300ms"},
+      {"deadline", "job_stopping; verdict of worker:2"}}},
+    {"AFailureOfAnothersMakingGivesWayAlsoWhenItIsDueFirst",
+     {{"running, report worker:0 fails 1 peer, wait 2900ms, report worker:2 fails 3, pass 100ms",
+       "verdict of worker:2"}}},
+    {"AFailureOfAnothersMakingGivesWayToWhatNoRestartCouldHelp",
+     {{"running, report worker:0 fails 1 peer, report worker:2 oom", "verdict of worker:2"}}},
+    {"ARestartThatIsPaidForNamesTheBetterCauseToo",
+     {{"+gang=1: running, report worker:0 fails 1 peer", "attempt_ended"},
+      {"report worker:2 fails 3", "restart of worker:2#1"}}},
+    {"AFailureOfAnothersMakingThatIsFreeWaitsToo",
+     {{"running, report worker:0 fails 1 peer transient", "attempt_ended"}, {"deadline", "has restart_decided"}}},
+    {"TheLastOfAllThatFailGivesWayToTheFirstOfItsOwnMaking",
+     {{"running, report worker:0 fails 1 peer, report worker:1 fails 3, report worker:2 fails 1 peer",
+       "verdict of worker:1"}}},
+    {"ManyFailuresOfAnothersMakingWaitForTheFirstOfThem",
+     {{"job worker*5 pytorch settle=300ms: running, report worker:3 fails 1 peer, wait 10ms, report worker:0 fails 1 "
+       "peer, wait 10ms, report worker:1 fails 1 peer, wait 10ms, deadline",
+       "verdict of worker:3"}}},
+    {"WhereAllFailOfAnothersMakingTheFirstOfThemIsTheVerdict",
+     {{"running, report worker:1 fails 1 peer, wait 10ms, report worker:0 fails 1 peer, wait 10ms, report worker:2 "
+       "fails 1 peer, wait 10ms",
+       "verdict of worker:1"}}},
+    {"ASidecarThatLosesItsConnectionHurriesNobodysJudgement",
+     {{"+board*1:sidecar: running, report worker:0 board:0 fails 1 peer", "verdict none"}}},
+    {"WhoSendsNoHeartbeatsIsTheProbableCause",
+     {{"running, wait 4s, heartbeat worker:0 worker:2, pass 1s, report worker:0 fails 1 peer, pass 3s",
+       "verdict says `~; worker:1 sends no heartbeats`"}}},
+    {"WhoExitedEarlyIsNamedAsTheProbableCause",
+     {{"running, report worker:2 success, report worker:0 fails 1 peer, deadline",
+       "verdict says `~; worker:2 had ended with exit code 0`"}}},
+    {"WhoseAddressIsNamedIsTheProbableCause",
+     {{"running, report worker:0 fails 1 peer says `node-worker-1:4001: Connection refused`, deadline",
+       "verdict says `~; the address is that of worker:1 (running)`"}}},
+    {"TheRankThatACollectiveWaitedForIsNamed",
+     {{"running, report worker:0 fails 1 hung peer says `[Rank 0]: Rank 2 failed to pass monitoredBarrier in 1000 ms`, "
+       "deadline",
+       "verdict says `~; did not take part: worker:2 (running)`"}}},
+    {"WhereACollectiveTimedOutInAllOthersTheOneThatStillRunsIsNamed",
+     {{"running, report worker:2 fails 1 peer, report worker:0 fails 1 hung peer says `Watchdog caught collective "
+       "operation timeout`, deadline",
+       "verdict of worker:0 says `~; did not take part: worker:1 (running) (hung)`"}}},
+    {"ALongerPortIsAnotherAddress",
+     {{"running, report worker:0 fails 1 peer says `node-worker-1:40017: Connection refused`, deadline",
+       "verdict says `!the address is`"}}},
+    {"AContainerThatGoesWhileItSettlesChangesNoVerdict",
+     {{"running, report worker:1 fails 1, exit worker:1", "container_ended"}, {"deadline", "job_stopping"}}},
+};
+TABLE_TEST(JobSettleTest, kSettling, Script("worker*3 pytorch settle=300ms"));
+
+TEST(JobSettleTest, RanksThatReportsName) {
+  using testing::ElementsAre;
+  EXPECT_THAT(SilentRanks("[Rank 0]: Ranks 1, 3 failed to pass monitoredBarrier in 1000 ms"), ElementsAre(1, 3));
+  EXPECT_THAT(
+      SilentRanks("lagging/dead/mismatched ranks that caused the desync are:\n\t   - [2] joined but didn't join"),
+      ElementsAre(2));
+  EXPECT_THAT(SilentRanks("Timed out waiting for ranks: 1, 2 within 60 s"), ElementsAre(1, 2));
+  EXPECT_THAT(SilentRanks("Connection closed by peer [127.0.0.1]:36341"), ElementsAre());
+  EXPECT_THAT(SilentRanks("waiting for ranks 99999999999"), ElementsAre());
+}
+
+TEST(JobSettleTest, RanksCountOverTheProcessesOfAllTrackedTasks) {
+  JobSpec spec = JobBuilder().Role("worker", 3).Role("board", 1, Completion::kSidecar).Build();
+  for (RoleSpec& role : spec.roles) role.processes = role.name == "worker" ? 2 : 1;
+  EXPECT_EQ(TaskOfRank(spec, 0), (TaskId{"worker", 0}));
+  EXPECT_EQ(TaskOfRank(spec, 3), (TaskId{"worker", 1}));
+  EXPECT_EQ(TaskOfRank(spec, 6), std::nullopt);
 }
 
 }  // namespace

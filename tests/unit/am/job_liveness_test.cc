@@ -1,372 +1,213 @@
 // Silence: an executor that is not heard is first suspected, then given up, and its container ended.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "am/core/job.h"
-#include "tests/support/job_builder.h"
+#include "tests/unit/am/job_script.h"
 
 namespace tony::am {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+const TestRow kSilent[] = {
+    {"ASilentExecutorIsSuspectedAndNothingElseHappens",
+     {{"running, wait 1s, heartbeat worker:1, pass 3999ms", "nothing"},
+      {"pass 1ms", "attempt_suspected; no orders; worker:0 suspected; worker:1 heard; worker:0 is running"}}},
+    {"EveryCallIsASignOfLife", {{"running, wait 4999ms, heartbeat worker:0, await worker:1, pass 4999ms", "nothing"}}},
+    {"ASuspectThatIsHeardAgainIsCleared",
+     {{"running, pass 5s", "worker:0 suspected"}, {"heartbeat worker:0", "attempt_heard; worker:0 heard"}}},
+    {"ASuspectsReportIsTaken",
+     {{"running, pass 5s, report worker:0 success", "attempt_heard attempt_ended; worker:0 heard"}}},
+    {"ACallThatIsRefusedClearsNobody",
+     {{"running, pass 5s, impostor worker:0 container=another",
+       "refused stale_attempt; nothing; worker:0 suspected; deadline +0"}}},
+    {"AfterALongSilenceTheContainerIsEndedBeforeAnythingIsSaidOfTheAttempt",
+     {{"begun", "container_kill_ordered; orders kill c-worker-0; worker:0 is running; verdict none"}}},
+    {"ASilentAttemptIsLostWhenItsContainerIsGone",
+     {{"begun, exit worker:0",
+       "attempt_ended container_ended job_stopping; worker:0 is lost; worker:0 heard; verdict node_lost of worker:0 "
+       "says `~no heartbeat for 60.0 s`"}}},
+    {"TheOutcomeThatASilentExecutorKeptCounts",
+     {{"begun, exit worker:0 kept {fails 3|success}", "verdict {exit 3|none; worker:0 is succeeded}"}}},
+    {"WhenNobodySaysThatTheContainerIsGoneTheAttemptIsGivenUp",
+     {{"begun, wait 14999ms, heartbeat worker:1, pass 0", "nothing"},
+      {"pass 1ms",
+       "attempt_ended job_stopping; worker:0 is lost; verdict node_lost says `~nobody can say that it ended`"}}},
+    // What should end it has not reached it, and it believes in its master until that is silent for long.
+    {"OneThatIsHeardMeanwhileIsNotGivenUpBeforeItHasBeenSilentAgain",
+     {{"begun, wait 14999ms, await worker:0, wait 59999ms, heartbeat worker:1, pass 0", "nothing"},
+      {"pass 1ms", "attempt_ended job_stopping"}}},
+    {"ANewMasterGivesTheSchedulerTheWholeTimeAgain",
+     {{"begun, standstill 30s, master 2", "epoch_began; orders kill c-worker-0"},
+      {"wait 14999ms, heartbeat worker:1, pass 0", "nothing"},
+      {"pass 1ms", "attempt_ended job_stopping"}}},
+    {"AKillWhileASilentContainerIsBeingEndedWaitsForThat",
+     {{"begun, kill enough, report worker:1 killed, exit worker:1", "state STOPPING"},
+      {"exit worker:0", "state KILLED; worker:0 is killed"}}},
+    {"AReportOfASilentAttemptThatComesBeforeItsEndCounts",
+     {{"begun, report worker:0 success", "attempt_heard attempt_ended"},
+      {"exit worker:0", "container_ended; verdict none"}}},
+    {"ALostAttemptThatStillWorksIsRefusedSoThatItEnds",
+     {{"begun, wait 14999ms, heartbeat worker:1, pass 0, pass 1ms", "worker:0 is lost"},
+      {"heartbeat worker:0", "refused stale_attempt"},
+      {"register worker:0 running 100", "refused stale_attempt; nothing"}}},
+    {"ALostAttemptsLateOutcomeIsAcknowledgedAndChangesNothing",
+     {{"begun, wait 14999ms, heartbeat worker:1, pass 1ms, register worker:0 ended", "worker:0 is lost"},
+      {"report worker:0 success", "nothing; worker:0 told release; verdict node_lost of worker:0"}}},
+    {"ARegisteredExecutorIsWatchedBeforeItsTaskRuns",
+     {{"gathering, register worker:0", "deadline +5s"}, {"deadline", "attempt_suspected"}}},
+    {"WhoHasNotRegisteredIsNotWatched", {{"gathering, launched worker:0, pass 60s", "nothing"}}},
+    {"WhoHasBeenToldToStopIsMeasuredByTheGraceNotByHeartbeats",
+     {{"running, kill within 1h slowly, pass 60s", "nothing; deadline later"}}},
+    {"ANewMasterStartsCountingAnew",
+     {{"running, wait 120s, master 2, pass 4999ms", "nothing"}, {"pass 1ms", "attempt_suspected attempt_suspected"}}},
+    // Executors could not know that it ruled; that they were not heard is its own fault.
+    {"AMasterThatDidNotRenewCallsNobodySilent",
+     {{"running, standstill 120s, pass 0", "nothing"},
+      {"wait 1ms, pass 4999ms", "nothing"},
+      {"pass 1ms", "attempt_suspected attempt_suspected"}}},
+    {"ASuspicionIsRememberedByTheNextMasterAndTheSilenceCountedAnew",
+     {{"running, pass 5s, master 2", "worker:0 suspected"},
+      {"heartbeat worker:1, wait 59999ms, heartbeat worker:1, pass 0", "nothing"},
+      {"pass 1ms", "container_kill_ordered"}}},
+    // ---- where the scheduler sees each process
+    {"WhereEndsAreConfirmedSilenceAloneGivesNobodyUp",
+     {{"confirming-start, all-granted, all-registered, all-run, pass 5s, pass 55s", "also kill c-worker-0"},
+      {"pass 75s", "lacks attempt_ended"},
+      {"exit worker:0", "has attempt_ended"}}},
+    {"NothingBeginsBesideAProcessThatCannotBeEnded",
+     {{"job worker*2 gang=3: confirming-start, all-up, exit worker:0 unseen left says `process 7 (sleep) of root "
+       "cannot be ended by alice` kept fails 3",
+       "verdict user_error exit 3; worker:0 outcome user_error says `~process 7 (sleep) of root`"}}},
+    {"ARestartThatWouldBeginBesideOneEndsTheJob",
+     {{"job worker*2 gang=3: confirming-start, all-up, report worker:0 fails 1", "verdict none"},
+      {"exit worker:1 unseen left says `process 7 (sleep) of root cannot be ended by alice`",
+       "verdict infra says `worker:1 cannot start again: process 7 (sleep) of root cannot be ended by alice`"}}},
+    {"ASuccessIsOneWhateverItLeaves",
+     {{"job worker*2 gang=3: confirming-start, all-up, exit worker:0 unseen left says `process 7 (sleep) of root "
+       "cannot be ended by alice` kept success",
+       "verdict none; worker:0 outcome success"}}},
+};
+TABLE_TEST(JobLivenessTest, kSilent,
+           Script("worker*2 suspect=5s lost-after=60s registration=24h lost=0",
+                  "running, pass 5s, heartbeat worker:1, wait 55s, heartbeat worker:1, pass 0"));
 
-constexpr Duration kSuspectAfter{5000};
-constexpr Duration kLostAfter{60000};
-constexpr Duration kGiveUpAfter{15000};  // of a container whose end was ordered and that nobody says is gone
-constexpr Duration kMoment{1};
+// ---- Limits of the whole job, and when the core wants to be woken for them.
 
-JobSpec TwoWatched() {
-  return JobBuilder()
-      .Role("worker", 2)
-      .With({.suspect_after = kSuspectAfter, .lost_after = kLostAfter})
-      .RegistrationTimeout(std::chrono::hours(24))
-      .NoRestarts()
-      .Build();
-}
+const TestRow kLimited[] = {
+    {"ARegistrationTimeoutNamesWhoIsMissingAndTheKey",
+     {{"gathering, register worker:1, pass 29999ms", "nothing"},
+      {"pass 1ms",
+       "job_stopping; verdict FAILED timeout says `~missing worker:0, worker:2`; verdict says `~30.0 s`; verdict says "
+       "`~tony.container.registration.timeout`"}}},
+    {"ManyMissingTasksAreCountedNotListed",
+     {{"job worker*100 registration=30s: gathering, pass 30s", "verdict says `~worker:4 and 95 more`"}}},
+    {"WaitingForAContainerIsNotLateRegistration",
+     {{"job worker*2 registration=30s suspect=24h lost-after=24h: start, grant worker:0, register worker:0, pass 300s",
+       "lacks job_stopping"},
+      {"grant worker:1, pass 29999ms", "lacks job_stopping"},
+      {"pass 1ms", "has job_stopping; verdict says `~missing worker:1`"}}},
+    {"ARegistryTimeoutCountsFromTheContainersStartAndNamesTheTask",
+     {{"job worker*2 registry=2s: gathering, pass 5s", "verdict none"},
+      {"launched worker:1, pass 1999ms", "lacks job_stopping"},
+      {"pass 1ms",
+       "has job_stopping; verdict FAILED timeout says `worker:1 did not register within 2.0 s of its container's start "
+       "(tony.task.executor.registry-timeout-sec)`"}}},
+    {"WhoHasRegisteredHasKeptTheRegistryTimeout",
+     {{"job worker*1 registry=2s: gathering, launched worker:0, register worker:0, pass 4s", "lacks job_stopping"}}},
+    {"OfTwoRegistrationLimitsTheNearerOneHolds",
+     {{"job worker*1 registration=1s registry=2s: gathering, launched worker:0, pass 1s",
+       "verdict says `~tony.container.registration.timeout`"}}},
+    {"TheRegistryTimeoutCountsAcrossMasters",
+     {{"job worker*1 registry=20s: gathering, launched worker:0, wait 15s, master 2, pass 4999ms",
+       "lacks job_stopping"},
+      {"pass 1ms", "has job_stopping"}}},
+    {"AnAllocationTimeoutNamesWhoHasNoContainerAndTheKey",
+     {{"job worker*3 allocation=45s: start, grant worker:1, pass 44999ms", "lacks job_stopping"},
+      {"pass 1ms",
+       "has job_stopping; verdict timeout says `~45.0 s (tony.container.allocation.timeout): missing worker:0, "
+       "worker:2`"}}},
+    {"AnAllocationTimeoutOfAJobWithoutAnyContainerEndsItAtOnce",
+     {{"job worker*2 allocation=45s: start, pass 45s",
+       "orders withdraw worker:0#1 worker:1#1, end job; state FAILED"}}},
+    {"WhereAllHaveContainersTheAllocationTimeoutIsOver",
+     {{"job worker*2 allocation=45s: running, pass 45s", "lacks job_stopping"}}},
+    {"AfterTheGangHasFormedTheRegistrationTimeoutIsOver", {{"running, pass 30s", "nothing"}}},
+    {"TheApplicationTimeoutFailsARunningJobAndNamesTheKey",
+     {{"running, pass 44999ms", "nothing"},
+      {"pass 1ms",
+       "job_stopping; orders tell worker:0#1, tell worker:1#1, tell worker:2#1; verdict timeout says `~45.0 s`; "
+       "verdict says `~tony.application.timeout`"}}},
+    {"TheApplicationTimeoutHoldsWhileTheGangGathers",
+     {{"job worker*1 timeout=45s registration=90s: gathering, pass 45s", "verdict says `~tony.application.timeout`"}}},
+    {"TheApplicationTimeoutCountsFromAcceptanceAcrossMasters",
+     {{"running, wait 40s, master 2, pass 4999ms", "nothing"}, {"pass 1ms", "job_stopping"}}},
+    {"TheRegistrationTimeoutCountsFromAcceptanceAcrossMasters",
+     {{"gathering, wait 29999ms, master 2, pass 1ms", "job_stopping"}}},
+    {"ATimeoutThatPassedWhileNoMasterLivedIsDueAtOnce",
+     {{"running, wait 90s, master 2", "deadline due"}, {"deadline", "job_stopping"}}},
+    {"AJobThatStopsHasNoTimeoutLeft", {{"running, kill within 1h slowly, pass 45s", "lacks job_stopping"}}},
+    {"TheNextDeadlineIsTheSoonest", {{"gathering", "deadline @30s"}, {"all-registered", "deadline @45s"}}},
+    {"AnEndedJobWantsNoTimer", {{"start, kill", "deadline none"}, {"pass 45s", "nothing"}}},
+};
+TABLE_TEST(JobTimersTest, kLimited, Script("worker*3 timeout=45s registration=30s suspect=24h lost-after=24h"));
 
-TEST(JobLivenessTest, ASilentExecutorIsSuspectedAndNothingElseHappens) {
-  JobDriver driver(TwoWatched());
+TEST(JobTimersTest, WithoutATimeoutAJobRunsForEver) {
+  JobDriver driver(JobBuilder().Role("worker", 1).Build());
   driver.Running();
-  driver.Wait(Duration(1000));
-  driver.Heartbeat("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(kSuspectAfter - Duration(1000) - kMoment)), IsEmpty());
-
-  const TurnResult turn = driver.Pass(kMoment);
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_suspected"));
-  EXPECT_THAT(Orders(turn), IsEmpty());
-  EXPECT_TRUE(driver.StatusOf("worker:0").suspect);
-  EXPECT_FALSE(driver.StatusOf("worker:1").suspect);
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "running");
+  for (int day = 0; day < 1000; ++day) {
+    driver.WaitWithoutRenewal(std::chrono::hours(24));
+    driver.Wait(Duration(1));
+    driver.Heartbeat("worker:0");
+    ASSERT_TRUE(driver.Pass(Duration(0)).decisions.empty());
+  }
 }
 
-TEST(JobLivenessTest, EveryCallIsASignOfLife) {
-  JobDriver driver(TwoWatched());
-  driver.Running();
-  driver.Wait(kSuspectAfter - kMoment);
-  driver.Heartbeat("worker:0");
-  driver.Await("worker:1");
-
-  EXPECT_THAT(Decisions(driver.Pass(kSuspectAfter - kMoment)), IsEmpty());
-}
-
-TEST(JobLivenessTest, ASuspectThatIsHeardAgainIsCleared) {
-  JobDriver driver(TwoWatched());
-  driver.Running();
-  driver.Pass(kSuspectAfter);
-  ASSERT_TRUE(driver.StatusOf("worker:0").suspect);
-
-  const TurnResult turn = driver.Heartbeat("worker:0");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_heard"));
-  EXPECT_FALSE(driver.StatusOf("worker:0").suspect);
-}
-
-TEST(JobLivenessTest, ASuspectsReportIsTaken) {
-  JobDriver driver(TwoWatched());
-  driver.Running();
-  driver.Pass(kSuspectAfter);
-
-  const TurnResult turn = driver.Report("worker:0", Success());
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_heard", "attempt_ended"));
-  EXPECT_FALSE(driver.StatusOf("worker:0").suspect);
-}
-
-TEST(JobLivenessTest, ACallThatIsRefusedClearsNobody) {
-  JobDriver driver(TwoWatched());
-  driver.Running();
-  driver.Pass(kSuspectAfter);
-  Caller impostor = driver.CallerOf("worker:0");
-  impostor.container = {"another"};
-
-  const TurnResult turn = driver.Observe(HeartbeatCall{impostor, {Phase::kRunning, 100}});
-
-  EXPECT_THAT(Decisions(turn), IsEmpty());
-  EXPECT_TRUE(driver.StatusOf("worker:0").suspect);
-  EXPECT_EQ(driver.job().NextDeadline(), driver.now()) << "it looks once more";
-}
-
-// Until worker:0 has been silent for too long; worker:1 is heard all along.
-TurnResult FallSilent(JobDriver& driver) {
-  driver.Running();
-  driver.Pass(kSuspectAfter);
-  driver.Heartbeat("worker:1");
-  driver.Wait(kLostAfter - kSuspectAfter);
-  driver.Heartbeat("worker:1");
-  return driver.Pass(Duration(0));
-}
-
-TurnResult GiveUp(JobDriver& driver) {
-  driver.Wait(kGiveUpAfter - kMoment);
-  driver.Heartbeat("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
-  return driver.Pass(kMoment);
-}
-
-TEST(JobLivenessTest, AfterALongSilenceTheContainerIsEndedBeforeAnythingIsSaidOfTheAttempt) {
-  JobDriver driver(TwoWatched());
-
-  const TurnResult turn = FallSilent(driver);
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("container_kill_ordered"));
-  EXPECT_THAT(Orders(turn), ElementsAre("kill c-worker-0"));
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "running");
-  EXPECT_FALSE(driver.job().verdict());
-}
-
-TEST(JobLivenessTest, ASilentAttemptIsLostWhenItsContainerIsGone) {
-  JobDriver driver(TwoWatched());
-  FallSilent(driver);
-
-  const TurnResult turn = driver.Exit("worker:0");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "container_ended", "job_stopping"));
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "lost");
-  EXPECT_FALSE(driver.StatusOf("worker:0").suspect);
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kNodeLost);
-  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:0"));
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("no heartbeat for 60.0 s"));
-}
-
-TEST(JobLivenessTest, TheOutcomeThatASilentExecutorKeptCounts) {
-  JobDriver failed(TwoWatched()), succeeded(TwoWatched());
-  FallSilent(failed);
-  FallSilent(succeeded);
-
-  failed.Exit("worker:0", Failure(3));
-  succeeded.Exit("worker:0", Success());
-
-  EXPECT_EQ(failed.job().verdict()->exit, Failure(3).exit);
-  EXPECT_FALSE(succeeded.job().verdict());
-  EXPECT_EQ(succeeded.StatusOf("worker:0").attempt_state, "succeeded");
-}
-
-TEST(JobLivenessTest, WhenNobodySaysThatTheContainerIsGoneTheAttemptIsGivenUp) {
-  JobDriver driver(TwoWatched());
-  FallSilent(driver);
-
-  const TurnResult turn = GiveUp(driver);
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "job_stopping"));
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "lost");
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kNodeLost);
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("nobody can say that it ended"));
-}
-
-// What should end it has not reached it, and it believes in its master until that is silent for long.
-TEST(JobLivenessTest, OneThatIsHeardMeanwhileIsNotGivenUpBeforeItHasBeenSilentAgain) {
-  JobDriver driver(TwoWatched());
-  FallSilent(driver);
-  driver.Wait(kGiveUpAfter - kMoment);
-  driver.Await("worker:0");
-  driver.Wait(kLostAfter - kMoment);
-  driver.Heartbeat("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
-
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_ended", "job_stopping"));
-}
-
-TEST(JobLivenessTest, ANewMasterGivesTheSchedulerTheWholeTimeAgain) {
-  JobDriver driver(TwoWatched());
-  FallSilent(driver);
-  driver.WaitWithoutRenewal(kGiveUpAfter * 2);
-  driver.Replay();
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("epoch_began"));
-  EXPECT_THAT(Orders(turn), ElementsAre("kill c-worker-0"));
-  driver.Wait(kGiveUpAfter - kMoment);
-  driver.Heartbeat("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_ended", "job_stopping"));
-}
-
-TEST(JobLivenessTest, AKillWhileASilentContainerIsBeingEndedWaitsForThat) {
-  JobDriver driver(TwoWatched());
-  FallSilent(driver);
-  driver.Kill("enough");
-  driver.Report("worker:1", Killed());
-  driver.Exit("worker:1");
-  EXPECT_EQ(driver.Status().state, "STOPPING");
-
-  driver.Exit("worker:0");
-
-  EXPECT_EQ(driver.Status().state, "KILLED");
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "killed");
-}
-
-TEST(JobLivenessTest, AReportOfASilentAttemptThatComesBeforeItsEndCounts) {
-  JobDriver driver(TwoWatched());
-  FallSilent(driver);
-
-  EXPECT_THAT(Decisions(driver.Report("worker:0", Success())), ElementsAre("attempt_heard", "attempt_ended"));
-  EXPECT_THAT(Decisions(driver.Exit("worker:0")), ElementsAre("container_ended"));
-
-  EXPECT_FALSE(driver.job().verdict());
-}
-
-TEST(JobLivenessTest, ALostAttemptThatStillWorksIsRefusedSoThatItEnds) {
-  JobDriver driver(TwoWatched());
-  FallSilent(driver);
-  GiveUp(driver);
-  ASSERT_EQ(driver.StateOf("worker:0"), AttemptState::kLost);
-
-  const TurnResult heartbeat = driver.Heartbeat("worker:0");
-  const TurnResult registration = driver.Register("worker:0", Phase::kRunning, 100);
-
-  ASSERT_TRUE(heartbeat.refusal);
-  EXPECT_EQ(heartbeat.refusal->reason, RefusalReason::kStaleAttempt);
-  ASSERT_TRUE(registration.refusal);
-  EXPECT_EQ(registration.refusal->reason, RefusalReason::kStaleAttempt);
-  EXPECT_THAT(Decisions(registration), IsEmpty());
-}
-
-TEST(JobLivenessTest, ALostAttemptsLateOutcomeIsAcknowledgedAndChangesNothing) {
-  JobDriver driver(TwoWatched());
-  FallSilent(driver);
-  GiveUp(driver);
-  const Verdict verdict = *driver.job().verdict();
-
-  const TurnResult registration = driver.Register("worker:0", Phase::kEnded, 0);
-  const TurnResult report = driver.Report("worker:0", Success());
-
-  EXPECT_FALSE(registration.refusal);
-  EXPECT_FALSE(report.refusal);
-  EXPECT_THAT(Decisions(report), IsEmpty());
-  EXPECT_EQ(driver.CommandFor("worker:0").kind, Command::Kind::kRelease);
-  EXPECT_EQ(*driver.job().verdict(), verdict);
-}
-
-TEST(JobLivenessTest, ARegisteredExecutorIsWatchedBeforeItsTaskRuns) {
-  JobDriver driver(TwoWatched());
-  driver.Gathering();
-  driver.Register("worker:0");
-
-  EXPECT_EQ(driver.job().NextDeadline(), driver.now() + kSuspectAfter);
-  EXPECT_THAT(Decisions(driver.PassToDeadline()), ElementsAre("attempt_suspected"));
-}
-
-TEST(JobLivenessTest, WhoHasNotRegisteredIsNotWatched) {
-  JobDriver driver(TwoWatched());
-  driver.Gathering();
-  driver.ConfirmLaunch("worker:0");
-
-  EXPECT_THAT(Decisions(driver.Pass(kLostAfter)), IsEmpty());
-}
-
-TEST(JobLivenessTest, WhoHasBeenToldToStopIsMeasuredByTheGraceNotByHeartbeats) {
-  JobDriver driver(TwoWatched());
-  driver.Running();
-  driver.Kill("slowly", std::chrono::hours(1));
-
-  EXPECT_THAT(Decisions(driver.Pass(kLostAfter)), IsEmpty());
-  EXPECT_GT(*driver.job().NextDeadline(), driver.now());
-}
-
-TEST(JobLivenessTest, ANewMasterStartsCountingAnew) {
-  JobDriver driver(TwoWatched());
-  driver.Running();
-  driver.Wait(kLostAfter * 2);
-  driver.Replay();
-  driver.Start({2});
-
-  const TurnResult turn = driver.Pass(kSuspectAfter - kMoment);
-
-  EXPECT_THAT(Decisions(turn), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_suspected", "attempt_suspected"));
-}
-
-// Executors could not know that it ruled; that they were not heard is its own fault.
-TEST(JobLivenessTest, AMasterThatDidNotRenewCallsNobodySilent) {
-  JobDriver driver(TwoWatched());
-  driver.Running();
-  driver.WaitWithoutRenewal(kLostAfter * 2);
-  EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
-
-  driver.Wait(kMoment);  // renewed again: the silence begins here
-  EXPECT_THAT(Decisions(driver.Pass(kSuspectAfter - kMoment)), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_suspected", "attempt_suspected"));
-}
-
-TEST(JobLivenessTest, ASuspicionIsRememberedByTheNextMasterAndTheSilenceCountedAnew) {
-  JobDriver driver(TwoWatched());
-  driver.Running();
-  driver.Pass(kSuspectAfter);
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_TRUE(driver.StatusOf("worker:0").suspect);
-  driver.Heartbeat("worker:1");
-  driver.Wait(kLostAfter - kMoment);
-  driver.Heartbeat("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("container_kill_ordered"));
-}
-
-// ---- where the scheduler sees each process
-
-// What the keeper says of a container whose process it cannot end.
-ContainerEvent LeftBy(std::string_view task, std::optional<Outcome> kept = std::nullopt) {
-  ContainerExited exited{ContainerOf(task), std::nullopt, "process 7 (sleep) of root cannot be ended by alice"};
-  if (kept) exited.kept = KeptOutcome{AttemptOf(task), *std::move(kept)};
-  exited.left = true;
-  return {exited};
-}
-
-JobDriver ConfirmedGang(JobSpec spec) {
-  JobDriver driver(std::move(spec));
-  driver.Observe(AmStarted{{1}, {}, false, /*ends_are_confirmed=*/true});
-  driver.GrantAll().RegisterAll().RunAll();
-  return driver;
-}
-
-TEST(JobLivenessTest, WhereEndsAreConfirmedSilenceAloneGivesNobodyUp) {
-  JobDriver driver = ConfirmedGang(TwoWatched());
-  driver.Pass(kSuspectAfter);
-  EXPECT_THAT(Orders(driver.Pass(kLostAfter - kSuspectAfter)), Contains("kill c-worker-0"));
-
-  EXPECT_THAT(Decisions(driver.Pass(kLostAfter + kGiveUpAfter)), testing::Not(Contains("attempt_ended")));
-
-  EXPECT_THAT(Decisions(driver.Exit("worker:0")), Contains("attempt_ended"));
-}
-
-TEST(JobLivenessTest, NothingBeginsBesideAProcessThatCannotBeEnded) {
-  JobDriver driver = ConfirmedGang(JobBuilder().Role("worker", 2).Restarts(RestartScope::kGang, 3).Build());
-
-  driver.Observe(LeftBy("worker:0", Failure(3)));
-
-  ASSERT_TRUE(driver.job().verdict());
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kUserError);
-  EXPECT_EQ(driver.job().verdict()->exit, (ExitStatus{ExitStatus::Kind::kExited, 3})) << "its exit code is not lost";
-  EXPECT_THAT(driver.StatusOf("worker:0").outcome->message, HasSubstr("process 7 (sleep) of root"));
-}
-
-TEST(JobLivenessTest, ARestartThatWouldBeginBesideOneEndsTheJob) {
-  JobDriver driver = ConfirmedGang(JobBuilder().Role("worker", 2).Restarts(RestartScope::kGang, 3).Build());
-  driver.Report("worker:0", Failure(1));
-  ASSERT_FALSE(driver.job().verdict());
-
-  driver.Observe(LeftBy("worker:1"));
-
-  ASSERT_TRUE(driver.job().verdict());
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kInfra);
-  EXPECT_EQ(driver.job().verdict()->message,
-            "worker:1 cannot start again: process 7 (sleep) of root cannot be ended by alice");
-}
-
-TEST(JobLivenessTest, ASuccessIsOneWhateverItLeaves) {
-  JobDriver driver = ConfirmedGang(JobBuilder().Role("worker", 2).Restarts(RestartScope::kGang, 3).Build());
-
-  driver.Observe(LeftBy("worker:0", Success()));
-
-  EXPECT_FALSE(driver.job().verdict());
-  EXPECT_TRUE(driver.StatusOf("worker:0").outcome->Succeeded());
-}
+// ---- Where one time meets another, and who comes first of two.
+
+const TestRow kEdges[] = {
+    // ---- silence
+    {"SilenceBeginsAnewOnlyAfterARecordThatWasStale",
+     {{"+fresh=2s: running, standstill {2s|2001ms}, renew", "deadline {+3s|+5s}"}}},
+    {"SilenceCountsUpToTheLastMomentOfAFreshRecord",
+     {{"running, standstill {5s|5001ms}, tick", "{attempt_suspected attempt_suspected|nothing}"}}},
+    {"ASuspectThatIsHeardDoesNotPutOffTheLookAtOthers",
+     {{"running, wait 4s, heartbeat worker:1, pass 1s, pass 0", "worker:0 suspected"},
+      {"wait 1s, heartbeat worker:0", "attempt_heard; deadline +3s"}}},
+    {"ARenewedAttemptDoesNotPutOffTheLookAtOthers",
+     {{"+task=1: running, wait 3s, report worker:0 fails 1", "has restart_began; deadline +2s"}}},
+    // Its container was read to be gone before it was given to the next attempt.
+    {"WhatAnExecutorLeftOfOneAttemptIsNotTheEndOfTheNext",
+     {{"+task=1: running, report worker:0 fails 1", "has restart_began"},
+      {"kill, exit worker:0 unseen kept fails 1", "worker:0 outcome killed unseen"}}},
+    // ---- stops
+    {"ANewMasterGivesWhoIsBeingStoppedItsWholeGraceAgain",
+     {{"job worker*2 standalone registration=24h suspect=20s grace=10s lost-after=60s fresh=5s: running, kill, wait "
+       "10s, master 2, pass 14999ms",
+       "nothing"},
+      {"pass 1ms", "container_kill_ordered"}}},
+    {"WhoIsBeingStoppedIsNotToldAgainOfTheSameGrace",
+     {{"job worker*2 registration=24h suspect=5s grace=10s lost-after=60s fresh=5s pytorch gang=1: running, report "
+       "worker:0 fails 1",
+       "worker:1 told stop"},
+      {"kill within 10s enough", "orders tell worker:0#1"}}},
+    {"ACommandToGoOnIsNumberedAboveAStopAndBelowARelease",
+     {{"+pytorch gang=1: running, report worker:0 fails 1, note worker:1, exit worker:1 kept killed",
+       "worker:0 told next 2; worker:1 told release; worker:0 numbered above noted worker:1; worker:1 numbered above "
+       "worker:0"}}},
+    // ---- ends that come early
+    {"OneThatRegisteredAndWasNotHeardToRunHasFailedOrWasLostAsItsEndSays",
+     {{"+lost=0: gathering, all-registered", "worker:0 is registered"},
+      {"{report worker:0 fails 1|exit worker:0}", "worker:0 is {failed|lost}"}}},
+    {"AGangRestartsAlsoBeforeItHasFormed",
+     {{"+lost=0 gang=1: start, grant worker:0{|, grant worker:1}", "state {ALLOCATING|GATHERING}"},
+      {"exit worker:0", "restart gang{|; state RESTARTING}"},
+      {"{|exit worker:1, }all-granted, all-registered", "state RUNNING"}}},
+    // ---- of two or many
+    {"OfTwoRestartsTheSoonerOneWakesTheMaster",
+     {{"+suspect=20s fresh=20s task=3 backoff=1s/8s: running, report worker:0 worker:1 fails 1, register worker:0#2 "
+       "worker:1#2, report worker:0#2 fails 1, wait 500ms, report worker:1#2 fails 1",
+       "deadline +500ms"}}},
+    {"FiveMissingTasksAreAllNamed",
+     {{"job worker*5 registration=1s: gathering, pass 1s", "verdict says `$worker:3, worker:4`"}}},
+};
+TABLE_TEST(JobEdgeTest, kEdges,
+           Script("worker*2 standalone registration=24h suspect=5s grace=10s lost-after=60s fresh=5s"));
 
 }  // namespace
 }  // namespace tony::am

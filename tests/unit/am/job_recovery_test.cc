@@ -1,168 +1,44 @@
 // A new master goes on where the journal ends: it orders again what may not have been done, and the job ends as it
 // would have ended.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "am/core/job.h"
 #include "runtime/base/strings.h"
-#include "tests/support/job_builder.h"
 #include "tests/unit/am/gang_run.h"
+#include "tests/unit/am/job_script.h"
 #include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::UnorderedElementsAre;
-using testing::UnorderedElementsAreArray;
-
-JobSpec Gang() {
-  return JobBuilder()
-      .Role("board", 1, Completion::kSidecar)
-      .Role("ps", 1, Completion::kUntracked)
-      .Role("worker", 2)
-      .Build();
-}
-
-// ---- what is ordered again
-
-TEST(JobRecoveryTest, ANewMasterAsksAgainForWhatHasNotBeenGranted) {
-  JobDriver driver(TwoWorkers());
-  driver.Accepted();
-  driver.Grant("worker:1");
-  driver.Replay();
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("epoch_began"));
-  EXPECT_THAT(Orders(turn), UnorderedElementsAre("launch worker:1#1 in c-worker-1", "request worker:0#1"));
-}
-
-TEST(JobRecoveryTest, ANewMasterDoesNotOrderWhatIsKnownToBeDone) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Replay();
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Orders(turn), IsEmpty());
-  EXPECT_EQ(driver.job().epoch(), Epoch{2});
-  EXPECT_EQ(driver.CommandFor("worker:0").kind, Command::Kind::kStart);
-}
-
-TEST(JobRecoveryTest, ANewMasterStopsAgainWhoHadNotRegistered) {
-  JobDriver driver(TwoWorkers());
-  driver.Gathering();
-  driver.Register("worker:1");
-  driver.Kill();
-  driver.Replay();
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Orders(turn), ElementsAre("term c-worker-0"));
-  EXPECT_EQ(driver.CommandFor("worker:1").kind, Command::Kind::kStop);
-}
-
-TEST(JobRecoveryTest, ANewMasterKillsAgainWhoDidNotLeave) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Report("worker:0", Success());
-  driver.PassToDeadline();
-  driver.Replay();
-
-  EXPECT_THAT(Orders(driver.Start({2})), ElementsAre("kill c-worker-0"));
-}
-
-TEST(JobRecoveryTest, ANewMasterOfAnEndedJobOnlyEndsItAgain) {
-  JobDriver driver(TwoWorkers());
-  driver.Accepted();
-  driver.Kill("enough");
-  driver.Replay();
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("epoch_began"));
-  EXPECT_THAT(Orders(turn), ElementsAre("end job"));
-  EXPECT_EQ(driver.Status().verdict->message, "enough");
-}
-
-TEST(JobRecoveryTest, ALaunchThatTheSchedulerDoesNotKnowIsOrderedAgain) {
-  JobDriver driver(TwoWorkers());
-  driver.Gathering();
-
-  const TurnResult turn = driver.Reach({ContainerOf("worker:1")});
-
-  EXPECT_THAT(Decisions(turn), IsEmpty());
-  EXPECT_THAT(Orders(turn), ElementsAre("launch worker:0#1 in c-worker-0"));
-}
-
-TEST(JobRecoveryTest, AReachedSchedulerIsToldNothingOfWhoHasRegistered) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-
-  EXPECT_THAT(Orders(driver.Reach({})), IsEmpty());
-}
-
-// ---- what comes back by itself
-
-TEST(JobRecoveryTest, AnExecutorThatRegistersWithTheNewMasterChangesNothing) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Replay();
-  driver.Start({2});
-
-  const TurnResult turn = driver.Register("worker:0", Phase::kRunning, 100);
-
-  EXPECT_FALSE(turn.refusal);
-  EXPECT_THAT(Decisions(turn), IsEmpty());
-  EXPECT_EQ(driver.StatusOf("worker:0").pid, 100);
-}
-
-TEST(JobRecoveryTest, AnExecutorWhoseTaskStartedMeanwhileTellsItByItsRegistration) {
-  JobDriver driver(TwoWorkers());
-  driver.Gathering().RegisterAll();
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_THAT(Decisions(driver.Register("worker:0", Phase::kRunning, 4711)), ElementsAre("attempt_ran"));
-  EXPECT_EQ(driver.StatusOf("worker:0").pid, 4711);
-}
-
-TEST(JobRecoveryTest, AnOutcomeThatNobodyHeardIsReportedToTheNewMaster) {
-  JobDriver driver(JobBuilder().Role("worker", 1).Build());
-  driver.Running();
-  driver.Replay();
-  driver.Start({2});
-  driver.Register("worker:0", Phase::kEnded);
-
-  EXPECT_THAT(Decisions(driver.Report("worker:0", Failure(3))), ElementsAre("attempt_ended", "job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->exit, Failure(3).exit);
-}
-
-TEST(JobRecoveryTest, TheCommandOfAFormedGangIsTheSameUnderEveryMaster) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-  const Command before = driver.CommandFor("worker:0");
-  driver.Replay();
-  driver.Start({2});
-
-  EXPECT_EQ(driver.CommandFor("worker:0"), before);
-}
-
-TEST(JobRecoveryTest, AnEndJudgedByNobodyYetIsJudgedByTheNewMaster) {
-  JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Report("worker:0", Failure(3));
-  ASSERT_EQ(Name(driver.journal().back()), "job_stopping");
-  driver.Replay(driver.journal().size() - 1);
-
-  const TurnResult turn = driver.Start({2});
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("epoch_began", "job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:0"));
-}
+const TestRow kRecovering[] = {
+    // ---- what is ordered again
+    {"ANewMasterAsksAgainForWhatHasNotBeenGranted",
+     {{"start, grant worker:1, master 2", "epoch_began; orders launch worker:1#1 in c-worker-1, request worker:0#1"}}},
+    {"ANewMasterDoesNotOrderWhatIsKnownToBeDone", {{"running, master 2", "no orders; epoch 2; worker:0 told start 1"}}},
+    {"ANewMasterStopsAgainWhoHadNotRegistered",
+     {{"gathering, register worker:1, kill, master 2", "orders term c-worker-0; worker:1 told stop"}}},
+    {"ANewMasterKillsAgainWhoDidNotLeave",
+     {{"running, report worker:0 success, deadline, master 2", "orders kill c-worker-0"}}},
+    {"ANewMasterOfAnEndedJobOnlyEndsItAgain",
+     {{"start, kill enough, master 2", "epoch_began; orders end job; verdict says `enough`"}}},
+    {"ALaunchThatTheSchedulerDoesNotKnowIsOrderedAgain",
+     {{"gathering, reach c-worker-1", "nothing; orders launch worker:0#1 in c-worker-0"}}},
+    {"AReachedSchedulerIsToldNothingOfWhoHasRegistered", {{"running, reach", "no orders"}}},
+    // ---- what comes back by itself
+    {"AnExecutorThatRegistersWithTheNewMasterChangesNothing",
+     {{"running, master 2, register worker:0 running 100", "nothing; worker:0 pid 100"}}},
+    {"AnExecutorWhoseTaskStartedMeanwhileTellsItByItsRegistration",
+     {{"gathering, all-registered, master 2, register worker:0 running 4711", "attempt_ran; worker:0 pid 4711"}}},
+    {"AnOutcomeThatNobodyHeardIsReportedToTheNewMaster",
+     {{"job worker*1: running, master 2, register worker:0 ended, report worker:0 fails 3",
+       "attempt_ended job_stopping; verdict exit 3"}}},
+    {"TheCommandOfAFormedGangIsTheSameUnderEveryMaster",
+     {{"running, note worker:0, master 2", "worker:0 told as noted"}}},
+    {"AnEndJudgedByNobodyYetIsJudgedByTheNewMaster",
+     {{"running, report worker:0 fails 3", "attempt_ended job_stopping"},
+      {"replay -1, start 2", "epoch_began job_stopping; verdict of worker:0"}}},
+};
+TABLE_TEST(JobRecoveryTest, kRecovering, Script("worker*2"));
 
 TEST(JobRecoveryTest, AnOldMastersEpochCannotBeginAgain) {
   JobDriver driver(TwoWorkers());
@@ -176,6 +52,14 @@ TEST(JobRecoveryTest, AnOldMastersEpochCannotBeginAgain) {
 }
 
 // ---- a master that dies at every decision of a whole job
+
+JobSpec Gang() {
+  return JobBuilder()
+      .Role("board", 1, Completion::kSidecar)
+      .Role("ps", 1, Completion::kUntracked)
+      .Role("worker", 2)
+      .Build();
+}
 
 struct Story {
   const char* name;
@@ -278,9 +162,9 @@ TEST_P(EveryPrefix, IsFollowedByTheOrdersStillToBeDone) {
     // Where the journal ends within a turn, the rest of that turn follows with its own orders.
     const bool nothing_new = turn.decisions.size() == 1;
     if (nothing_new) {
-      EXPECT_THAT(Orders(turn), UnorderedElementsAreArray(expected.Orders()));
+      EXPECT_THAT(Orders(turn), testing::UnorderedElementsAreArray(expected.Orders()));
     }
-    for (const std::string& order : expected.Orders()) EXPECT_THAT(Orders(turn), Contains(order));
+    for (const std::string& order : expected.Orders()) EXPECT_THAT(Orders(turn), testing::Contains(order));
   }
 }
 
@@ -288,6 +172,153 @@ INSTANTIATE_TEST_SUITE_P(JobRecoveryTest, EveryPrefix,
                          testing::Combine(testing::Range<size_t>(0, Stories().size()), testing::Bool()),
                          [](const auto& story) {
                            return std::string(Stories()[std::get<0>(story.param)].name) +
+                                  (std::get<1>(story.param) ? "AfterActing" : "BeforeActing");
+                         });
+
+// ---- A master that dies at any decision of a job that restarts: the next one goes on to the same end.
+
+const TestRow kRestartingAgain[] = {
+    // ---- what a new master orders
+    {"ANewMasterHoldsWhoWasHeld",
+     {{"job worker*2 board*1:sidecar pytorch gang=1: running, report worker:0 fails 1, master 2",
+       "no orders; worker:0 told none; worker:1 told stop"},
+      {"register worker:0 ended, report worker:1 board:0 killed", "worker:0 told next 2"}}},
+    {"ANewMasterTellsWhoIsToGoOnThatItIs",
+     {{"+task=1: running, report worker:0 fails 1, master 2", "no orders"},
+      {"register worker:0 ended", "worker:0 told next 2"},
+      {"register worker:0#2", "attempt_registered; worker:0#2 told start 1"}}},
+    {"ANewMasterAsksAgainForTheContainerOfARestart",
+     {{"running, exit worker:0, master 2", "orders request worker:0#2"}}},
+    {"ANewMasterDoesNotSendSignalsToARenewedExecutorThatStops",
+     {{"+task=1: running, report worker:0 fails 1, kill, master 2", "no orders; worker:0 told next 2"}}},
+    {"AFailureThatWasNotJudgedIsJudgedByTheNewMaster",
+     {{"+task=1: running, report worker:0 fails 1", "attempt_ended restart_decided restart_began"},
+      {"replay -2, start 2", "epoch_began restart_decided restart_began"}}},
+    // ---- budgets and back-off
+    {"BudgetsSurviveTheMaster",
+     {{"+task=1: running, report worker:0 fails 1, register worker:0#2, master 2, report worker:0#2 fails 1",
+       "attempt_ended job_stopping"}}},
+    {"ABackOffEndsWhenItWouldHaveEnded",
+     {{"+task=2 backoff=4s/4s: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, note, "
+       "standstill 1500ms, master 2",
+       "deadline noted"},
+      {"deadline", "has restart_began"}}},
+    {"ABackOffThatEndedMeanwhileIsOverAtOnce",
+     {{"+task=2: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, standstill 5s, "
+       "master 2",
+       "epoch_began restart_began"}}},
+    // Nobody could hear that the container is gone while there was no master.
+    {"ANewMasterWaitsAnewForALostContainerToBeGone",
+     {{"running, report worker:0 infra, standstill 20s, master 2", "epoch_began"},
+      {"exit worker:0", "container_ended restart_began"}}},
+};
+TABLE_TEST(JobRestartRecoveryTest, kRestartingAgain, Script("worker*2 standalone"));
+
+// ---- a master that dies at every decision of a whole job
+
+struct RestartStory {
+  const char* name;
+  JobSpec spec;
+  GangPlan plan;
+  std::optional<JobState> kill_in = {};
+  bool same_restarts = true;  // false: it may be over before it comes to one
+};
+
+const TaskId kFirstWorker{"worker", 0}, kSecondWorker{"worker", 1}, kBoard{"board", 0};
+const std::map<TaskId, Outcome> kBothSucceed = {{kFirstWorker, Success()}, {kSecondWorker, Success()}};
+
+const std::vector<RestartStory>& RestartStories() {
+  static const std::vector<RestartStory> stories = {
+      {"ATaskRestarts",
+       Alone().Restarts(kTask, 1).Build(),
+       {.ends = kBothSucceed, .attempt_ends = {{{kFirstWorker, 1}, Failure(1)}}}},
+      {"ATaskBacksOff",
+       Alone().Restarts(kTask, 3).Build(),
+       {.ends = kBothSucceed, .attempt_ends = {{{kFirstWorker, 1}, Failure(1)}, {{kFirstWorker, 2}, Failure(1)}}}},
+      {"ARoleRestarts",
+       Alone().Role("reader", 1, Completion::kUntracked).Restarts(kRole, 1).Build(),
+       {.ends = kBothSucceed, .attempt_ends = {{{kSecondWorker, 1}, Failure(1)}}}},
+      {"AGangRestarts",
+       Collective().Restarts(kGang, 1).Build(),
+       {.ends = kBothSucceed, .attempt_ends = {{{kSecondWorker, 1}, Failure(1)}}}},
+      {"AGangRestartsFromACheckpoint",
+       Collective().Restarts(kGang, 1).Checkpoints("/checkpoints").Build(),
+       {.ends = kBothSucceed, .attempt_ends = {{{kSecondWorker, 1}, Failure(1)}}, .checkpoints = 9}},
+      {"AJobRestarts",
+       Collective().Restarts(kJob, 1).Build(),
+       {.ends = kBothSucceed, .attempt_ends = {{{kFirstWorker, 1}, Failure(1)}}}},
+      {"AnExecutorFreezes",
+       Collective().Build(),
+       {.ends = {{kSecondWorker, Success()}},
+        .attempt_ends = {{{kFirstWorker, 2}, Success()}},
+        .frozen = {{kFirstWorker, 1}}}},
+      {"ATaskIsPreempted",
+       Alone().Build(),
+       {.ends = {{kSecondWorker, Success()}},
+        .attempt_ends = {{{kFirstWorker, 2}, Success()}},
+        .preempted = {{kFirstWorker, 1}}}},
+      {"ASidecarRestarts",
+       Collective().Restarts(kTask, 1).Build(),
+       {.ends = kBothSucceed, .attempt_ends = {{{kBoard, 1}, Failure(1)}}},
+       {},
+       /*same_restarts=*/false},
+      {"TheBudgetIsUsedUp", Alone().Restarts(kTask, 2).Build(), {.ends = {{kFirstWorker, Failure(3)}}}},
+      {"ItIsKilledWhileItRestarts",
+       Collective().Restarts(kGang, 1).Build(),
+       {.attempt_ends = {{{kSecondWorker, 1}, Failure(1)}}},
+       JobState::kRestarting},
+  };
+  return stories;
+}
+
+class EveryPrefixOfARestart : public testing::TestWithParam<std::tuple<size_t, bool>> {
+ protected:
+  GangRun Run(std::vector<GangRun::Death> deaths) const {
+    const RestartStory& story = RestartStories()[std::get<0>(GetParam())];
+    return GangRun(
+        {.spec = story.spec, .plan = story.plan, .seed = 3, .deaths = std::move(deaths), .kill_in = story.kill_in});
+  }
+  bool same_restarts() const { return RestartStories()[std::get<0>(GetParam())].same_restarts; }
+  bool after_acting() const { return std::get<1>(GetParam()); }
+};
+
+// The restarts themselves are the same, too: none is lost, and none is made twice.
+std::vector<std::string> RestartsOf(const std::vector<Decision>& journal) {
+  std::vector<std::string> restarts;
+  for (const Decision& decision : journal) {
+    if (const auto* d = std::get_if<RestartDecided>(&decision.body))
+      restarts.push_back(
+          StrCat(d->number, " ", ToString(d->scope), " ", ToString(d->cause), d->charged ? "" : " free"));
+  }
+  return restarts;
+}
+
+TEST_P(EveryPrefixOfARestart, LeadsToTheSameEnd) {
+  GangRun whole = Run({});
+  whole.ToTheEnd();
+  ASSERT_TRUE(whole.job().Ended()) << ToJson(whole.job().Snapshot("", {}));
+  ASSERT_THAT(RestartsOf(whole.journal()), testing::Not(testing::IsEmpty()));
+
+  for (size_t decisions = 0; decisions <= whole.journal().size(); ++decisions) {
+    SCOPED_TRACE(StrCat("the master died at decision ", decisions));
+    GangRun run = Run({{decisions, after_acting()}});
+    run.ToTheEnd();
+    ASSERT_TRUE(run.job().Ended()) << ToJson(run.job().Snapshot("", {}));
+    EXPECT_EQ(run.job().verdict(), whole.job().verdict());
+    if (same_restarts()) {
+      EXPECT_EQ(RestartsOf(run.journal()), RestartsOf(whole.journal()));
+    }
+    EXPECT_FALSE(run.world().took_back_a_command());
+    EXPECT_THAT(run.world().Running(), testing::IsEmpty());
+    EXPECT_EQ(run.ordered_again().size(), 2U);
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(JobRestartRecoveryTest, EveryPrefixOfARestart,
+                         testing::Combine(testing::Range<size_t>(0, RestartStories().size()), testing::Bool()),
+                         [](const auto& story) {
+                           return std::string(RestartStories()[std::get<0>(story.param)].name) +
                                   (std::get<1>(story.param) ? "AfterActing" : "BeforeActing");
                          });
 

@@ -1,347 +1,112 @@
 // Restarts of single tasks and of roles: who is told what and when, who goes on in its container and who gets a new
 // one.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "am/core/job.h"
-#include "runtime/base/strings.h"
-#include "tests/support/job_builder.h"
+#include "tests/unit/am/job_script.h"
 #include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-
-Outcome Lost() { return {.cls = OutcomeClass::kPreempted}; }
-
-Outcome Told(OutcomeClass cls = OutcomeClass::kInfra) {
-  return {.cls = cls,
-          .exit = ExitStatus{ExitStatus::Kind::kSignaled, 15},
-          .message = "told to end",
-          .source = Source::kSignal};
-}
-
-// ---- signals that anybody may have sent
-
-// The next attempt goes on in the same executor, because a signal to the program says nothing about that.
-void GoOnInItsExecutor(JobDriver& driver, const std::string& next) {
-  if (driver.StatusOf("worker:0").state == "backoff") driver.PassToDeadline();
-  driver.Register(next);
-  driver.RunAll();
-}
-
-// Both times without a budget.
-void EndByTwoSignals(JobDriver& driver) {
-  for (const auto& [attempt, next] : {std::pair("worker:0", "worker:0#2"), std::pair("worker:0#2", "worker:0#3")}) {
-    const TurnResult turn = driver.Report(attempt, Told());
-    ASSERT_TRUE(Find<RestartDecided>(turn)) << attempt;
-    EXPECT_FALSE(Find<RestartDecided>(turn)->charged) << attempt;
-    EXPECT_EQ(Find<RestartDecided>(turn)->scope, kTask) << attempt;
-    GoOnInItsExecutor(driver, next);
-  }
-}
-
-TEST(JobRestartTest, ASignalIsFreeTwiceAndThenTheProgramsOwn) {
-  JobDriver driver(Alone().Build());
-  driver.Running();
-  ASSERT_NO_FATAL_FAILURE(EndByTwoSignals(driver));
-
-  driver.Report("worker:0#3", Told());
-
-  ASSERT_TRUE(driver.job().verdict());
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kUserError);
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("its own processes may have sent the signal"));
-}
-
-TEST(JobRestartTest, ASignalThatCameWithTheLossOfANodeDoesNotCount) {
-  for (int lost_one = 1; lost_one <= 3; ++lost_one) {
-    JobDriver driver(Alone().Build());
-    driver.Running();
-    for (int number = 1; number <= 3; ++number) {
-      const bool lost = number == lost_one;
-      const std::string task = number == 1 ? "worker:0" : StrCat("worker:0#", number);
-      Outcome told = Told();
-      if (lost) told.cls = OutcomeClass::kNodeLost;
-      const TurnResult turn = driver.Report(task, told);
-      ASSERT_TRUE(Find<RestartDecided>(turn)) << task << " " << lost;
-      EXPECT_FALSE(Find<RestartDecided>(turn)->charged);
-      if (!lost) {
-        GoOnInItsExecutor(driver, StrCat("worker:0#", number + 1));
-        continue;
-      }
-      driver.Exit(task);
-      if (driver.StatusOf("worker:0").state == "backoff") driver.PassToDeadline();
-      driver.GrantAll().RegisterAll().RunAll();
-    }
-  }
-}
-
-TEST(JobRestartTest, AThirdSignalTakesFromTheProgramsRestarts) {
-  JobDriver driver(Alone().Restarts(kTask, 1).Build());
-  driver.Running();
-  ASSERT_NO_FATAL_FAILURE(EndByTwoSignals(driver));
-
-  const TurnResult third = driver.Report("worker:0#3", Told());
-
-  ASSERT_TRUE(Find<RestartDecided>(third));
-  EXPECT_TRUE(Find<RestartDecided>(third)->charged);
-}
-
-TEST(JobRestartTest, ASignalLongAgoOrOfAnotherTaskIsAnotherStory) {
-  JobDriver driver(Alone().LostRestarts(10, Duration(60'000)).Build());
-  driver.Running();
-  driver.Report("worker:0", Told());
-  GoOnInItsExecutor(driver, "worker:0#2");
-  const TurnResult other = driver.Report("worker:1", Told());
-  ASSERT_TRUE(Find<RestartDecided>(other));
-  EXPECT_FALSE(Find<RestartDecided>(other)->charged);
-  driver.Wait(Duration(60'000));
-
-  const TurnResult later = driver.Report("worker:0#2", Told());
-
-  ASSERT_TRUE(Find<RestartDecided>(later));
-  EXPECT_FALSE(Find<RestartDecided>(later)->charged);
-}
-
-// ---- one task
-
-TEST(JobRestartTest, ATaskAloneGoesOnInItsExecutorWhileTheOthersRun) {
-  JobDriver driver(Alone().Restarts(kTask, 1).Build());
-  driver.Running();
-
-  const TurnResult turn = driver.Report("worker:0", Failure(1));
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "restart_decided", "restart_began"));
-  EXPECT_THAT(Orders(turn), ElementsAre("tell worker:0#1"));
-  EXPECT_EQ(driver.Told("worker:0"), "next 2");
-  EXPECT_EQ(driver.Told("worker:1"), "start 1");
-  EXPECT_EQ(driver.Status().state, "RUNNING");
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt, 2);
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "launching");
-  EXPECT_EQ(driver.StatusOf("worker:0").host, "node-worker-0");
-}
-
-TEST(JobRestartTest, AJoinerStartsAtOnceInTheSameGenerationWithTheSameClusterSpec) {
-  JobDriver driver(Alone().Restarts(kTask, 1).Build());
-  driver.Running();
-  const Command others = driver.CommandFor("worker:1");
-  driver.Report("worker:0", Failure(1));
-
-  const TurnResult turn = driver.Register("worker:0#2");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_registered"));
-  EXPECT_THAT(Orders(turn), ElementsAre("tell worker:0#2"));
-  EXPECT_EQ(driver.Told("worker:0#2"), "start 1");
-  EXPECT_EQ(driver.CommandFor("worker:0#2").cluster_spec, others.cluster_spec);
-  EXPECT_EQ(driver.CommandFor("worker:1"), others);
-  EXPECT_THAT(Decisions(driver.Heartbeat("worker:0#2")), ElementsAre("attempt_ran"));
-  EXPECT_EQ(driver.Status().generation, Generation{1});
-}
-
-TEST(JobRestartTest, AHeldExecutorIsToldNothingUntilTheBackOffIsOver) {
-  JobDriver driver(Alone().Restarts(kTask, 2).Backoff(Duration(3000), Duration(9000)).Build());
-  driver.Running();
-  driver.Report("worker:0", Failure(1));
-  driver.Register("worker:0#2");
-
-  const TurnResult turn = driver.Report("worker:0#2", Failure(1));
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "restart_decided"));
-  EXPECT_THAT(Orders(turn), IsEmpty());
-  EXPECT_EQ(driver.Told("worker:0#2"), "none");
-  EXPECT_EQ(driver.StatusOf("worker:0").state, "backoff");
-  EXPECT_EQ(driver.job().NextDeadline(), driver.now() + Duration(3000));
-  EXPECT_THAT(Decisions(driver.Pass(Duration(2999))), Not(testing::Contains("restart_began")));
-  EXPECT_THAT(Orders(driver.Pass(Duration(1))), ElementsAre("tell worker:0#2"));
-  EXPECT_EQ(driver.Told("worker:0#2"), "next 3");
-}
-
-TEST(JobRestartTest, AContainerThatIsLostWhileItsExecutorIsHeldIsReplaced) {
-  JobDriver driver(Alone().Restarts(kTask, 2).Build());
-  driver.Running();
-  driver.Report("worker:0", Failure(1));
-  driver.Register("worker:0#2");
-  driver.Report("worker:0#2", Failure(1));
-
-  EXPECT_THAT(Decisions(driver.Exit("worker:0#2")), ElementsAre("container_ended"));
-  const TurnResult turn = driver.PassToDeadline();
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("restart_began"));
-  EXPECT_THAT(Orders(turn), ElementsAre("tell worker:0#2", "request worker:0#3"));
-}
-
-TEST(JobRestartTest, AJoinerWithAnotherAddressIsInTheClusterSpecThatItGets) {
-  JobDriver driver(Alone().Build());
-  driver.Running();
-  driver.Exit("worker:0");
-  ASSERT_EQ(driver.StatusOf("worker:0").attempt_state, "requested");
-
-  EXPECT_THAT(Orders(driver.Grant("worker:0#2")), ElementsAre("launch worker:0#2 in c-worker-0-2"));
-  driver.Register("worker:0#2");
-
-  EXPECT_EQ(driver.Told("worker:0#2"), "start 1");
-  const std::string spec = driver.CommandFor("worker:0#2").cluster_spec;
-  EXPECT_THAT(spec, HasSubstr("node-worker-0-2:4000"));
-  EXPECT_THAT(spec, HasSubstr("node-worker-1:4001"));
-  EXPECT_THAT(spec, Not(HasSubstr("node-worker-0:4000")));
-}
-
-TEST(JobRestartTest, AWorkerBesideParameterServersComesBackAloneWithItsAddress) {
-  JobDriver driver(JobBuilder().Role("worker", 2).Role("ps", 1, Completion::kUntracked).Restarts(kTask, 1).Build());
-  driver.Running();
-
-  driver.Report("worker:1", Failure(1));
-  driver.Register("worker:1#2");
-
-  EXPECT_EQ(driver.Told("worker:1#2"), "start 1");
-  EXPECT_EQ(driver.Told("ps:0"), "start 1");
-  EXPECT_EQ(driver.CommandFor("worker:1#2").cluster_spec, driver.CommandFor("ps:0").cluster_spec);
-}
-
-TEST(JobRestartTest, ASidecarComesBackAloneAndIsThenLeftAlone) {
-  JobDriver driver(Collective().Restarts(kTask, 1).Build());
-  driver.Running();
-
-  EXPECT_THAT(Decisions(driver.Report("board:0", Failure(1))), ElementsAre("attempt_ended", "restart_decided"));
-  EXPECT_EQ(driver.Told("worker:0"), "start 1");
-  driver.Exit("board:0");
-  driver.GrantAll().RegisterAll();
-  EXPECT_EQ(driver.Told("board:0#2"), "start 1");
-  const TurnResult turn = driver.Report("board:0#2", Failure(1));
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended"));
-  EXPECT_EQ(driver.Told("board:0#2"), "release");
-  EXPECT_EQ(driver.Status().state, "RUNNING");
-}
-
-TEST(JobRestartTest, AnAttemptThatEndsBeforeTheGangHasFormedIsReplacedAloneAndTheGangForms) {
-  JobDriver driver(Collective().Build());
-  driver.Gathering();
-  driver.Register("worker:0");
-
-  const TurnResult turn = driver.Exit("worker:1");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "container_ended", "restart_decided", "restart_began"));
-  EXPECT_THAT(Orders(turn), testing::Contains("request worker:1#2"));
-  EXPECT_EQ(driver.Told("worker:0"), "none");
-  driver.GrantAll().RegisterAll();
-  EXPECT_EQ(driver.Told("worker:0"), "start 1");
-  EXPECT_EQ(driver.Told("worker:1#2"), "start 1");
-  EXPECT_EQ(driver.Status().state, "RUNNING");
-}
-
-// ---- a role
-
-TEST(JobRestartTest, ARoleStartsTogetherAndTheOthersRunOn) {
-  JobDriver driver(Alone().Role("reader", 1).Restarts(kRole, 1).Build());
-  driver.Running();
-
-  const TurnResult decided = driver.Report("worker:0", Failure(1));
-  EXPECT_THAT(Decisions(decided), ElementsAre("attempt_ended", "restart_decided"));
-  EXPECT_THAT(Orders(decided), ElementsAre("tell worker:1#1"));
-  EXPECT_EQ(driver.Told("worker:0"), "none");
-  EXPECT_EQ(driver.Told("worker:1"), "stop");
-  EXPECT_EQ(driver.Told("reader:0"), "start 1");
-
-  const TurnResult began = driver.Report("worker:1", Killed());
-  EXPECT_THAT(Decisions(began), ElementsAre("attempt_ended", "restart_began"));
-  EXPECT_THAT(Orders(began), ElementsAre("tell worker:0#1", "tell worker:1#1"));
-
-  EXPECT_THAT(Orders(driver.Register("worker:0#2")), IsEmpty());
-  EXPECT_EQ(driver.Told("worker:0#2"), "none") << "it needs the address of the other one";
-  EXPECT_THAT(Orders(driver.Register("worker:1#2")), ElementsAre("tell worker:0#2", "tell worker:1#2"));
-  EXPECT_EQ(driver.Told("worker:0#2"), "start 1");
-  EXPECT_EQ(driver.Status().state, "RUNNING");
-}
-
-TEST(JobRestartTest, OneOfARoleThatEndsBeforeItRegistersDoesNotHoldUpTheOthers) {
-  JobDriver driver(Alone().Restarts(kRole, 1).Build());
-  driver.Running();
-  driver.Report("worker:0", Failure(1));
-  driver.Report("worker:1", Killed());
-  driver.Register("worker:0#2");
-  ASSERT_EQ(driver.Told("worker:0#2"), "none");
-
-  driver.Exit("worker:1#2");
-
-  EXPECT_EQ(driver.Told("worker:0#2"), "start 1");
-  driver.GrantAll().RegisterAll();
-  EXPECT_EQ(driver.Told("worker:1#3"), "start 1");
-}
-
-TEST(JobRestartTest, AnExecutorInTroubleIsNotTrustedWithAnotherAttempt) {
-  for (const auto cls : {OutcomeClass::kNodeLost, OutcomeClass::kInfra, OutcomeClass::kPreempted}) {
-    SCOPED_TRACE(ToString(cls));
-    JobDriver driver(Alone().Build());
-    driver.Running();
-    driver.Report("worker:0", {.cls = cls});
-    EXPECT_EQ(driver.Told("worker:0"), "release");
-    EXPECT_THAT(Orders(driver.Exit("worker:0")), testing::Contains("request worker:0#2"));
-  }
-}
-
-TEST(JobRestartTest, AVerdictAfterFreeRestartsTellsTheirNumber) {
-  JobDriver driver(Alone().Build());
-  driver.Running();
-  driver.Exit("worker:0");
-
-  driver.Report("worker:1", Failure(1));
-
-  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("(user_error); after 1 restart"));
-}
-
-// ---- one restart takes over another
-
-TEST(JobRestartTest, ABiggerRestartTakesOverASmallerOneThatHasNotBegun) {
-  JobDriver driver(Alone().Restarts(kGang, 1).Build());
-  driver.Running();
-  driver.Report("worker:0", Lost());  // free; it begins when its container is gone
-  ASSERT_EQ(driver.StatusOf("worker:0").state, "backoff");
-
-  EXPECT_THAT(Decisions(driver.Report("worker:1", Failure(1))), ElementsAre("attempt_ended", "restart_decided"));
-  const TurnResult turn = driver.Exit("worker:0");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("container_ended", "restart_began"));
-  EXPECT_EQ(Find<RestartBegan>(turn)->number, 2);
-  EXPECT_EQ(driver.Status().restart_count, 2);
-  EXPECT_EQ(driver.Told("worker:1"), "next 2");
-  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "requested");
-  EXPECT_EQ(driver.Status().state, "ALLOCATING");
-}
-
-TEST(JobRestartTest, TwoTasksRestartIndependently) {
-  JobDriver driver(Alone().Restarts(kTask, 1).Build());
-  driver.Running();
-  driver.Report("worker:0", Lost());
-
-  EXPECT_THAT(Decisions(driver.Report("worker:1", Failure(1))),
-              ElementsAre("attempt_ended", "restart_decided", "restart_began"));
-
-  EXPECT_EQ(driver.StatusOf("worker:0").state, "backoff");
-  EXPECT_EQ(driver.StatusOf("worker:1").state, "active");
-}
-
-// ---- what is shown and told
+const TestRow kRestarting[] = {
+    // ---- signals that anybody may have sent
+    {"ASignalIsFreeTwiceAndThenTheProgramsOwn",
+     {{"running, report worker:0 infra by TERM signal", "restart task free"},
+      {"register worker:0#2, all-run, report worker:0#2 infra by TERM signal", "restart task free"},
+      {"deadline, register worker:0#3, all-run, report worker:0#3 infra by TERM signal",
+       "verdict user_error says `~its own processes may have sent the signal`"}}},
+    {"ASignalThatCameWithTheLossOfANodeDoesNotCount",
+     {{"running, report worker:0 {node_lost|infra|infra} by TERM signal", "restart task free"},
+      {"{exit worker:0, all-up|register worker:0#2, all-run|register worker:0#2, all-run}, report worker:0#2 "
+       "{infra|node_lost|infra} by TERM signal",
+       "restart task free"},
+      {"{deadline, register worker:0#3|exit worker:0#2, deadline, all-up|deadline, register worker:0#3}, all-run, "
+       "report worker:0#3 {infra|infra|node_lost} by TERM signal",
+       "restart task free"}}},
+    {"AThirdSignalTakesFromTheProgramsRestarts",
+     {{"+task=1: running, report worker:0 infra by TERM signal", "restart task free"},
+      {"register worker:0#2, all-run, report worker:0#2 infra by TERM signal", "restart task free"},
+      {"deadline, register worker:0#3, all-run, report worker:0#3 infra by TERM signal", "restart task charged"}}},
+    {"ASignalLongAgoOrOfAnotherTaskIsAnotherStory",
+     {{"+lost=10/60s: running, report worker:0 infra by TERM signal, register worker:0#2, all-run, report worker:1 "
+       "infra by TERM signal",
+       "restart task free"},
+      {"wait 60s, report worker:0#2 infra by TERM signal", "restart task free"}}},
+    // ---- one task
+    {"ATaskAloneGoesOnInItsExecutorWhileTheOthersRun",
+     {{"+task=1: running, report worker:0 fails 1",
+       "attempt_ended restart_decided restart_began; orders tell worker:0#1; worker:0 told next 2; worker:1 told start "
+       "1; state RUNNING; worker:0 attempt 2; worker:0#2 is launching; worker:0#2 host node-worker-0"}}},
+    {"AJoinerStartsAtOnceInTheSameGenerationWithTheSameClusterSpec",
+     {{"+task=1: running, note worker:1, report worker:0 fails 1, register worker:0#2",
+       "attempt_registered; orders tell worker:0#2; worker:0#2 told start 1; worker:0#2 cluster as worker:1; worker:1 "
+       "told as noted"},
+      {"heartbeat worker:0#2", "attempt_ran; generation 1"}}},
+    {"AHeldExecutorIsToldNothingUntilTheBackOffIsOver",
+     {{"+task=2 backoff=3s/9s: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1",
+       "attempt_ended restart_decided; no orders; worker:0#2 told none; worker:0 state backoff; deadline +3s"},
+      {"pass 2999ms", "lacks restart_began"},
+      {"pass 1ms", "orders tell worker:0#2; worker:0#2 told next 3"}}},
+    {"AContainerThatIsLostWhileItsExecutorIsHeldIsReplaced",
+     {{"+task=2: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, exit worker:0#2",
+       "container_ended"},
+      {"deadline", "restart_began; orders tell worker:0#2, request worker:0#3"}}},
+    {"AJoinerWithAnotherAddressIsInTheClusterSpecThatItGets",
+     {{"running, exit worker:0", "worker:0#2 is requested"},
+      {"grant worker:0#2", "orders launch worker:0#2 in c-worker-0-2"},
+      {"register worker:0#2",
+       "worker:0#2 told start 1; worker:0#2 reads ~node-worker-0-2:4000; worker:0#2 reads ~node-worker-1:4001; "
+       "worker:0#2 reads !node-worker-0:4000"}}},
+    {"AWorkerBesideParameterServersComesBackAloneWithItsAddress",
+     {{"job worker*2 ps*1:untracked task=1: running, report worker:1 fails 1, register worker:1#2",
+       "worker:1#2 ps:0 told start 1; worker:1#2 cluster as ps:0"}}},
+    {"ASidecarComesBackAloneAndIsThenLeftAlone",
+     {{"job worker*2 board*1:sidecar pytorch task=1: running, report board:0 fails 1",
+       "attempt_ended restart_decided; worker:0 told start 1"},
+      {"exit board:0, all-granted, all-registered", "board:0#2 told start 1"},
+      {"report board:0#2 fails 1", "attempt_ended; board:0#2 told release; state RUNNING"}}},
+    {"AnAttemptThatEndsBeforeTheGangHasFormedIsReplacedAloneAndTheGangForms",
+     {{"job worker*2 board*1:sidecar pytorch: gathering, register worker:0, exit worker:1",
+       "attempt_ended container_ended restart_decided restart_began; also request worker:1#2; worker:0 told none"},
+      {"all-granted, all-registered", "worker:0 worker:1#2 told start 1; state RUNNING"}}},
+    // ---- a role
+    {"ARoleStartsTogetherAndTheOthersRunOn",
+     {{"+reader*1 role=1: running, report worker:0 fails 1",
+       "attempt_ended restart_decided; orders tell worker:1#1; worker:0 told none; worker:1 told stop; reader:0 told "
+       "start 1"},
+      {"report worker:1 killed", "attempt_ended restart_began; orders tell worker:0#1, tell worker:1#1"},
+      {"register worker:0#2", "no orders; worker:0#2 told none"},
+      {"register worker:1#2", "orders tell worker:0#2, tell worker:1#2; worker:0#2 told start 1; state RUNNING"}}},
+    {"OneOfARoleThatEndsBeforeItRegistersDoesNotHoldUpTheOthers",
+     {{"+role=1: running, report worker:0 fails 1, report worker:1 killed, register worker:0#2",
+       "worker:0#2 told none"},
+      {"exit worker:1#2", "worker:0#2 told start 1"},
+      {"all-granted, all-registered", "worker:1#3 told start 1"}}},
+    {"AnExecutorInTroubleIsNotTrustedWithAnotherAttempt",
+     {{"running, report worker:0 {node_lost|infra|preempted}", "worker:0 told release"},
+      {"exit worker:0", "also request worker:0#2"}}},
+    {"AVerdictAfterFreeRestartsTellsTheirNumber",
+     {{"running, exit worker:0, report worker:1 fails 1", "verdict says `~(user_error); after 1 restart`"}}},
+    // ---- one restart takes over another
+    {"ABiggerRestartTakesOverASmallerOneThatHasNotBegun",
+     {{"+gang=1: running, report worker:0 preempted", "worker:0 state backoff"},
+      {"report worker:1 fails 1", "attempt_ended restart_decided"},
+      {"exit worker:0",
+       "container_ended restart_began; began 2; restarts 2; worker:1 told next 2; worker:0#2 is requested; state "
+       "ALLOCATING"}}},
+    {"TwoTasksRestartIndependently",
+     {{"+task=1: running, report worker:0 preempted, report worker:1 fails 1",
+       "attempt_ended restart_decided restart_began; worker:0 state backoff; worker:1 state active"}}},
+};
+TABLE_TEST(JobRestartTest, kRestarting, Script("worker*2 standalone"));
 
 TEST(JobRestartTest, AStatusShowsTheNewestTwentyRestartsAndCountsAll) {
-  JobDriver driver(JobBuilder()
-                       .Role("worker", 1)
-                       .Framework(FrameworkKind::kStandalone)
-                       .Restarts(kTask, 50)
-                       .Backoff(Duration(0), Duration(0))
-                       .Build());
+  const Duration at_once{0};
+  JobDriver driver(Alone().Restarts(kTask, 50).Backoff(at_once, at_once).Build());
   driver.Running();
   for (int attempt = 1; attempt <= 25; ++attempt) {
     driver.Report("worker:0#" + std::to_string(attempt), Failure(attempt));
     driver.RegisterAll().RunAll();
   }
-
   const JobStatus status = driver.Status();
-
   EXPECT_EQ(status.restart_count, 25);
   ASSERT_EQ(status.restarts.size(), 20U);
   EXPECT_EQ(status.restarts.front().number, 6);
@@ -350,6 +115,283 @@ TEST(JobRestartTest, AStatusShowsTheNewestTwentyRestartsAndCountsAll) {
   EXPECT_EQ(status.restarts.back().cause, AttemptOf("worker:0#25"));
   EXPECT_TRUE(status.restarts.back().charged);
 }
+
+// ---- Restarts of the gang and of the job: who is told what and when, and what stays.
+
+const TestRow kGangRestarting[] = {
+    {"AGangStopsWhatRunsAndHoldsEveryExecutor",
+     {{"+gang=1: running, report worker:0 fails 1",
+       "attempt_ended restart_decided; orders tell board:0#1, tell worker:1#1; worker:0 told none; worker:1 told stop; "
+       "worker:1 grace 10s; state RESTARTING; board:0 worker:0 worker:1 state backoff"},
+      {"report worker:1 killed", "attempt_ended; worker:1 told none"}}},
+    {"AGangGoesOnInTheSameContainersInTheNextGeneration",
+     {{"+gang=1: running, report worker:0 fails 1, report worker:1 killed, report board:0 killed",
+       "attempt_ended restart_began gang_allocated; orders tell board:0#1, tell worker:0#1, tell worker:1#1; worker:1 "
+       "told next 2"},
+      {"register worker:0#2 worker:1#2", "worker:0#2 told none"},
+      {"register board:0#2",
+       "attempt_registered generation_formed; worker:0#2 told start 2; generation 2; state RUNNING; restarts 1; "
+       "because `worker:0 failed on node-worker-0: exit code 1 (user_error)`"}}},
+    {"WhoLosesItsContainerMeanwhileGetsANewOneAndTheOthersWait",
+     {{"+gang=1: running, report worker:0 fails 1, exit worker:1, report board:0 killed",
+       "attempt_ended restart_began; orders tell board:0#1, tell worker:0#1, tell worker:1#1, request worker:1#2; "
+       "worker:0 told next 2; worker:1 told release; state ALLOCATING"},
+      {"all-granted, all-registered", "worker:1#2 worker:0#2 told start 2"}}},
+    {"AFailureWhileItRestartsIsNeitherJudgedNorCharged",
+     {{"+gang=1: running, report worker:0 fails 1, report worker:1 fails 2", "attempt_ended"},
+      {"report board:0 killed", "restarts 1; worker:1 told next 2"}}},
+    {"WhenTheBudgetIsUsedUpTheJobFailsAndTheVerdictSaysSo",
+     {{"job worker*1 pytorch gang=1: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 3",
+       "attempt_ended job_stopping; verdict of worker:0#2 says `~exit code 3 (user_error); restarts used up: gang 1 of "
+       "1`; worker:0#2 told release"}}},
+    {"ATaskThatHadSucceededRunsAgainWithItsGangAndCountsOnce",
+     {{"job worker*2 pytorch gang=1: running, report worker:0 success, exit worker:0, report worker:1 fails 1",
+       "attempt_ended restart_decided restart_began; orders tell worker:0#1, tell worker:1#1, tell worker:0#1, request "
+       "worker:0#2"},
+      {"all-granted, all-registered, all-run", "generation 2"},
+      {"report worker:1#2 success", "verdict none"},
+      {"report worker:0#2 success", "verdict SUCCEEDED"}}},
+    // Its executor may have left already; what it was told last cannot be taken back.
+    {"WhoWasReleasedIsNotHeldAgain",
+     {{"job worker*2 pytorch gang=1: running, report worker:0 success", "worker:0 told release"},
+      {"report worker:1 fails 1", "attempt_ended restart_decided; worker:0 told release"},
+      {"exit worker:0", "also request worker:0#2; worker:1 told next 2"}}},
+    // ---- the job
+    {"ARestartOfTheJobReleasesEveryoneAndAsksForNewContainers",
+     {{"+job=1: running, report worker:0 fails 1",
+       "attempt_ended restart_decided; worker:0 told release; worker:1 told stop"},
+      {"report worker:1 board:0 killed", "worker:1 told release"},
+      {"exit worker:0 worker:1 board:0", "container_ended restart_began; also request board:0#2 worker:0#2 worker:1#2"},
+      {"all-granted, all-registered", "worker:0#2 told start 2; worker:0 host node-worker-0-2"}}},
+    {"CommandNumbersOfAnAttemptGrow",
+     {{"+gang=2: running, note worker:1, report worker:0 fails 1", "worker:1 numbered above noted"},
+      {"note worker:1, report worker:1 killed", "worker:1 numbered 0"},
+      {"report board:0 killed", "worker:1 numbered above noted; worker:1#2 numbered 0"},
+      {"all-registered", "worker:1#2 numbered above 0"}}},
+};
+TABLE_TEST(JobGangRestartTest, kGangRestarting, Script("worker*2 board*1:sidecar pytorch"));
+
+// ---- What may come between: kills, limits, lost containers, silence, preemption, executors of the past.
+
+const TestRow kTroubled[] = {
+    // ---- kills and limits
+    {"AKillWhileAGangRestartsReleasesWhoIsHeldAndHurriesTheOthers",
+     {{"begun, kill within 100ms enough",
+       "job_stopping; orders tell worker:0#1, tell worker:1#1; worker:0 told release; worker:1 grace 100ms"},
+      {"report worker:1 killed", "worker:1 told release"},
+      {"exit worker:0 worker:1", "state KILLED; worker:0 worker:1 state done"}}},
+    {"AKillDuringABackOffReleasesWhoWaitsForIt",
+     {{"job worker*2 standalone task=2: begun, register worker:0#2, report worker:0#2 fails 1, kill enough",
+       "worker:0#2 told release; worker:1 told stop; worker:0 state done"},
+      {"report worker:1 killed, exit worker:0#2 worker:1", "state KILLED; deadline none"}}},
+    {"AKillAfterItBeganStopsRenewedExecutorsByTheirCommandAlone",
+     {{"begun, report worker:1 killed", "worker:0 told next 2"},
+      {"kill enough", "orders tell worker:0#2, tell worker:1#2; worker:0 told next 2"},
+      {"register worker:0#2", "worker:0#2 told stop"},
+      {"report worker:0#2 killed", "worker:0#2 told release"}}},
+    {"AnExecutorThatIsHeldAndDoesNotLeaveAfterAKillIsEnded",
+     {{"job worker*2 standalone task=2: begun, register worker:0#2, report worker:0#2 fails 1, kill enough, report "
+       "worker:1 killed, exit worker:1, deadline",
+       "orders kill c-worker-0"}}},
+    {"TheTimeLimitOfTheJobCountsWhileItRestarts",
+     {{"+timeout=5s: begun, pass 5s", "job_stopping; verdict timeout; worker:0 told release"}}},
+    {"ARestartedAttemptHasTheWholeTimeToRegister",
+     {{"+registration=20s: begun, wait 20s, report worker:1 killed, register worker:0#2, wait 19999ms, heartbeat "
+       "worker:0#2 waiting 0, pass 0",
+       "lacks job_stopping"},
+      {"pass 1ms", "job_stopping; verdict says `~missing worker:1`"}}},
+    {"WhoDoesNotStopInItsGraceIsEndedAndTheRestartGoesOn",
+     {{"begun, pass 10s", "no orders"},
+      {"deadline", "orders kill c-worker-1"},
+      {"exit worker:1", "attempt_ended container_ended restart_began; also request worker:1#2; worker:0 told next 2"}}},
+    // ---- losses
+    {"ALostContainerDelaysTheRestartUntilItIsGone",
+     {{"job worker*2 standalone: running, report worker:0 infra", "attempt_ended restart_decided"},
+      {"wait 1s, exit worker:0", "container_ended restart_began"}}},
+    {"AContainerThatNobodySaysIsGoneIsNotWaitedForLongerThanItTakesToBeSure",
+     {{"job worker*2 standalone: running, report worker:0 infra, wait 5s, heartbeat worker:1, pass 0",
+       "orders kill c-worker-0"},
+      {"wait 9999ms, heartbeat worker:1, pass 0", "nothing; deadline +1ms"},
+      {"pass 1ms", "restart_began; also request worker:0#2"}}},
+    {"ANodeThatFallsSilentIsReplacedWithoutACharge",
+     {{"job worker*2 standalone: running, pass 5s, heartbeat worker:1, wait 55s, heartbeat worker:1, pass 0",
+       "orders kill c-worker-0"},
+      {"exit worker:0",
+       "attempt_ended container_ended restart_decided restart_began; restart task free; also request worker:0#2"}}},
+    {"ARenewedExecutorThatIsNeverHeardIsSuspectedAndLost",
+     {{"job worker*2 standalone task=1: begun", "worker:0 told next 2"},
+      {"wait 5s, heartbeat worker:1, pass 0", "attempt_suspected; worker:0 suspected"},
+      {"wait 55s, heartbeat worker:1, pass 0", "orders kill c-worker-0"},
+      {"wait 15s, heartbeat worker:1, pass 0",
+       "attempt_ended restart_decided restart_began; restart free; worker:0#2 is lost"}}},
+    {"AStragglerOfAReplacedAttemptIsRefusedWhateverItCalls",
+     {{"job worker*2 standalone: running, exit worker:0, grant worker:0#2, {register worker:0 running 100|heartbeat "
+       "worker:0|await worker:0|report worker:0 success}",
+       "refused stale_attempt; nothing"}}},
+    {"LateCallsOfTheAttemptBeforeInTheSameExecutorChangeNothing",
+     {{"job worker*2 standalone task=1: begun, register worker:0#2, report worker:0 fails 1, await worker:0",
+       "worker:0 told next 2"},
+      {"heartbeat worker:0", "refused; worker:0#2 is registered"}}},
+    {"TheAttemptToComeIsUnknownUntilItIsMade",
+     {{"begun, impostor worker:0 attempt=worker:0#2", "refused unknown_attempt"}}},
+    // Its end is told by the scheduler alone; the class that it names decides.
+    {"AnEndBeforeTheRegistrationIsALossWhateverItsReason",
+     {{"job worker*2 standalone: gathering, exit worker:0 unseen because oom", "worker:0 is lost; verdict oom"}}},
+    {"AnEndForWantOfMemoryNamesWhatTheJobAskedFor",
+     {{"job worker*2 standalone: gathering, register worker:0, exit worker:0 unseen because oom says `out of memory: "
+       "the limit was reached`",
+       "verdict oom says `~out of memory: the limit was reached; tony.worker.memory is 2048 MB`"}}},
+    {"WhatTheSchedulerKnowsOfAnEndIsBelievedWhereNobodySawMore",
+     {{"job worker*2 standalone lost=0: running, exit worker:0 unseen because {node_lost|preempted kept "
+       "killed|preempted kept fails 1|node_lost kept success}",
+       "worker:0 outcome {node_lost|preempted|user_error|success}"}}},
+    // ---- silence while it is being stopped
+    {"ARestartDoesNotWaitForEverForANodeThatIsGone",
+     {{"begun, wait 10s, deadline", "also kill c-worker-1; deadline +60s"},
+      {"deadline", "attempt_ended restart_began"}}},
+};
+TABLE_TEST(JobRestartTroubleTest, kTroubled, Script("worker*2 pytorch gang=2", "running, report worker:0 fails 1"));
+
+// ---- A scheduler that takes containers away, with notice.
+
+const TestRow kPreempting[] = {
+    {"ANoticeOfPreemptionStopsTheTaskInTheTimeThereIs",
+     {{"running, preempt worker:0 5s",
+       "attempt_stopping; orders tell worker:0#1; worker:0 told stop; worker:0 grace 4s; worker:0 because preempted; "
+       "worker:1 told start 1"},
+      {"kill", "worker:1 because"}}},
+    {"APreemptedTaskStartsAgainElsewhereWithoutACharge",
+     {{"running, preempt worker:0 5s, report worker:0 killed",
+       "attempt_ended restart_decided; restart free; worker:0 outcome preempted by TERM; worker:0 told release"},
+      {"exit worker:0", "also request worker:0#2"}}},
+    {"ATaskThatFinishesInTheTimeItWasGivenHasSucceeded",
+     {{"running, preempt worker:0 5s, report worker:0 success", "attempt_ended; worker:0 is succeeded"}}},
+    {"ASecondNoticeOrOneOfAnEndedAttemptChangesNothing",
+     {{"running, preempt worker:0 5s, report worker:1 success, preempt worker:0 2s", "nothing"},
+      {"preempt worker:1 2s", "nothing"},
+      {"kill, preempt worker:0 1s", "nothing"}}},
+    {"APreemptedExecutorThatHasNotRegisteredIsEndedWithItsContainer",
+     {{"gathering, preempt worker:0 5s", "orders tell worker:0#1, term c-worker-0"},
+      {"exit worker:0", "also request worker:0#2"},
+      {"all-granted, all-registered", "worker:0#2 told start 1"}}},
+    {"APreemptedTaskOfAGangThatFailsMeanwhileGetsANewContainerLikeThat",
+     {{"job worker*2 pytorch gang=2: running, preempt worker:0 5s, report worker:1 fails 1",
+       "attempt_ended restart_decided; worker:0 grace 4s"},
+      {"report worker:0 killed", "worker:0 told release"},
+      {"exit worker:0", "also request worker:0#2; worker:1 told next 2; restarts 1"}}},
+    {"AContainerThatWaitsForItsNextAttemptIsGivenUp",
+     {{"job worker*2 pytorch gang=2 backoff=3s/9s: running, report worker:0 fails 1, preempt worker:0 5s",
+       "orders kill c-worker-0"},
+      {"report worker:1 killed", "attempt_ended"},
+      {"exit worker:0", "also request worker:0#2; worker:1 told next 2"}}},
+    {"AContainerThatIsTakenAwayWhileItsTaskIsStoppedForARestartIsNotUsedAgain",
+     {{"job worker*2 pytorch gang=2: running, report worker:0 fails 1, preempt worker:1 5s", "nothing"},
+      {"report worker:1 killed", "also kill c-worker-1"},
+      {"exit worker:1", "also request worker:1#2; worker:0 told next 2"}}},
+    {"ATaskThatReportsLateFromAContainerThatIsBeingKilledIsHeard",
+     {{"job worker*2 pytorch gang=2: running, report worker:0 fails 1, preempt worker:1 5s, deadline",
+       "has container_kill_ordered"},
+      {"report worker:1 killed", "attempt_ended"},
+      {"exit worker:1", "also request worker:1#2"}}},
+    {"AContainerThatIsTakenAwayFromATaskThatFailsIsNotUsedAgain",
+     {{"job worker*2 pytorch gang=2: running, preempt worker:0 5s, report worker:0 fails 1",
+       "attempt_ended container_kill_ordered restart_decided"},
+      {"report worker:1 killed, exit worker:0", "also request worker:0#2; worker:1 told next 2"}}},
+    {"ANoticeShorterThanAReportTakesGivesNoGrace", {{"running, preempt worker:0 300ms", "worker:0 grace 0"}}},
+};
+TABLE_TEST(JobPreemptionTest, kPreempting, Script("worker*2 standalone"));
+
+// ---- Containers on a cluster in which nothing runs yet, or again: they are not held for ever.
+
+const TestRow kHeld[] = {
+    {"AGangThatWaitsTooLongForTheRestGivesBackWhatItHas",
+     {{"begun, pass 29999ms", "lacks restart_decided; deadline due"},
+      {"pass 1ms", "restart job free; also withdraw worker:1#2; worker:0#2 told stop"},
+      {"report worker:0#2 killed, register worker:2#2, report worker:2#2 killed", "worker:0#2 told release"},
+      {"exit worker:0#2 worker:2#2", "also request worker:0#3 worker:1#3 worker:2#3"},
+      {"all-granted, all-registered",
+       "worker:0#3 told start 2; restarts 2; because `~worker:1 got no container for 30.0 s (tony.yarn.gang-hold)`"}}},
+    // Meanwhile a master without its lease could be told of no container.
+    {"AGapOfTheLeaseIsNoneOfTheWait",
+     {{"begun, standstill 29999ms, renew, pass 29999ms", "lacks restart_decided"},
+      {"pass 1ms", "has restart_decided"}}},
+    {"AStartingGangThatLosesOneGivesBackTheOthersToo",
+     {{"gathering, register worker:0, exit worker:1, pass 30s", "has restart_decided"}}},
+    {"AContainerThatComesBeginsTheWaitAnew",
+     {{"start, grant worker:0, pass 29999ms, grant worker:1, pass 29999ms", "lacks restart_decided"},
+      {"pass 1ms", "has restart_decided"}}},
+    {"WhoHasNothingHasNothingToGiveBack", {{"start, pass 300s", "lacks restart_decided"}}},
+    {"WhoEachRunAloneKeepWhatTheyHave",
+     {{"job worker*2 standalone yarn hold=30s{| fcfs}: running, exit worker:1, pass 30s", "lacks restart_decided"}}},
+    {"OnOneMachineAndWithoutALimitNothingIsGivenBack",
+     {{"job worker*3 pytorch gang=2 {hold=30s|yarn hold=0}: begun, pass 30s", "lacks restart_decided"}}},
+    // Else two gangs that lend each other a node would use up what is for lost nodes.
+    {"ContainersThatAreGivenBackTakeFromNoBudget",
+     {{"job worker*3 pytorch gang=2 lost=1 yarn hold=30s: begun, pass 30s, exit worker:0#2 worker:2#2, all-granted, "
+       "all-registered, all-run, exit worker:1#3",
+       "restart free"}}},
+    {"ANewMasterBeginsTheWaitAnewAndJudgesTheSame",
+     {{"begun, pass 29999ms, master 2, pass 29999ms", "lacks restart_decided"},
+      {"pass 1ms", "has restart_decided"},
+      {"master 3", "worker:0#2 told stop"}}},
+    {"ABackOffAboveTheLimitIsNotWaitedForInContainers",
+     {{"job worker*3 pytorch gang=2 backoff=30001ms/60s yarn hold=30s: running, report worker:0 worker:1 worker:2 "
+       "fails 1",
+       "worker:0 told next 2"},
+      {"all-registered, all-run, report worker:0#2 fails 1", "worker:0#2 told release"},
+      {"report worker:1#2 worker:2#2 killed, exit worker:0#2 worker:1#2 worker:2#2, pass 30001ms",
+       "also request worker:0#3 worker:1#3 worker:2#3"}}},
+};
+TABLE_TEST(JobHoldTest, kHeld,
+           Script("worker*3 pytorch gang=2 yarn hold=30s",
+                  "running, report worker:0 fails 1, exit worker:1, report worker:2 killed, register worker:0#2"));
+
+// ---- Sidecars that run on while the gang starts again.
+
+const TestRow kOutliving[] = {
+    {"TheGangStartsAgainWithoutIt",
+     {{"running, report worker:0 fails 1", "orders tell worker:1#1"},
+      {"report worker:1 killed", "attempt_ended restart_began gang_allocated"},
+      {"register worker:0#2 worker:1#2",
+       "attempt_registered generation_formed; worker:1#2 told start 2; board:0 told start 1; board:0 is running; "
+       "board:0 attempt 1"}}},
+    {"TheNextGenerationIsToldItsAddress",
+     {{"begun, all-registered", "worker:0#2 told start 2; worker:0#2 reads ~\"board\":[\"node-board-0:4000\"]"}}},
+    {"OneThatHasBeenToldToStartAndWasNotHeardOfRunsOn",
+     {{"gathering, all-registered, heartbeat worker:0, report worker:0 fails 1, report worker:1 killed, register "
+       "worker:0#2 worker:1#2",
+       "worker:1#2 told start 2; board:0 told start 1"},
+      {"heartbeat board:0", "board:0 is running"}}},
+    {"WhenItEndsMeanwhileNobodyWaitsForIt",
+     {{"begun, report board:0 fails 127", "attempt_ended; state GATHERING"},
+      {"register worker:0#2 worker:1#2", "state RUNNING; board:0 state done"}}},
+    {"WhenItIsLostMeanwhileItComesBackAlone",
+     {{"begun, exit board:0", "attempt_ended container_ended restart_decided restart_began"},
+      {"grant board:0#2, launched board:0#2, register board:0#2", "board:0#2 told start 1"},
+      {"register worker:0#2 worker:1#2", "worker:0#2 told start 2; board:0#2 told start 1"}}},
+    {"TheGangDoesNotWaitForItsNewContainer",
+     {{"begun, exit board:0, register worker:0#2 worker:1#2", "state RUNNING"},
+      {"grant board:0#2, launched board:0#2, register board:0#2", "board:0#2 told start 2"}}},
+    {"BeforeTheGangHasFormedItIsAMemberOfIt",
+     {{"gathering, register worker:0 worker:1", "worker:0 told none"}, {"register board:0", "worker:0 told start 1"}}},
+    {"ARestartOfTheJobTakesItAlong",
+     {{"job worker*2 board*1:sidecar:outlives pytorch job=1: running, report worker:0 fails 1", "board:0 told stop"},
+      {"report worker:1 board:0 killed, exit board:0 worker:0 worker:1, all-granted, register worker:0#2 worker:1#2",
+       "worker:0#2 told none"},
+      {"all-registered", "board:0#2 told start 2"},
+      {"all-run, report board:0#2 fails 1", "attempt_ended"}}},
+    {"AGangThatMissesAContainerGivesBackWhatItHasAndTheSidecarsToo",
+     {{"+yarn: running, report worker:0 fails 1, exit worker:1, pass 30s",
+       "restart_decided attempt_ended; board:0 told stop"}}},
+    {"NothingIsGivenBackWhileTheSidecarAloneMissesItsContainer",
+     {{"+yarn: begun, exit board:0, pass 30s", "lacks restart_decided"}}},
+    {"ANewMasterKnowsThatItLivesOn",
+     {{"begun, master 2, register board:0 running 100, register worker:0#2 worker:1#2",
+       "worker:1#2 told start 2; board:0 is running"}}},
+};
+TABLE_TEST(JobOutlivingTest, kOutliving,
+           Script("worker*2 board*1:sidecar:outlives pytorch gang=2",
+                  "running, report worker:0 fails 1, report worker:1 killed"));
 
 }  // namespace
 }  // namespace tony::am

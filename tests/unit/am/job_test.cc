@@ -1,38 +1,60 @@
 // The straight way of a job, from acceptance until all of it runs.
-#include "am/core/job.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "tests/support/job_builder.h"
+#include "tests/unit/am/job_script.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+constexpr char kPsAndTwoWorkers[] = "worker*2 ps*1:untracked";
 
-JobSpec PsAndTwoWorkers() { return JobBuilder().Role("worker", 2).Role("ps", 1, Completion::kUntracked).Build(); }
-
-TEST(JobTest, TheFirstMasterAcceptsTheJobAndAsksForEveryTask) {
-  JobDriver driver(PsAndTwoWorkers());
-
-  const TurnResult turn = driver.Start();
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("job_accepted", "epoch_began", "containers_requested"));
-  EXPECT_THAT(Orders(turn), ElementsAre("request ps:0#1 worker:0#1 worker:1#1"));
-  EXPECT_EQ(driver.Status().state, "ALLOCATING");
-  EXPECT_EQ(driver.StatusOf("worker:1").state, "active");
-  EXPECT_EQ(driver.StatusOf("worker:1").attempt_state, "requested");
-}
+const TestRow kStraight[] = {
+    {"TheFirstMasterAcceptsTheJobAndAsksForEveryTask",
+     {{"start",
+       "job_accepted epoch_began containers_requested; orders request ps:0#1 worker:0#1 worker:1#1; state ALLOCATING; "
+       "worker:1 state active; worker:1 is requested"}}},
+    {"AGrantIsLaunchedAtOnce",
+     {{"start, grant worker:1",
+       "container_assigned; orders launch worker:1#1 in c-worker-1; worker:1 host node-worker-1; in c-worker-1 "
+       "worker:1#1"}}},
+    {"GrantsMayComeInAnyOrder",
+     {{"start, grant worker:1 ps:0 worker:0", "container_assigned gang_allocated; state GATHERING"}}},
+    {"AGrantToldTwiceChangesNothing", {{"start, grant worker:0 worker:0", "nothing; no orders"}}},
+    {"ASecondContainerForTheSameTaskGoesBack",
+     {{"start, grant worker:0, surplus worker:0", "nothing; orders kill surplus; in surplus nobody"}}},
+    {"AContainerForATaskThatIsNotOursGoesBack", {{"start, grant evaluator:0", "nothing; orders kill c-evaluator-0"}}},
+    {"ALaunchIsConfirmedOnce",
+     {{"gathering, launched worker:0", "attempt_launched"},
+      {"launched worker:0", "nothing"},
+      {"launched evaluator:0", "nothing"}}},
+    {"AnExecutorMayRegisterBeforeItsLaunchIsConfirmed",
+     {{"gathering, register worker:0", "attempt_registered"},
+      {"launched worker:0", "nothing; worker:0 is registered"}}},
+    {"AnExecutorMayRegisterBeforeOthersHaveAContainer",
+     {{"start, grant worker:0, register worker:0, grant worker:1, register worker:1, grant ps:0, register ps:0",
+       "attempt_registered generation_formed"}}},
+    {"UntilTheLastHasRegisteredThereIsNoCommand",
+     {{"gathering, register worker:0 worker:1", "worker:0 told none; worker:0 numbered 0; state GATHERING"}}},
+    {"TheBarrierOpensInTheTurnThatRegistersTheLastTask",
+     {{"gathering, register worker:0 worker:1 ps:0",
+       "attempt_registered generation_formed; orders tell ps:0#1, tell worker:0#1, tell worker:1#1; state RUNNING; "
+       "generation 1"}}},
+    {"IndexesAreInOrderOfNumberNotOfText",
+     {{"job worker*12: gathering, all-registered", "worker:0 reads ~\"node-worker-9:4009\",\"node-worker-10:4010\""}}},
+    {"AHeartbeatSaysThatTheTaskRuns",
+     {{"gathering, all-registered, wait 700ms, heartbeat worker:0 running 4711",
+       "attempt_ran; worker:0 is running; worker:0 pid 4711; worker:0 started"}}},
+    {"FurtherHeartbeatsDecideNothing",
+     {{"running, heartbeat worker:0", "nothing"}, {"heartbeat worker:0 stopping", "nothing"}}},
+    {"AHeartbeatBeforeTheStartDecidesNothing",
+     {{"gathering, register worker:0, heartbeat worker:0 waiting 0", "nothing"}}},
+    {"AJobOfAThousandTasksForms", {{"job worker*1000: gathering, all-registered", "state RUNNING"}}},
+};
+TABLE_TEST(JobTest, kStraight, Script(kPsAndTwoWorkers));
 
 TEST(JobTest, AsksNameTheResourcesOfTheRole) {
-  JobSpec spec = PsAndTwoWorkers();
+  JobSpec spec = JobOf(kPsAndTwoWorkers);
   spec.roles[1].resources = {.memory_mb = 8192, .vcores = 4, .gpus = 2};
-  JobDriver driver(spec);
-
-  const TurnResult turn = driver.Start();
-
+  const TurnResult turn = JobDriver(spec).Start();
   ASSERT_EQ(turn.actions.size(), 1U);
   const auto& asks = std::get<RequestContainers>(turn.actions[0]).asks;
   ASSERT_EQ(asks.size(), 3U);
@@ -40,129 +62,11 @@ TEST(JobTest, AsksNameTheResourcesOfTheRole) {
   EXPECT_EQ(asks[1].resources, spec.roles[1].resources);
 }
 
-TEST(JobTest, AGrantIsLaunchedAtOnce) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Accepted();
-
-  const TurnResult turn = driver.Grant("worker:1");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("container_assigned"));
-  EXPECT_THAT(Orders(turn), ElementsAre("launch worker:1#1 in c-worker-1"));
-  EXPECT_EQ(driver.StatusOf("worker:1").host, "node-worker-1");
-  EXPECT_EQ(driver.job().AttemptIn(ContainerOf("worker:1")), AttemptOf("worker:1"));
-}
-
-TEST(JobTest, GrantsMayComeInAnyOrder) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Accepted();
-  driver.Grant("worker:1");
-  driver.Grant("ps:0");
-
-  const TurnResult turn = driver.Grant("worker:0");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("container_assigned", "gang_allocated"));
-  EXPECT_EQ(driver.job().state(), JobState::kGathering);
-}
-
-TEST(JobTest, AGrantToldTwiceChangesNothing) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Accepted();
-  driver.Grant("worker:0");
-
-  const TurnResult turn = driver.Grant("worker:0");
-
-  EXPECT_THAT(Decisions(turn), IsEmpty());
-  EXPECT_THAT(Orders(turn), IsEmpty());
-}
-
-TEST(JobTest, ASecondContainerForTheSameTaskGoesBack) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Accepted();
-  driver.Grant("worker:0");
-
-  const TurnResult turn = driver.Observe(ContainerEvent{ContainerGranted{AttemptOf("worker:0"), {"surplus"}, "node"}});
-
-  EXPECT_THAT(Decisions(turn), IsEmpty());
-  EXPECT_THAT(Orders(turn), ElementsAre("kill surplus"));
-  EXPECT_EQ(driver.job().AttemptIn({"surplus"}), std::nullopt);
-}
-
-TEST(JobTest, AContainerForATaskThatIsNotOursGoesBack) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Accepted();
-
-  const TurnResult turn = driver.Grant("evaluator:0");
-
-  EXPECT_THAT(Decisions(turn), IsEmpty());
-  EXPECT_THAT(Orders(turn), ElementsAre("kill c-evaluator-0"));
-}
-
-TEST(JobTest, ALaunchIsConfirmedOnce) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Gathering();
-
-  EXPECT_THAT(Decisions(driver.ConfirmLaunch("worker:0")), ElementsAre("attempt_launched"));
-  EXPECT_THAT(Decisions(driver.ConfirmLaunch("worker:0")), IsEmpty());
-  EXPECT_THAT(Decisions(driver.ConfirmLaunch("evaluator:0")), IsEmpty());
-}
-
-TEST(JobTest, AnExecutorMayRegisterBeforeItsLaunchIsConfirmed) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Gathering();
-
-  const TurnResult registered = driver.Register("worker:0");
-  const TurnResult confirmed = driver.ConfirmLaunch("worker:0");
-
-  EXPECT_THAT(Decisions(registered), ElementsAre("attempt_registered"));
-  EXPECT_THAT(Decisions(confirmed), IsEmpty());
-  EXPECT_EQ(driver.StateOf("worker:0"), AttemptState::kRegistered);
-}
-
-TEST(JobTest, AnExecutorMayRegisterBeforeOthersHaveAContainer) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Accepted();
-  driver.Grant("worker:0");
-  driver.Register("worker:0");
-  driver.Grant("worker:1");
-  driver.Register("worker:1");
-  driver.Grant("ps:0");
-
-  const TurnResult turn = driver.Register("ps:0");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_registered", "generation_formed"));
-}
-
-TEST(JobTest, UntilTheLastHasRegisteredThereIsNoCommand) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Gathering();
-  driver.Register("worker:0");
-  driver.Register("worker:1");
-
-  EXPECT_EQ(driver.CommandFor("worker:0"), Command{});
-  EXPECT_EQ(driver.job().state(), JobState::kGathering);
-}
-
-TEST(JobTest, TheBarrierOpensInTheTurnThatRegistersTheLastTask) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Gathering();
-  driver.Register("worker:0");
-  driver.Register("worker:1");
-
-  const TurnResult turn = driver.Register("ps:0");
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_registered", "generation_formed"));
-  EXPECT_THAT(Orders(turn), ElementsAre("tell ps:0#1", "tell worker:0#1", "tell worker:1#1"));
-  EXPECT_EQ(driver.job().state(), JobState::kRunning);
-  EXPECT_EQ(driver.Status().generation, Generation{1});
-}
-
 TEST(JobTest, TheStartCommandHoldsEveryEndpointByRoleAndIndex) {
-  JobDriver driver(PsAndTwoWorkers());
+  JobDriver driver(JobOf(kPsAndTwoWorkers));
   driver.Gathering();
   for (const char* task : {"worker:1", "ps:0", "worker:0"}) driver.Register(task);
-
   const Command command = driver.CommandFor("worker:0");
-
   EXPECT_EQ(command.kind, Command::Kind::kStart);
   EXPECT_EQ(command.generation, Generation{1});
   const auto cluster = ClusterSpecFromJson(command.cluster_spec);
@@ -174,60 +78,17 @@ TEST(JobTest, TheStartCommandHoldsEveryEndpointByRoleAndIndex) {
   EXPECT_EQ(driver.CommandFor("ps:0"), command);
 }
 
-TEST(JobTest, IndexesAreInOrderOfNumberNotOfText) {
-  JobDriver driver(JobBuilder().Role("worker", 12).Build());
-  driver.Gathering().RegisterAll();
-
-  const auto cluster = ClusterSpecFromJson(driver.CommandFor("worker:0").cluster_spec);
-
-  ASSERT_TRUE(cluster.ok());
-  EXPECT_EQ(cluster->roles.at("worker")[10], EndpointOf("worker:10"));
-}
-
-TEST(JobTest, AHeartbeatSaysThatTheTaskRuns) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Gathering().RegisterAll();
-  driver.Wait(Duration(700));
-
-  const TurnResult turn = driver.Heartbeat("worker:0", Phase::kRunning, 4711);
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ran"));
-  const TaskStatus status = driver.StatusOf("worker:0");
-  EXPECT_EQ(status.attempt_state, "running");
-  EXPECT_EQ(status.pid, 4711);
-  EXPECT_EQ(status.started, driver.now());
-}
-
-TEST(JobTest, FurtherHeartbeatsDecideNothing) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Running();
-
-  EXPECT_THAT(Decisions(driver.Heartbeat("worker:0")), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Heartbeat("worker:0", Phase::kStopping)), IsEmpty());
-}
-
-TEST(JobTest, AHeartbeatBeforeTheStartDecidesNothing) {
-  JobDriver driver(PsAndTwoWorkers());
-  driver.Gathering();
-  driver.Register("worker:0");
-
-  EXPECT_THAT(Decisions(driver.Heartbeat("worker:0", Phase::kWaiting, 0)), IsEmpty());
-}
-
 TEST(JobTest, TheSequenceNumberGrowsByTheDecisions) {
-  JobDriver driver(PsAndTwoWorkers());
+  JobDriver driver(JobOf(kPsAndTwoWorkers));
   driver.Running();
-
   EXPECT_EQ(driver.job().seq(), static_cast<int64_t>(driver.journal().size()));
   EXPECT_EQ(driver.Status().seq, driver.job().seq());
 }
 
 TEST(JobTest, TheStatusOfARunningJobHasAllThatIsKnownAndNoVerdict) {
-  JobDriver driver(PsAndTwoWorkers());
+  JobDriver driver(JobOf(kPsAndTwoWorkers));
   driver.Running();
-
   const JobStatus status = driver.Status();
-
   EXPECT_EQ(status.state, "RUNNING");
   EXPECT_EQ(status.user, "alice");
   EXPECT_EQ(status.framework, "tensorflow");
@@ -240,13 +101,129 @@ TEST(JobTest, TheStatusOfARunningJobHasAllThatIsKnownAndNoVerdict) {
   EXPECT_EQ(status.tasks[2].id, (TaskId{"worker", 1}));
 }
 
-TEST(JobTest, AJobOfAThousandTasksForms) {
-  JobDriver driver(JobBuilder().Role("worker", 1000).Build());
+// ---- Calls of executors: which are refused and how, and that the same call again has the same result.
 
-  driver.Gathering().RegisterAll();
+const TestRow kCalls[] = {
+    {"AnotherJobsExecutorIsRefused", {{"running, impostor worker:0 job=job-2", "refused wrong_job"}}},
+    {"AnUnknownTaskOrAttemptIsRefused",
+     {{"running, impostor worker:0 attempt={worker:2|ps:0|worker:0#2|worker:0#0|worker:0#-1}",
+       "refused unknown_attempt"}}},
+    {"AnAttemptThatHasNoContainerYetIsUnknown",
+     {{"start, impostor worker:0 container={c-worker-0|}", "refused unknown_attempt"}}},
+    {"AnotherContainersExecutorIsRefused",
+     {{"running, impostor worker:0 container=c-worker-1", "refused stale_attempt"}}},
+    {"AnExecutorThatKnowsANewerMasterIsRefused", {{"running, impostor worker:0 epoch=2", "refused stale_epoch"}}},
+    {"AGenerationThatNeverWasIsRefused", {{"running, impostor worker:0 generation=2", "refused bad_request"}}},
+    {"AnOutcomeBeforeTheRegistrationIsRefused",
+     {{"gathering, report worker:0 success", "refused bad_request; nothing"}}},
+    {"AnEndedAttemptThatStillWorksIsRefused",
+     {{"running, report worker:0 success, {heartbeat worker:0|register worker:0 running 100}",
+       "refused stale_attempt `~worker:0#1 has ended: succeeded`; nothing"}}},
+    {"AnEndedAttemptMayComeBackForItsRelease",
+     {{"running, report worker:0 success, register worker:0 ended, heartbeat worker:0 ended 0, await worker:0",
+       "worker:0 told release"}}},
+    {"TheSameOutcomeAgainIsAcknowledgedAndChangesNothing",
+     {{"running, report worker:0 success, note, report worker:0 success", "unchanged"}}},
+    {"OfTwoOutcomesTheFirstCounts",
+     {{"running, report worker:0 success, report worker:0 fails 1", "worker:0 ended with success"}}},
+    // The answer may be lost on the way, so the executor calls again: nothing may happen twice.
+    {"AnyCallMadeTwiceChangesNothingTheSecondTime",
+     {{"gathering, twice register worker:0", "unchanged"},
+      {"twice await worker:0", "unchanged"},
+      {"twice register worker:1", "unchanged"},
+      {"twice heartbeat worker:0 running 7", "unchanged"},
+      {"twice register worker:0 running 7", "unchanged"},
+      {"twice report worker:1 fails 1", "unchanged"},
+      {"twice register worker:0 stopping 7", "unchanged"},
+      {"twice report worker:0 killed", "unchanged"},
+      {"twice register worker:0 ended", "unchanged"}}},
+    // It cannot run without a cluster spec; taken at its word it would no longer be waited with, and nobody could start.
+    {"ATaskThatSaysItRunsBeforeTheGangFormedDoesNotKeepTheBarrierShut",
+     {{"gathering, register worker:0, heartbeat worker:0 running 7, register worker:1", "state RUNNING"}}},
+    {"NobodyKnownHasNoCommand", {{"running", "ps:0 told none; ps:0 numbered 0"}}},
+};
+TABLE_TEST(JobCallsTest, kCalls, Script("worker*2"));
 
-  EXPECT_EQ(driver.job().state(), JobState::kRunning);
+TEST(JobCallsTest, AnExecutorThatKnowsAnOlderMasterIsHeard) {
+  JobDriver driver(TwoWorkers());
+  driver.Start({7});
+  driver.GrantAll();
+  Caller caller = driver.CallerOf("worker:0");
+  caller.epoch = {6};
+  const TurnResult turn = driver.Observe(RegisterCall{caller, {EndpointOf("worker:0")}});
+  EXPECT_FALSE(turn.refusal);
+  EXPECT_EQ(Decisions(turn), std::vector<std::string>{"attempt_registered"});
 }
+
+TEST(JobCallsTest, ASecondEndpointForTheSameAttemptIsRefused) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  const TurnResult turn = driver.Observe(RegisterCall{driver.CallerOf("worker:0"), {EndpointOf("worker:1")}});
+  ASSERT_TRUE(turn.refusal);
+  EXPECT_EQ(turn.refusal->reason, RefusalReason::kBadRequest);
+  EXPECT_NE(turn.refusal->message.find("node-worker-0:4000"), std::string::npos);
+  EXPECT_TRUE(turn.decisions.empty());
+}
+
+// ---- What executors tell of their attempts' use: shown, and kept with the outcome, but no decision.
+
+const TestRow kUsed[] = {
+    {"TheNewestIsShownAndDecidesNothing",
+     {{"running, used worker:0 1", "nothing"}, {"used worker:0 2", "nothing; worker:0 used 2; worker:1 used nothing"}}},
+    {"AHeartbeatWithoutItForgetsNothing", {{"running, used worker:0 1, heartbeat worker:0", "worker:0 used 1"}}},
+    {"AfterTheEndItIsWhatTheOutcomeSaysAlsoForTheNextAm",
+     {{"running, used worker:0 1, report worker:0 success used 5", "worker:0 used 5"}, {"replay", "worker:0 used 5"}}},
+    {"OfAnExecutorThatCannotTellWhatWasHeardLastIsKept",
+     {{"running, used worker:0 7, exit worker:0, replay", "worker:0 used 7"}}},
+    {"ANewAmKnowsNothingUntilItHears", {{"running, used worker:0 7, master 2", "worker:0 used nothing"}}},
+};
+TABLE_TEST(JobUsageTest, kUsed, Script("worker*2"));
+
+// ---- Who fell silent, when a job is ended for the time it took.
+
+const TestRow kQuiet[] = {
+    {"WhoWroteUntilTheEndIsNotNamed",
+     {{"running, wait 59s, quiet worker:0 100ms 59s, quiet worker:3 40s 59s, pass 1s",
+       "verdict says `the job ran longer than 60.0 s (tony.application.timeout); silent: worker:3 for 41.0 s`"}}},
+    {"WhoeverFellSilentSoonAfterTheFirstIsNamedBehindIt",
+     {{"running, wait 50s, quiet worker:0 20s 50s, quiet worker:1 20100ms 50s, quiet worker:2 20200ms 50s, quiet "
+       "worker:3 20300ms 50s, quiet worker:4 20400ms 50s, quiet worker:5 20500ms 50s, quiet worker:6 20600ms 50s, pass "
+       "10s",
+       "verdict says `$; silent: worker:6 for 30.6 s, worker:5 for 30.5 s, worker:4 for 30.4 s, worker:3 for 30.3 s, "
+       "worker:2 for 30.2 s and 2 more`"}}},
+    {"WhereAllWroteUntilTheEndNobodyIsSilent",
+     {{"running, wait 59900ms, quiet worker:0 100ms 59900ms, pass 100ms",
+       "verdict says `the job ran longer than 60.0 s (tony.application.timeout)`"}}},
+};
+TABLE_TEST(JobSilenceTest, kQuiet, Script("worker*7 timeout=60s"));
+
+// ---- What tasks are told of each other beside their addresses.
+
+const TestRow kWired[] = {
+    {"EveryTaskIsToldOfTheNamedPortsOfAll",
+     {{"gathering, all-registered",
+       "driver:0 ports driver:0.control=5000 driver:0.data=5001 worker:0.data=5000 worker:0.tensorboard=5001 "
+       "worker:1.data=5000"}}},
+    {"EveryTaskIsToldHowManyProcessesTheOthersHave",
+     {{"+worker*2:processes=3: gathering, all-registered",
+       "driver:0 reads ~\"worker\":3; driver:0 reads !\"driver\":1"}}},
+    {"NamedPortsAreJournalledWithTheRegistration",
+     {{"gathering, register worker:0, all-registered, note driver:0, master 2",
+       "driver:0 told as noted; driver:0 reads ~\"tensorboard\":5001"}}},
+    {"TensorBoardIsShownWhileItsSidecarRuns",
+     {{"job tensorboard*1:sidecar worker*1: gathering, all-registered", "tensorboard"},
+      {"all-run", "tensorboard http://node-tensorboard-0:5000/"},
+      {"master 2", "tensorboard http://node-tensorboard-0:5000/"},
+      {"report tensorboard:0 fails 1", "tensorboard"}}},
+    {"AChiefsOwnTensorBoardIsNotShown", {{"job worker*2: running", "tensorboard"}}},
+    {"AnExecutorCannotComeBackWithOtherPorts",
+     {{"running, register worker:1 running 100 data=5000", "nothing"},
+      {"register worker:1 running 100 {portless|data=5001}", "refused bad_request; nothing"}}},
+    {"ATaskInANewContainerHasTheNamedPortsOfThatOne",
+     {{"gathering, launched driver:0 worker:0 worker:1, register worker:1, exit worker:1, grant worker:1#2", ""},
+      {"register worker:1#2 waiting 0 data=77, register driver:0 worker:0", "driver:0 ports ~worker:1.data=77"}}},
+};
+TABLE_TEST(JobWiringTest, kWired, Script("driver*1 worker*2 staged"));
 
 }  // namespace
 }  // namespace tony::am
