@@ -1,19 +1,10 @@
 // Steps whose files or properties are not what they should be: one line says why, and nothing runs.
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/e2e/azkaban_test.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 
 class AzkabanInputTest : public AzkabanTest {
  protected:

@@ -1,13 +1,6 @@
 // What the tests of the adapter for Azkaban have in common: a step of one task, and what holds for each of its logs.
 #pragma once
 
-#include <csignal>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/azkaban_step.h"
 
@@ -72,7 +65,7 @@ class AzkabanTest : public TonyTest {
   using Texts = std::map<std::string, std::string>;
   // What Azkaban makes properties of; anything but an object of strings is a failure.
   Texts Outputs() const { return OutputsIn(step_.outputs_file()); }
-  static Texts OutputsIn(const std::filesystem::path& file) {
+  static Texts OutputsIn(const fs::path& file) {
     Texts texts;
     const auto value = ParseJson(ReadText(file));
     EXPECT_TRUE(value.is_object());
@@ -84,17 +77,12 @@ class AzkabanTest : public TonyTest {
     return texts;
   }
 
-  boost::json::value Status(const std::string& job) const {
-    return ParseJson(box_.Tony({"status", job, "--json"}).out);
-  }
-  std::string StateOf(const std::string& job) const { return Text(Status(job), "/state"); }
+  json::value Status(const std::string& job) const { return StatusOf(job); }
   // Of whatever was started here, some time after the adapter has left.
   void ExpectAllGoneSoon() const {
     EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
   }
-  void KillAll(const std::string& program, int signal = SIGKILL) const {
-    for (const pid_t pid : box_.Pids(program)) kill(pid, signal);
-  }
+  void KillAll(const std::string& program, int signal = SIGKILL) const { SignalAll(program, signal); }
   void KillRulers() const {
     for (const int signal : {SIGSTOP, SIGKILL}) {  // so that none brings the other back
       KillAll("tony-keeper", signal);

@@ -4,9 +4,6 @@
 namespace tony {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-
 class BadInputTest : public TonyTest {
  protected:
   void ExpectRefused(const Words& arguments, int exit, const testing::Matcher<std::string>& message,
@@ -49,39 +46,35 @@ TEST_F(BadInputTest, OptionWithoutItsValue) {
 }
 
 TEST_F(BadInputTest, BadSize) {
-  ExpectRefused(One("true") + Conf("tony.worker.memory=2x"), 65,
+  ExpectRefused(One("true", {"tony.worker.memory=2x"}), 65,
                 AllOf(HasSubstr("tony.worker.memory"), HasSubstr("2x"), HasSubstr("-conf"), HasSubstr("expected")));
 }
 
 TEST_F(BadInputTest, AllThatIsWrongIsToldAtOnceAndUnknownKeysBehindIt) {
-  const Ran ran = box_.Tony(One("true") + Conf("tony.worker.memory=2x") + Conf("tony.worker.vcores=0") +
-                            Conf("tony.worker.memroy=1g"));
-  EXPECT_EQ(ran.exit, 65);
+  const Ran ran = Fails(65, One("true", {"tony.worker.memory=2x", "tony.worker.vcores=0", "tony.worker.memroy=1g"}));
   EXPECT_EQ(CountLines(ran.err), 3u) << ran.err;
-  EXPECT_THAT(ran.err,
-              AllOf(HasSubstr("tony: tony.worker.memory: \"2x\""), HasSubstr("tony: tony.worker.vcores: \"0\""),
-                    HasSubstr("tony: warning: tony.worker.memroy")));
+  EXPECT_THAT(ran.err, HasAll({"tony: tony.worker.memory: \"2x\"", "tony: tony.worker.vcores: \"0\"",
+                               "tony: warning: tony.worker.memroy"}));
   EXPECT_TRUE(box_.Jobs().empty());
 }
 
 TEST_F(BadInputTest, WithStrictAWarningIsAnError) {
   for (const char* verb : {"submit", "plan"}) {
-    Words words = One("true") + Conf("tony.worker.memroy=1g") + Words{"--strict"};
+    Words words = One("true", {"tony.worker.memroy=1g"}) + Words{"--strict"};
     words[0] = verb;
-    const Ran ran = box_.Tony(words);
-    EXPECT_EQ(ran.exit, 65) << verb;
-    EXPECT_THAT(ran.err, AllOf(HasSubstr("tony.worker.memroy"), HasSubstr("--strict")));
+    const Ran ran = Fails(65, words);
+    EXPECT_THAT(ran.err, HasAll({"tony.worker.memroy", "--strict"}));
     EXPECT_EQ(ran.out, "");
   }
   EXPECT_TRUE(box_.Jobs().empty());
-  EXPECT_EQ(box_.Tony(One("true") + Words{"--strict"}).exit, 0);
+  Succeeds(One("true") + Words{"--strict"});
 }
 
 TEST_F(BadInputTest, FailureRulesThatCannotBe) {
   ExpectRefused(
-      One("true") + Conf("tony.failure.exit.3=broken"), 65,
+      One("true", {"tony.failure.exit.3=broken"}), 65,
       AllOf(HasSubstr("tony.failure.exit.3"), HasSubstr("\"broken\" (from -conf)"), HasSubstr("user_config")));
-  ExpectRefused(One("true") + Conf("tony.failure.pattern.x=(a => oom"), 65,
+  ExpectRefused(One("true", {"tony.failure.pattern.x=(a => oom"}), 65,
                 AllOf(HasSubstr("tony.failure.pattern.x"), HasSubstr("regular expression"), HasSubstr("unmatched (")));
 }
 
@@ -92,9 +85,9 @@ TEST_F(BadInputTest, ExitsThatDoNotExist) {
 }
 
 TEST_F(BadInputTest, RestartsAndCheckpointsThatCannotBe) {
-  ExpectRefused(One("true") + Conf("tony.worker.restart.scope=all"), 65,
+  ExpectRefused(One("true", {"tony.worker.restart.scope=all"}), 65,
                 AllOf(HasSubstr("tony.worker.restart.scope"), HasSubstr("all"), HasSubstr("gang")));
-  ExpectRefused(One("true") + Conf("tony.checkpoint.dir=hdfs:///saved"), 65,
+  ExpectRefused(One("true", {"tony.checkpoint.dir=hdfs:///saved"}), 65,
                 AllOf(HasSubstr("tony.checkpoint.dir"), HasSubstr("hdfs:///saved"), HasSubstr("tony.scheduler=yarn")));
 }
 
@@ -123,7 +116,7 @@ TEST_F(BadInputTest, NoCommand) {
 }
 
 TEST_F(BadInputTest, StandaloneWithSeveralTasks) {
-  ExpectRefused(One("true") + Conf("tony.ps.instances=1"), 65, HasSubstr("standalone"));
+  ExpectRefused(One("true", {"tony.ps.instances=1"}), 65, HasSubstr("standalone"));
 }
 
 TEST_F(BadInputTest, HomeThatCannotBeWritten) {

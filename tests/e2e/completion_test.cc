@@ -1,13 +1,8 @@
 // When a job is over: how many of a role's tasks have to succeed, how many may fail, and what is said of it.
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 class CompletionTest : public TonyTest {
  protected:
@@ -26,24 +21,21 @@ class CompletionTest : public TonyTest {
     }
     return words;
   }
-  boost::json::value Status() const { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
 };
 
 TEST_F(CompletionTest, BatchInferenceSucceedsWhenEnoughShardsDidAndTheRestIsStopped) {
   const auto client = box_.StartTony(
       Tasks("case $TASK_INDEX in 1|2) exit 3;; 7) exec sleep 600;; esac; " + HoldUntilGo(), {"shard.instances=8"}) +
       Conf("tony.shard.min-succeeded=5"));
-  ASSERT_TRUE(WaitFor([&] {
-    return !box_.Jobs().empty() && At(Status(), "/tolerated_failures") == boost::json::value(2);
-  })) << client->err();
-  Go();
-  const Ran ran = client->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("SUCCEEDED"), HasSubstr("in spite of failures: 5 of 8 tracked tasks succeeded; "
-                                                               "2 tasks failed, the first: shard:")));
+  ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && At(Status(), "/tolerated_failures") == value(2); }))
+      << client->err();
+  const Ran ran = GoAndEnd(*client);
+  EXPECT_THAT(ran.out, HasAll({"SUCCEEDED",
+                               "in spite of failures: 5 of 8 tracked tasks succeeded; "
+                               "2 tasks failed, the first: shard:"}));
   EXPECT_THAT(ran.err, AllOf(HasSubstr("2 tasks have failed, and the job goes on"), Not(HasSubstr("warning"))));
   const auto status = Status();
-  EXPECT_EQ(At(status, "/tolerated_failures"), boost::json::value(2));
+  EXPECT_EQ(At(status, "/tolerated_failures"), value(2));
   EXPECT_THAT(Text(status, "/verdict/message"), HasSubstr("exit code 3 (user_error); 1 was not needed"));
   EXPECT_THAT(box_.Tony({"history", Job()}).out, HasSubstr("in spite of failures: 5 of 8"));
   EXPECT_THAT(box_.Tony({"history"}).out, HasSubstr("5 of 8 tracked tasks succeeded"));
@@ -54,8 +46,7 @@ TEST_F(CompletionTest, OneFailureTooManyFailsTheJobAndTheFirstIsNamed) {
   const std::string one_by_one = "i=$TASK_INDEX; until [ $i = 0 ] || [ -e " + box_.File("failed-") +
                                  "$((i-1)) ]; do sleep 0.02; done; [ $i = 2 ] && exec sleep 600; touch " +
                                  box_.File("failed-") + "$i; exit $((i+10))";
-  const Ran ran = box_.Tony(Tasks(one_by_one, {"shard.instances=3"}) + Conf("tony.shard.min-failed=2"));
-  EXPECT_EQ(ran.exit, 1);
+  const Ran ran = Fails(1, Tasks(one_by_one, {"shard.instances=3"}) + Conf("tony.shard.min-failed=2"));
   EXPECT_THAT(ran.out, HasSubstr("2 of 3 tasks of role shard have failed (tony.shard.min-failed=2)"));
   EXPECT_EQ(Text(Status(), "/verdict/class"), "user_error");
   ExpectNothingLeft();
@@ -73,17 +64,14 @@ TEST_F(CompletionTest, AFinishedRoleIsStoppedWhileOthersRunOn) {
   EXPECT_EQ(Text(status, "/state"), "RUNNING");
   EXPECT_THAT(Text(status, "/tasks/1/outcome/message"),
               HasSubstr("1 of 2 tasks of role shard have succeeded (tony.shard.min-succeeded=1)"));
-  Go();
-  const Ran ran = client->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = GoAndEnd(*client);
   EXPECT_THAT(ran.out, Not(HasSubstr("in spite of")));
   ExpectNothingLeft();
 }
 
 TEST_F(CompletionTest, TonysRuleIsOneKey) {
   const Words job = Tasks("exit $TASK_INDEX", {"worker.instances=2"});
-  const Ran tonys = box_.Tony(job + Conf("tony.application.completion-rule=tony"));
-  EXPECT_EQ(tonys.exit, 0) << tonys.err;
+  const Ran tonys = Succeeds(job + Conf("tony.application.completion-rule=tony"));
   EXPECT_THAT(tonys.out, HasSubstr("1 of 2 tracked tasks succeeded; 1 task failed: worker:1 failed"));
   const Ran chief = box_.Tony(Tasks("exit $((1-TASK_INDEX))", {"worker.instances=2"}) +
                               Conf("tony.application.completion-rule=tony"));
@@ -96,17 +84,16 @@ TEST_F(CompletionTest, WhoReliesOnTonysRuleIsToldOnce) {
   const Words job = Tasks("true", {"worker.instances=2"});
   const std::string told = "in TonY a task of role worker may fail as long as another task succeeds";
   const std::string err = box_.Tony(Words{"plan"} + Words(job.begin() + 1, job.end()) +
-                                    Conf("tony.application.fail-on-worker-failure-enabled=false") +
-                                    Conf("tony.application.stop-on-failure-jobtypes=chief"))
+                                    Confs({"tony.application.fail-on-worker-failure-enabled=false",
+                                           "tony.application.stop-on-failure-jobtypes=chief"}))
                               .err;
   EXPECT_THAT(err, HasSubstr(told));
   EXPECT_EQ(err.find(told), err.rfind(told));
   const Ran explained =
       box_.Tony(Words{"plan", "--explain"} + Words(job.begin() + 1, job.end()) + Conf("tony.worker.min-succeeded=1"));
-  EXPECT_THAT(explained.out, HasSubstr("tony.worker.min-succeeded = 1"));
-  EXPECT_THAT(explained.out, HasSubstr("tony.application.completion-rule = strict  (default)"));
   EXPECT_THAT(explained.out,
-              HasSubstr("role worker (tracked): over when 1 of 2 tasks have succeeded; 2 failures fail the job"));
+              HasAll({"tony.worker.min-succeeded = 1", "tony.application.completion-rule = strict  (default)",
+                      "role worker (tracked): over when 1 of 2 tasks have succeeded; 2 failures fail the job"}));
 }
 
 }  // namespace

@@ -1,40 +1,23 @@
 // Every key of the table that is honoured does what it says to a job that runs: here, or in the test that kElsewhere
 // names. keys_test.cc has the same for plans.
-#include <csignal>
-#include <fstream>
 #include <regex>
-#include <set>
 
 #include "runtime/config/keys.h"
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
-namespace json = boost::json;
-using testing::HasSubstr;
-
 class KeysRunTest : public TonyTest {
  protected:
-  static Words Confs(const Words& keys) {
-    Words words;
-    for (const std::string& key : keys) words = words + Words{"-conf", key};
-    return words;
-  }
-  json::value Status() const { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
   // Of a job whose worker fails in its first two attempts.
   void ExpectThreeAttempts(const Words& keys, const std::string& scope) const {
-    const Ran ran = box_.Tony(Workers(1, "test $TONY_ATTEMPT = 3") +
-                              Confs({"tony.ps.instances=1", "tony.ps.command=sleep 1000", "tony.restart.backoff-ms=1",
-                                     "tony.restart.longest-backoff-ms=1"}) +
-                              Confs(keys) + Words{"--json"});
-    EXPECT_EQ(ran.exit, 0) << scope << ran.err;
+    const Ran ran = Succeeds(Workers(1, "test $TONY_ATTEMPT = 3",
+                                     {"tony.ps.instances=1", "tony.ps.command=sleep 1000", "tony.restart.backoff-ms=1",
+                                      "tony.restart.longest-backoff-ms=1"}) +
+                             Confs(keys) + Words{"--json"});
     const json::value status = ParseJson(ran.out);
-    EXPECT_EQ(Number(status, "/restart_count"), 2);
-    EXPECT_EQ(Text(status, "/restarts/1/scope"), scope);
+    ExpectJson(status, {{"/restart_count", 2}, {"/restarts/1/scope", scope}});
   }
 };
 
@@ -43,14 +26,13 @@ TEST_F(KeysRunTest, ATaskFindsItsFilesAndItsVariables) {
   box_.Write("src/here", "");
   box_.Write("environment/here", "");
   box_.Write("roles", "");
-  const Ran ran = box_.Tony(
-      Words{"submit"} + Confs({"tony.worker.instances=1", "tony.src-dir=src", "tony.python-venv=environment",
-                               "tony.containers.resources=resource", "tony.worker.resources=roles::renamed",
-                               "tony.application.tags=a,b", "tony.containers.env.A=1,2", "tony.containers.envs=B=3,C=4",
-                               "tony.execution.env.D=5,6", "tony.execution.envs=E=7,F=8",
-                               "tony.containers.command=echo $A $B $C $D $E $F; test -e here -a -e venv/here -a -d "
-                               "resource -a -e renamed"}));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  Succeeds(Words{"submit"} +
+           Confs({"tony.worker.instances=1", "tony.src-dir=src", "tony.python-venv=environment",
+                  "tony.containers.resources=resource", "tony.worker.resources=roles::renamed",
+                  "tony.application.tags=a,b", "tony.containers.env.A=1,2", "tony.containers.envs=B=3,C=4",
+                  "tony.execution.env.D=5,6", "tony.execution.envs=E=7,F=8",
+                  "tony.containers.command=echo $A $B $C $D $E $F; test -e here -a -e venv/here -a -d "
+                  "resource -a -e renamed"}));
   EXPECT_EQ(LogText("worker-0", "stdout"), "1,2 3 4 5,6 7 8\n");
   EXPECT_EQ(json::serialize(At(Status(), "/tags")), R"(["a","b"])");
 }
@@ -60,12 +42,10 @@ TEST_F(KeysRunTest, AJobWithoutRolesHasKeysOfItsOwn) {
   box_.Write("file", "");
   const Words job = Words{"submit"} + Confs({"tony.am.command=echo $CUDA_VISIBLE_DEVICES; test -e file",
                                              "tony.am.memory=999m", "tony.am.gpus=1", "tony.am.resources=file"});
-  const Ran ran = box_.Tony(job);
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  Succeeds(job);
   EXPECT_EQ(LogText("driver-0", "stdout"), "3\n");
   for (const std::string more : {"tony.am.memory=1001m", "tony.am.gpus=2"}) {
-    const Ran refused = box_.Tony(job + Conf(more));
-    EXPECT_EQ(refused.exit, 65) << more;
+    const Ran refused = Fails(65, job + Conf(more));
     EXPECT_THAT(refused.err, HasSubstr(more.substr(0, more.find('='))));
   }
 }
@@ -86,60 +66,54 @@ TEST_F(KeysRunTest, ARoleAndTonysRetriesHaveTheirOwn) {
 
 TEST_F(KeysRunTest, WhatIsLostHasAWindowOfItsOwn) {
   const auto client =
-      box_.StartTony(One(HoldUntilGo()) + Confs({"tony.restart.lost.budget=1", "tony.restart.lost.window-ms=1",
-                                                 "tony.restart.backoff-ms=1", "tony.restart.longest-backoff-ms=1"}));
+      box_.StartTony(One(HoldUntilGo(), {"tony.restart.lost.budget=1", "tony.restart.lost.window-ms=1",
+                                         "tony.restart.backoff-ms=1", "tony.restart.longest-backoff-ms=1"}));
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(WaitForRunning(1)) << client->err();
     fs::remove(Running("worker-0"));
-    for (const pid_t pid : box_.Pids("tony-executor")) kill(pid, SIGKILL);
+    SignalAll("tony-executor", SIGKILL);
   }
   ASSERT_TRUE(WaitForRunning(1)) << client->err();
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0) << client->err();
+  GoAndEnd(*client);
 }
 
 TEST_F(KeysRunTest, ATaskIsSuspectAfterItsTimeAndCleared) {
-  const auto client = box_.StartTony(One(HoldUntilGo()) +
-                                     Confs({"tony.task.suspect-after-ms=200", "tony.task.heartbeat-interval-ms=50"}));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client =
+      Hold(One(HoldUntilGo(), {"tony.task.suspect-after-ms=200", "tony.task.heartbeat-interval-ms=50"}));
   const std::vector<pid_t> executor = box_.Pids("tony-executor");
   ASSERT_EQ(executor.size(), 1u);
   kill(executor[0], SIGSTOP);
-  const auto is_suspect = [&] { return At(Status(), "/tasks/0/suspect") == json::value(true); };
+  const auto is_suspect = [&] { return At(Status(), "/tasks/0/suspect") == value(true); };
   EXPECT_TRUE(WaitFor(is_suspect, Limit(10000))) << "the limit itself is 5 s by default";
   kill(executor[0], SIGCONT);
   EXPECT_TRUE(WaitFor([&] { return !is_suspect(); }));
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
+  GoAndEnd(*client);
 }
 
 TEST_F(KeysRunTest, AJobOfAHigherPriorityGoesBeforeItsUsersOthers) {
   box_.SetMachine(R"({"memory_mb":1000})");
-  const Words one = One(HoldUntilGo()) + Conf("tony.worker.memory=900m");
-  const auto holder = box_.StartTony(one);
-  ASSERT_TRUE(WaitForRunning(1)) << holder->err();
+  const Words one = One(HoldUntilGo(), {"tony.worker.memory=900m"});
+  const auto holder = Hold(one);
   Words jobs;
   for (const char* key : {"tony.local.priority=0", "tony.local.priority=5"}) {
-    const Ran ran = box_.Tony(one + Conf(key) + Words{"--detach"});
-    ASSERT_EQ(ran.exit, 0) << ran.err;
+    const Ran ran = Succeeds(one + Conf(key) + Words{"--detach"});
     jobs.push_back(ran.out.substr(0, ran.out.find('\n')));
     ASSERT_TRUE(WaitFor([&] { return box_.Tony({"list", "--queue"}).out.find(jobs.back()) != std::string::npos; }));
   }
   const std::string queue = box_.Tony({"list", "--queue"}).out;
   EXPECT_LT(queue.find(jobs[1]), queue.find(jobs[0])) << queue;
-  Go();
-  EXPECT_EQ(holder->Wait().exit, 0);
-  for (const std::string& job : jobs) EXPECT_EQ(box_.Tony({"wait", job}).exit, 0);
+  GoAndEnd(*holder);
+  for (const std::string& job : jobs) Succeeds({"wait", job});
 }
 
 TEST_F(KeysRunTest, ARuleForASignalDecides) {
-  EXPECT_EQ(box_.Tony(One("kill -USR1 $$") + Conf("tony.failure.signal.SIGUSR1=user_config, no licence")).exit, 1);
+  Fails(1, One("kill -USR1 $$", {"tony.failure.signal.SIGUSR1=user_config, no licence"}));
   EXPECT_EQ(Text(Status(), "/verdict/class"), "user_config");
   EXPECT_THAT(Text(Status(), "/verdict/message"), HasSubstr("no licence"));
 }
 
 TEST_F(KeysRunTest, TheHistoryIsWhereTheIntermediateKeySays) {
-  EXPECT_EQ(box_.Tony(One("true") + Conf("tony.history.intermediate=" + box_.File("histories"))).exit, 0);
+  Succeeds(One("true", {"tony.history.intermediate=" + box_.File("histories")}));
   Words names;
   for (const auto& entry : fs::recursive_directory_iterator(box_.File("histories")))
     names.push_back(entry.path().filename());

@@ -1,16 +1,10 @@
 // Every key of the table through the built `tony plan`: set, what the plan makes of it; not honoured, what is said.
 #include "runtime/config/keys.h"
 
-#include <set>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-namespace json = boost::json;
-using testing::HasSubstr;
 
 // What is set beside a job of one worker, and where the plan's spec shows it. Without a place in it: `kRefuses`, the
 // value forbids this job; `kElsewhere`, it says nothing to a plan.
@@ -24,7 +18,7 @@ constexpr const char* kElsewhere = "elsewhere";
 class KeysTest : public TonyTest {
  protected:
   KeysTest() {
-    std::filesystem::create_directory(box_.File("folder"));
+    fs::create_directory(box_.File("folder"));
     box_.Write("file", "content");
     box_.Write("site.xml", "<configuration/>");
   }
@@ -170,7 +164,7 @@ class KeysTest : public TonyTest {
   json::value Planned(const std::vector<std::string>& settings) const {
     const Ran ran = Plan(settings, {"--json", "--explain"});
     EXPECT_EQ(ran.exit, 0) << ran.err;
-    return ran.exit == 0 ? ParseJson(ran.out) : json::value();
+    return ran.exit == 0 ? ParseJson(ran.out) : value();
   }
   static bool IsTold(const json::value& plan, const std::string& key) {
     const json::value warnings = At(plan, "/warnings");
@@ -270,7 +264,7 @@ TEST_F(KeysTest, WhatWouldRunTheWrongThingIsRefusedWithTheReason) {
     const std::string key = Instance(row);
     const Ran ran = Plan({key + "=" + AnotherValue(row)});
     EXPECT_EQ(ran.exit, 65) << key;
-    EXPECT_THAT(ran.err, testing::AllOf(HasSubstr(key), HasSubstr(row.reason)));
+    EXPECT_THAT(ran.err, HasAll({key, std::string(row.reason)}));
   }
 }
 
@@ -286,21 +280,20 @@ TEST_F(KeysTest, ADefaultIsNeverTold) {
 
 TEST_F(KeysTest, TheExplanationMarksWhatHasNoEffect) {
   const Ran ran = Plan({"tony.http.port=x", "tony.yarn.queue=ml"}, {"--explain"});
-  EXPECT_THAT(ran.out, HasSubstr("tony.http.port = x  (-conf); no effect: only TonY's portal reads it\n"));
-  EXPECT_THAT(ran.out, HasSubstr("tony.yarn.queue = ml  (-conf); no effect without tony.scheduler=yarn\n"));
-  EXPECT_THAT(ran.out, HasSubstr("tony.worker.instances = 1  (-conf)\n"));
+  EXPECT_THAT(ran.out, HasAll({"tony.http.port = x  (-conf); no effect: only TonY's portal reads it\n",
+                               "tony.yarn.queue = ml  (-conf); no effect without tony.scheduler=yarn\n",
+                               "tony.worker.instances = 1  (-conf)\n"}));
 }
 
 TEST_F(KeysTest, HelpListsTheKeys) {
-  const Ran all = box_.Tony({"help", "keys"});
-  EXPECT_EQ(all.exit, 0);
+  const Ran all = Succeeds({"help", "keys"});
   for (const Key& row : AllKeys())
     EXPECT_THAT("\n" + all.out, HasSubstr("\n" + std::string(row.name) + "  (")) << row.name;
   const Ran some = box_.Tony({"help", "keys", "docker"});
   EXPECT_THAT(some.out, HasSubstr("tony.docker.enabled"));
   EXPECT_THAT(some.out, testing::Not(HasSubstr("tony.yarn.queue")));
-  EXPECT_EQ(box_.Tony({"help", "keys", "no-such"}).exit, 64);
-  EXPECT_EQ(box_.Tony({"help", "submit", "keys"}).exit, 64);
+  Fails(64, {"help", "keys", "no-such"});
+  Fails(64, {"help", "submit", "keys"});
 }
 
 }  // namespace

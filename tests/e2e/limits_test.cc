@@ -1,16 +1,9 @@
 // The limits of a task and of a job, with real processes: each ends the job with its task and its key in the message.
-#include <csignal>
-
 #include "tests/e2e/installation.h"
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 class LimitsTest : public TonyTest {
  protected:
@@ -26,7 +19,7 @@ class LimitsTest : public TonyTest {
 
 TEST_F(LimitsTest, ATaskThatRunsTooLongIsEndedWithItsWholeTree) {
   const Ran ran =
-      box_.Tony(One("echo step 7 >&2; sleep 600 & sleep 600") + Conf("tony.task.executor.execution-timeout-ms=500"));
+      box_.Tony(One("echo step 7 >&2; sleep 600 & sleep 600", {"tony.task.executor.execution-timeout-ms=500"}));
   ExpectTimeout(ran, AllOf(HasSubstr("worker:0"), HasSubstr("ran longer than 0.5 s"), HasSubstr("step 7"),
                            HasSubstr("tony.task.executor.execution-timeout-ms")));
 }
@@ -38,54 +31,54 @@ TEST_F(LimitsTest, TheOlderTonysKeyIsTheSameLimitForEveryRole) {
 }
 
 TEST_F(LimitsTest, ATaskThatMindsNoSignalIsKilledAfterItsGrace) {
-  const Ran ran = box_.Tony(One("trap '' TERM; while :; do sleep 600; done") + Conf("tony.worker.timeout=500") +
-                            Conf("tony.task.stop-grace-ms=300"));
+  const Ran ran = box_.Tony(
+      One("trap '' TERM; while :; do sleep 600; done", {"tony.worker.timeout=500", "tony.task.stop-grace-ms=300"}));
   ExpectTimeout(ran, HasSubstr("ran longer than 0.5 s"));
 }
 
 TEST_F(LimitsTest, TheProgramIsToldWhyInItsNoticeFile) {
-  const Ran ran = box_.Tony(One("trap 'cat $TONY_NOTICE_FILE; exit 0' TERM; while :; do sleep 0.05; done") +
-                            Conf("tony.worker.timeout=500"));
+  const Ran ran = box_.Tony(
+      One("trap 'cat $TONY_NOTICE_FILE; exit 0' TERM; while :; do sleep 0.05; done", {"tony.worker.timeout=500"}));
   ExpectTimeout(ran, HasSubstr("ran longer than 0.5 s"));
   EXPECT_THAT(LogText("worker-0", "stdout"), HasSubstr("tony.task.executor.execution-timeout-ms"));
 }
 
 TEST_F(LimitsTest, AnAttemptThatRanTooLongMayBeTriedAgain) {
-  const Ran ran = box_.Tony(One("test $TONY_ATTEMPT = 2 || exec sleep 600") + Conf("tony.worker.timeout=1000") +
-                            Conf("tony.restart.task.budget=1") + Conf("tony.restart.backoff-ms=0"));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  Succeeds(One("test $TONY_ATTEMPT = 2 || exec sleep 600",
+               {"tony.worker.timeout=1000", "tony.restart.task.budget=1", "tony.restart.backoff-ms=0"}));
   ExpectNothingLeft();
 }
 
 TEST_F(LimitsTest, AnEndWithinTheLimitIsWhatItIs) {
-  EXPECT_EQ(box_.Tony(One("true") + Conf("tony.worker.timeout=20000")).exit, 0);
+  Succeeds(One("true", {"tony.worker.timeout=20000"}));
   ExpectNothingLeft();
 }
 
 TEST_F(LimitsTest, ATaskThatHangsBeforeItRegistersIsNamedWithItsKey) {
   const Installation hanging(box_, {{"tony-executor", "exec sleep 1000"}});
-  const Ran ran = hanging.Tony(One("true") + Conf("tony.task.executor.registry-timeout-sec=1"));
+  const Ran ran = hanging.Tony(One("true", {"tony.task.executor.registry-timeout-sec=1"}));
   ExpectTimeout(ran, AllOf(HasSubstr("worker:0 did not register within 1.0 s of its container's start"),
                            HasSubstr("tony.task.executor.registry-timeout-sec")));
 }
 
 TEST_F(LimitsTest, ItsContainersLimitHoldsAsWellUnderBothTonysNames) {
   const Installation hanging(box_, {{"tony-executor", "exec sleep 1000"}});
-  const Ran ran = hanging.Tony(Workers(2, "true") + Conf("tony.container.allocation.timeout=700") +
-                               Conf("tony.compat.version=0.4.6") + Conf("tony.application.completion-rule=strict"));
+  const Ran ran = hanging.Tony(Workers(2, "true",
+                                       {"tony.container.allocation.timeout=700", "tony.compat.version=0.4.6",
+                                        "tony.application.completion-rule=strict"}));
   ExpectTimeout(ran, AllOf(HasSubstr("not every task registered within 0.7 s"), HasSubstr("worker:0, worker:1"),
                            HasSubstr("tony.container.registration.timeout"), Not(HasSubstr("warning"))));
 }
 
 TEST_F(LimitsTest, AMasterThatHangsFromItsStartIsEndedWithItsKey) {
   const Installation hanging(box_, {{"tony-am", "exec sleep 1000"}});
-  const Ran ran = hanging.Tony(One("true") + Conf("tony.am.startup-timeout=1500"));
+  const Ran ran = hanging.Tony(One("true", {"tony.am.startup-timeout=1500"}));
   ExpectTimeout(ran, AllOf(HasSubstr("the application master had not started 1.5 s after the submission"),
                            HasSubstr("(tony.am.startup-timeout=1500)")));
 }
 
 TEST_F(LimitsTest, AMasterThatHasStartedInTimeHasNoLimit) {
-  EXPECT_EQ(box_.Tony(One("sleep 3") + Conf("tony.am.startup-timeout=2500")).exit, 0);
+  Succeeds(One("sleep 3", {"tony.am.startup-timeout=2500"}));
   ExpectNothingLeft();
 }
 
@@ -102,11 +95,9 @@ class HangingMasterTest : public LimitsTest {
   void ExpectKilled(const Words& arguments) {
     const auto kills = box_.StartTony(arguments);
     EXPECT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").empty(); }, Limit(15'000)));
-    const Ran ran = kills->Wait();
-    EXPECT_EQ(ran.exit, 0) << ran.err;
-    const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-    EXPECT_EQ(Text(status, "/state"), "KILLED");
-    EXPECT_EQ(Text(status, "/verdict/message"), "no use");
+    const Ran ran = Ends(*kills);
+    const auto status = Status();
+    ExpectJson(status, {{"/state", "KILLED"}, {"/verdict/message", "no use"}});
   }
 };
 
@@ -117,47 +108,41 @@ TEST_F(HangingMasterTest, AKillEndsTheJob) {
 
 TEST_F(HangingMasterTest, TheKillOfItsOwnerDoesAndAnotherOwnersDoesNot) {
   const std::string job = SubmitAs("o1");
-  const Ran fenced = box_.Tony({"kill", job, "--if-owner", "o2", "--no-wait"});
-  EXPECT_EQ(fenced.exit, 0) << fenced.err;
+  Succeeds({"kill", job, "--if-owner", "o2", "--no-wait"});
   EXPECT_FALSE(box_.Pids("tony-keeper").empty());
   ExpectKilled({"kill", job, "--if-owner", "o1", "--reason", "no use"});
   ExpectNothingLeft();
 }
 
 TEST_F(HangingMasterTest, AKillEndsAlsoTheJobOfAMasterThatStandsStill) {
-  const auto client = box_.StartTony(One(HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(One(HoldUntilGo()));
   kill(box_.Pids("tony-am").front(), SIGSTOP);
   ExpectKilled({"kill", Job(), "--reason", "no use"});
   // The job is over; its submitter may need a moment more to say so.
-  EXPECT_EQ(client->Wait().exit, 1);
+  Ends(*client, 1);
   ExpectNothingLeft();
 }
 
 TEST_F(LimitsTest, ATaskThatGetsNoContainerIsNamedWithItsKey) {
   box_.SetMachine(R"({"memory_mb":1000})");
-  const auto holder = box_.StartTony(One(HoldUntilGo()) + Conf("tony.worker.memory=900m"));
-  ASSERT_TRUE(WaitForRunning(1));
-  const Ran ran = box_.Tony(One("true") + Conf("tony.worker.memory=900m") + Conf("tony.compat.version=0.5.3") +
-                            Conf("tony.container.allocation.timeout=700"));
-  EXPECT_EQ(ran.exit, 1) << ran.err;
-  EXPECT_THAT(ran.out + ran.err, AllOf(HasSubstr("not every task got a container within 0.7 s"), HasSubstr("worker:0"),
-                                       HasSubstr("tony.container.allocation.timeout")));
-  Go();
-  EXPECT_EQ(holder->Wait().exit, 0);
+  const auto holder = Hold(One(HoldUntilGo(), {"tony.worker.memory=900m"}));
+  const Ran ran = Fails(1, One("true", {"tony.worker.memory=900m", "tony.compat.version=0.5.3",
+                                        "tony.container.allocation.timeout=700"}));
+  EXPECT_THAT(ran.out + ran.err,
+              HasAll({"not every task got a container within 0.7 s", "worker:0", "tony.container.allocation.timeout"}));
+  GoAndEnd(*holder);
   ExpectNothingLeft();
 }
 
 TEST_F(LimitsTest, TheWholeJobsLimitNamesWhoWasSilent) {
-  const Ran ran = box_.Tony(One("sleep 600") + Conf("tony.application.timeout=1500"));
+  const Ran ran = box_.Tony(One("sleep 600", {"tony.application.timeout=1500"}));
   ExpectTimeout(ran, AllOf(HasSubstr("longer than 1.5 s"), HasSubstr("tony.application.timeout")));
 }
 
 TEST_F(LimitsTest, CapsRefuseAJobBeforeAnythingStarts) {
   const auto refused = [&](const std::string& cap, const std::string& ask, const std::string& key) {
-    const Ran ran = box_.Tony(One("true") + Conf(cap) + Conf(ask));
-    EXPECT_EQ(ran.exit, 65) << cap;
-    EXPECT_THAT(ran.err, AllOf(HasSubstr(key), HasSubstr(cap.substr(0, cap.find('=')))));
+    const Ran ran = Fails(65, One("true", {cap, ask}));
+    EXPECT_THAT(ran.err, HasAll({key, cap.substr(0, cap.find('='))}));
   };
   refused("tony.worker.max-instances=1", "tony.worker.instances=2", "tony.worker.instances");
   refused("tony.task.max-total-instances=3", "tony.worker.instances=4", "the job asks for 4");

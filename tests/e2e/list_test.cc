@@ -1,27 +1,14 @@
 // What `tony list` says of jobs that nobody rules or that cannot be read, and a client whose job has lost its token.
-#include <signal.h>
-
-#include <filesystem>
-#include <fstream>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
 class ListTest : public TonyTest {
  protected:
   // A job whose task runs and waits for Go().
   std::string StartHeld() const {
-    const Ran ran = box_.Tony(One(HoldUntilGo()) + Words{"--detach"});
-    EXPECT_EQ(ran.exit, 0) << ran.err;
+    Succeeds(One(HoldUntilGo()) + Words{"--detach"});
     EXPECT_TRUE(WaitForRunning(1));
     return Job();
   }
@@ -44,11 +31,10 @@ TEST_F(ListTest, AJobThatNobodyRulesIsListedAsSuch) {
   EXPECT_THAT(box_.Tony({"list", "--json"}).out, HasSubstr(R"("unruled":false)"));
   KillKeeperAndMaster();
   const Ran list = box_.Tony({"list"});
-  EXPECT_THAT(list.out, HasSubstr(job + "  unruled"));
-  EXPECT_THAT(list.out, HasSubstr("nobody rules it; tony wait " + job + " brings it back\n"));
+  EXPECT_THAT(list.out, HasAll({job + "  unruled", "nobody rules it; tony wait " + job + " brings it back\n"}));
   EXPECT_THAT(box_.Tony({"list", "--json"}).out, HasSubstr(R"("unruled":true)"));
   Go();
-  EXPECT_EQ(box_.Tony({"wait", job}).exit, 0);
+  Succeeds({"wait", job});
 }
 
 TEST_F(ListTest, AnAnswerThatIsLostIsAFailureAndAJobsEndIsTold) {
@@ -69,31 +55,26 @@ TEST_F(ListTest, AnAnswerThatIsLostIsAFailureAndAJobsEndIsTold) {
 }
 
 TEST_F(ListTest, ADiskThatFailsIsNotAnEmptyList) {
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  Succeeds(One("true"));
   fs::create_directory(box_.File("shim"));
   const Sandbox::Variables broken = WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")},
                                                             {"SHIM_PROGRAM", "tony"},
                                                             {"SHIM_ROOT", box_.home().string()},
                                                             {"SHIM_UNREADABLE", "1"}});
-  const Ran list = box_.Tony({"list"}, broken);
-  EXPECT_EQ(list.exit, 69);
+  const Ran list = Fails(69, {"list"}, broken);
   EXPECT_THAT(list.out, IsEmpty());
-  EXPECT_THAT(list.err, HasSubstr("tony: job " + Job() + " left out: "));
-  EXPECT_THAT(list.err, HasSubstr("input/output error\n"));
-  EXPECT_THAT(list.err, HasSubstr("tony: 1 of 1 jobs could not be read\n"));
-  const Ran json = box_.Tony({"list", "--json"}, broken);
-  EXPECT_EQ(json.exit, 69);
-  EXPECT_THAT(json.out, HasSubstr(R"("jobs":[])"));
-  EXPECT_THAT(json.out, HasSubstr(R"("error":{"code":69)"));
+  EXPECT_THAT(list.err, HasAll({"tony: job " + Job() + " left out: ", "input/output error\n",
+                                "tony: 1 of 1 jobs could not be read\n"}));
+  const Ran json = Fails(69, {"list", "--json"}, broken);
+  EXPECT_THAT(json.out, HasAll({R"("jobs":[])", R"("error":{"code":69)"}));
 }
 
 TEST_F(ListTest, ADamagedJobHidesNoOtherAndIsNotSuccess) {
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  Succeeds(One("true"));
   const std::string damaged = Job();
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  Succeeds(One("true"));
   std::ofstream(box_.JobFolder(damaged) / "status.json") << "{";
-  const Ran list = box_.Tony({"list"});
-  EXPECT_EQ(list.exit, 65) << list.err;
+  const Ran list = Fails(65, {"list"});
   EXPECT_EQ(CountLines(list.out), 2u) << list.out;
   EXPECT_THAT(list.err, HasSubstr("tony: 1 of 2 jobs could not be read\n"));
   EXPECT_EQ(CountLines(list.err), 2u) << list.err;
@@ -105,9 +86,7 @@ TEST_F(ListTest, AJobWithoutItsTokenIsFollowedByItsFiles) {
   const auto wait = box_.StartTony({"wait", job});
   ASSERT_TRUE(WaitFor([&] { return wait->err().find("following the job's files instead") != std::string::npos; }))
       << wait->err();
-  Go();
-  const Ran ran = wait->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = GoAndEnd(*wait);
   EXPECT_THAT(ran.err, HasSubstr("token: no such file or directory; following the job's files instead\n"));
 }
 

@@ -1,21 +1,15 @@
 // `tony logs` while a job runs and after its end.
 #include "runtime/base/time.h"
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
 class LogsTest : public TonyTest {};
 
 TEST_F(LogsTest, EachLineOfSeveralTasksNamesItsTask) {
-  ASSERT_EQ(box_.Tony(Workers(2, "echo one $TASK_INDEX; printf 'no end'; echo problem $TASK_INDEX >&2")).exit, 0);
-  const Ran all = box_.Tony({"logs", Job()});
-  EXPECT_EQ(all.exit, 0) << all.err;
+  Succeeds(Workers(2, "echo one $TASK_INDEX; printf 'no end'; echo problem $TASK_INDEX >&2"));
+  const Ran all = Succeeds({"logs", Job()});
   for (const char* line : {"worker:0 | one 0\n", "worker:0 | no end\n", "worker:0 ! problem 0\n", "worker:1 | one 1\n"})
     EXPECT_THAT(all.out, HasSubstr(line));
   const Ran one = box_.Tony({"logs", Job(), "worker:1", "--stdout"});
@@ -25,43 +19,37 @@ TEST_F(LogsTest, EachLineOfSeveralTasksNamesItsTask) {
 }
 
 TEST_F(LogsTest, FollowingShowsLinesAsTheyComeAndEndsWithTheJob) {
-  const auto client = box_.StartTony(Workers(2, "echo early; " + HoldUntilGo() + "; echo late; printf last"));
-  ASSERT_TRUE(WaitForRunning(2)) << client->err();
+  const auto client = Hold(Workers(2, "echo early; " + HoldUntilGo() + "; echo late; printf last"), 2);
   const auto logs = box_.StartTony({"logs", Job(), "-f"});
   ASSERT_TRUE(WaitFor([&] { return CountLines(logs->out()) == 2; }));
   EXPECT_EQ(logs->out(), "worker:0 | early\nworker:1 | early\n");
-  Go();
-  const Ran ran = logs->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("worker:1 | late\n"));
-  EXPECT_THAT(ran.out, HasSubstr("worker:0 | last\n"));
-  EXPECT_EQ(client->Wait().exit, 0);
+  const Ran ran = GoAndEnd(*logs);
+  EXPECT_THAT(ran.out, HasAll({"worker:1 | late\n", "worker:0 | last\n"}));
+  Ends(*client);
 }
 
 TEST_F(LogsTest, FollowingFromBeforeTheFirstTaskMissesNothing) {
-  ASSERT_EQ(box_.Tony(Workers(2, "for i in $(seq 500); do echo line $i; done") + Words{"--detach"}).exit, 0);
-  const Ran ran = box_.Tony({"logs", Job(), "-f", "--stdout"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  Succeeds(Workers(2, "for i in $(seq 500); do echo line $i; done") + Words{"--detach"});
+  const Ran ran = Succeeds({"logs", Job(), "-f", "--stdout"});
   EXPECT_EQ(CountLines(ran.out), 1000u);
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+  Succeeds({"wait", Job()});
 }
 
 TEST_F(LogsTest, FollowingOneTaskGoesOnWithItsNextAttempt) {
   const std::string fail = "until [ -e " + box_.File("fail") + " ]; do sleep 0.02; done; printf 'last words'; exit 3; ";
-  const Ran submit = box_.Tony(One("echo attempt $TONY_ATTEMPT; if [ $TONY_ATTEMPT = 1 ]; then " + fail + "fi") +
-                               Conf("tony.restart.task.budget=1") + Words{"--detach"});
-  ASSERT_EQ(submit.exit, 0) << submit.err;
+  Succeeds(
+      One("echo attempt $TONY_ATTEMPT; if [ $TONY_ATTEMPT = 1 ]; then " + fail + "fi", {"tony.restart.task.budget=1"}) +
+      Words{"--detach"});
   const auto logs = box_.StartTony({"logs", Job(), "worker:0", "-f", "--stdout"});
   ASSERT_TRUE(WaitFor([&] { return logs->out() == "attempt 1\n"; })) << logs->err();
   box_.Write("fail", "");
-  const Ran ran = logs->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Ends(*logs);
   EXPECT_EQ(ran.out, "attempt 1\nlast words\n==> worker:0#2 <==\nattempt 2\n");
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+  Succeeds({"wait", Job()});
 }
 
 TEST_F(LogsTest, ALineOfAMegabyteComesWhole) {
-  ASSERT_EQ(box_.Tony(Workers(2, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo short")).exit, 0);
+  Succeeds(Workers(2, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo short"));
   const Ran ran = box_.Tony({"logs", Job(), "worker:0", "--stdout"});
   EXPECT_EQ(ran.out, std::string(1000000, 'x') + "\nshort\n");
   const Ran both = box_.Tony({"logs", Job(), "--stdout"});
@@ -70,12 +58,11 @@ TEST_F(LogsTest, ALineOfAMegabyteComesWhole) {
 }
 
 TEST_F(LogsTest, ACursorGoesOnWhereTheLastAnswerEnded) {
-  ASSERT_EQ(box_.Tony(One("for i in 1 2 3 4 5 6; do echo line-$i; done; printf '\\377\\n' >&2")).exit, 0);
+  Succeeds(One("for i in 1 2 3 4 5 6; do echo line-$i; done; printf '\\377\\n' >&2"));
   std::string text, cursor;
   bool eof = false;
   for (int answers = 0; !eof && answers < 20; ++answers) {
-    const Ran ran = box_.Tony({"logs", Job(), "--json", "--max-bytes", "15", "--cursor", cursor});
-    ASSERT_EQ(ran.exit, 0) << ran.err;
+    const Ran ran = Succeeds({"logs", Job(), "--json", "--max-bytes", "15", "--cursor", cursor});
     const auto answer = ParseJson(ran.out);
     const auto entries = At(answer, "/entries");
     ASSERT_TRUE(entries.is_array()) << ran.out;
@@ -87,9 +74,8 @@ TEST_F(LogsTest, ACursorGoesOnWhereTheLastAnswerEnded) {
 }
 
 TEST_F(LogsTest, TheLastLinesOfEachStreamForPeopleAndForPrograms) {
-  ASSERT_EQ(box_.Tony(Workers(2, "for i in 1 2 3 4; do echo out $i; echo err $i >&2; done; printf 'no end'")).exit, 0);
-  const Ran all = box_.Tony({"logs", Job(), "--tail", "2"});
-  EXPECT_EQ(all.exit, 0) << all.err;
+  Succeeds(Workers(2, "for i in 1 2 3 4; do echo out $i; echo err $i >&2; done; printf 'no end'"));
+  const Ran all = Succeeds({"logs", Job(), "--tail", "2"});
   std::string expected;
   for (const std::string task : {"worker:0", "worker:1"})
     expected += task + " | out 4\n" + task + " | no end\n" + task + " ! err 3\n" + task + " ! err 4\n";
@@ -99,21 +85,16 @@ TEST_F(LogsTest, TheLastLinesOfEachStreamForPeopleAndForPrograms) {
   EXPECT_EQ(box_.Tony({"logs", Job(), "worker:1", "--stderr", "--tail", "9", "--max-bytes", "13"}).out,
             "err 3\nerr 4\n");
   const auto answer = ParseJson(box_.Tony({"logs", Job(), "worker:0", "--stderr", "--tail", "1", "--json"}).out);
-  EXPECT_EQ(Text(answer, "/entries/0/text"), "err 4\n");
-  EXPECT_EQ(At(answer, "/eof"), boost::json::value(true));
-  EXPECT_EQ(Text(answer, "/cursor"), "worker:0#1/stderr=24");
+  ExpectJson(answer, {{"/entries/0/text", "err 4\n"}, {"/eof", true}, {"/cursor", "worker:0#1/stderr=24"}});
 }
 
 TEST_F(LogsTest, TheLastLinesGoWithFollowingAndTheirCursorGoesOn) {
-  const auto client = box_.StartTony(One("seq 5; " + HoldUntilGo() + "; echo late"));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(One("seq 5; " + HoldUntilGo() + "; echo late"));
   const auto logs = box_.StartTony({"logs", Job(), "-f", "--tail", "2"});
   const auto answer = ParseJson(box_.Tony({"logs", Job(), "--tail", "1", "--json"}).out);
-  EXPECT_EQ(Text(answer, "/entries/0/text"), "5\n");
-  EXPECT_EQ(At(answer, "/eof"), boost::json::value(false));
+  ExpectJson(answer, {{"/entries/0/text", "5\n"}, {"/eof", false}});
   ASSERT_TRUE(WaitFor([&] { return CountLines(logs->out()) == 2; })) << logs->out();
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
+  GoAndEnd(*client);
   EXPECT_EQ(logs->Wait().out, "4\n5\nlate\n");
   const auto rest = ParseJson(box_.Tony({"logs", Job(), "--cursor", Text(answer, "/cursor"), "--json"}).out);
   EXPECT_EQ(Text(rest, "/entries/0/text"), "late\n");
@@ -125,31 +106,28 @@ TEST_F(LogsTest, FollowingFromNoLinesOnShowsWhatComesNow) {
   ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && CountLines(LogText("worker-0", "stdout")) > 5; }));
   const auto logs = box_.StartTony({"logs", Job(), "-f", "--tail", "0"});
   ASSERT_TRUE(WaitFor([&] { return CountLines(logs->out()) > 1; })) << logs->err();
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
+  GoAndEnd(*client);
   EXPECT_THAT(logs->Wait().out, testing::MatchesRegex("(tick\n)+"));
 }
 
 TEST_F(LogsTest, TheLastLinesOfALargeLogAreThereAtOnce) {
-  ASSERT_EQ(box_.Tony(One("seq 20000000")).exit, 0);
+  Succeeds(One("seq 20000000"));
   const Ran ran = box_.Tony({"logs", Job(), "--tail", "3"});
   EXPECT_EQ(ran.out, "19999998\n19999999\n20000000\n");
 }
 
 TEST_F(LogsTest, WhatDoesNotGoWithTheLastLinesIsRefused) {
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  Succeeds(One("true"));
   for (const Words& more :
        {Words{"--cursor", ""}, Words{"-f", "--max-bytes", "9"}, Words{"--since", "1d", "--cursor", ""}}) {
-    const Ran ran = box_.Tony(Words{"logs", Job(), "--tail", "3"} + more);
-    EXPECT_EQ(ran.exit, 64) << ran.out;
-    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+    FailsInALine(64, Words{"logs", Job(), "--tail", "3"} + more);
   }
-  EXPECT_EQ(box_.Tony({"logs", Job(), "--tail", "-1"}).exit, 64);
-  EXPECT_EQ(box_.Tony({"logs", Job(), "--tail", "many"}).exit, 64);
+  Fails(64, {"logs", Job(), "--tail", "-1"});
+  Fails(64, {"logs", Job(), "--tail", "many"});
 }
 
 TEST_F(LogsTest, FollowingInJsonGivesOneObjectALine) {
-  ASSERT_EQ(box_.Tony(Workers(2, "echo out; echo err >&2")).exit, 0);
+  Succeeds(Workers(2, "echo out; echo err >&2"));
   const Ran ran = box_.Tony({"logs", Job(), "-f", "--json"});
   std::string seen;
   for (size_t at = 0; at < ran.out.size(); at = ran.out.find('\n', at) + 1) {
@@ -162,8 +140,7 @@ TEST_F(LogsTest, FollowingInJsonGivesOneObjectALine) {
 }
 
 TEST_F(LogsTest, AReaderThatLeavesEndsTheFollowing) {
-  const Ran submit = box_.Tony(One("while :; do echo again; sleep 0.02; done") + Words{"--detach"});
-  ASSERT_EQ(submit.exit, 0) << submit.err;
+  Succeeds(One("while :; do echo again; sleep 0.02; done") + Words{"--detach"});
   const auto head = std::make_unique<Background>(
       Words{"/bin/bash", "-c", ProgramFolder() + "/tony logs -f " + Job() + " | head -n 1"},
       Words{"PATH=/usr/bin:/bin", "TONY_HOME=" + box_.home().string(), "TONY_LEDGER=" + box_.ledger().string()},
@@ -171,69 +148,61 @@ TEST_F(LogsTest, AReaderThatLeavesEndsTheFollowing) {
   const Ran ran = head->Wait();
   EXPECT_FALSE(ran.timed_out);
   EXPECT_EQ(ran.out, "again\n");
-  EXPECT_EQ(box_.Tony({"kill", Job()}).exit, 0);
+  Succeeds({"kill", Job()});
   ExpectNothingLeft();
 }
 
 TEST_F(LogsTest, FollowingEndsWithTheVerdictAndItsExitCode) {
   const Words fails = One("echo begun; exit 3") + Words{"--detach"};
-  ASSERT_EQ(box_.Tony(fails).exit, 0);
-  const Ran ran = box_.Tony({"logs", Job(), "--follow"});
-  EXPECT_EQ(ran.exit, 1);
+  Succeeds(fails);
+  const Ran ran = Fails(1, {"logs", Job(), "--follow"});
   EXPECT_EQ(ran.out, "begun\n");
   EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
   EXPECT_THAT(ran.err, testing::StartsWith("job " + Job() + " FAILED: "));
   EXPECT_EQ(box_.Tony({"logs", Job(), "-f", "--json"}).exit, 0) << "to a program the status tells it";
-  EXPECT_EQ(box_.Tony({"logs", Job()}).exit, 0);
+  Succeeds({"logs", Job()});
 }
 
 TEST_F(LogsTest, RolesTasksAndSeveralOfThemAreChosen) {
   const Words two_roles = Words{"submit", "-executes", "echo $JOB_NAME $TASK_INDEX"} +
-                          Conf("tony.application.framework=tensorflow") + Conf("tony.worker.instances=2") +
-                          Conf("tony.ps.instances=1") + Conf("tony.chief.instances=1");
-  ASSERT_EQ(box_.Tony(two_roles).exit, 0);
+                          Confs({"tony.application.framework=tensorflow", "tony.worker.instances=2",
+                                 "tony.ps.instances=1", "tony.chief.instances=1"});
+  Succeeds(two_roles);
   EXPECT_EQ(box_.Tony({"logs", Job(), "worker"}).out, "worker:0 | worker 0\nworker:1 | worker 1\n");
   EXPECT_EQ(box_.Tony({"logs", Job(), "worker:1", "ps"}).out, "ps:0     | ps 0\nworker:1 | worker 1\n");
   EXPECT_EQ(box_.Tony({"logs", Job(), "chief"}).out, "chief 0\n");
   const std::string followed = box_.Tony({"logs", Job(), "-f", "ps", "chief:0#1"}).out;
   EXPECT_EQ(CountLines(followed), 2u);
-  EXPECT_THAT(followed, HasSubstr("chief:0 | chief 0\n"));
-  EXPECT_THAT(followed, HasSubstr("ps:0    | ps 0\n"));
-  const Ran unknown = box_.Tony({"logs", Job(), "worker", "evaluator"});
-  EXPECT_EQ(unknown.exit, 66);
+  EXPECT_THAT(followed, HasAll({"chief:0 | chief 0\n", "ps:0    | ps 0\n"}));
+  const Ran unknown = Fails(66, {"logs", Job(), "worker", "evaluator"});
   EXPECT_THAT(unknown.err, HasSubstr("no role evaluator; it has 1 chief, 1 ps, 2 worker"));
 }
 
 TEST_F(LogsTest, OnlyLinesThatMatchAreShownOnceAndWhileFollowing) {
-  const auto client = box_.StartTony(One("for i in $(seq 30); do echo step $i; done; " + HoldUntilGo() +
-                                         "; echo step 31; echo loss; printf 'step end'"));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(One("for i in $(seq 30); do echo step $i; done; " + HoldUntilGo() +
+                               "; echo step 31; echo loss; printf 'step end'"));
   EXPECT_EQ(box_.Tony({"logs", Job(), "--grep", "^step .?[05]$", "-n", "3"}).out, "step 20\nstep 25\nstep 30\n");
   const auto logs = box_.StartTony({"logs", Job(), "-f", "--grep", "step (29|30|31|e)", "-n", "1"});
   ASSERT_TRUE(WaitFor([&] { return logs->out() == "step 30\n"; })) << logs->out() << logs->err();
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
+  GoAndEnd(*client);
   EXPECT_EQ(logs->Wait().out, "step 30\nstep 31\nstep end");
   const auto answer = ParseJson(box_.Tony({"logs", Job(), "--json", "--grep", "loss"}).out);
   EXPECT_EQ(At(answer, "/entries").as_array().size(), 1u);
   EXPECT_EQ(Text(answer, "/entries/0/text"), "loss\n");
-  const Ran wrong = box_.Tony({"logs", Job(), "--grep", "a[bc"});
-  EXPECT_EQ(wrong.exit, 64);
+  const Ran wrong = Fails(64, {"logs", Job(), "--grep", "a[bc"});
   EXPECT_THAT(wrong.err, HasSubstr("from character 2 on"));
   EXPECT_EQ(CountLines(wrong.err), 1u);
 }
 
 // The first line is written, and noted, a second and more before the last one.
 TEST_F(LogsTest, LinesHaveTheTimesAtWhichTheyWereWritten) {
-  const auto client = box_.StartTony(One("echo early; " + HoldUntilGo() + "; echo late"));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(One("echo early; " + HoldUntilGo() + "; echo late"));
   const std::string times = (box_.JobFolder(Job()) / "logs/worker-0/1/stdout.times").string();
   ASSERT_TRUE(WaitFor([&] { return CountLines(ReadText(times)) == 1; }));
   const std::string noted = ReadText(times).substr(0, ReadText(times).find(' '));
   ASSERT_TRUE(WaitFor([&] { return WallNow() > FromMillis(std::stoll(noted)) + std::chrono::milliseconds(1100); }));
   const std::string between = ToIso8601(FromMillis(std::stoll(noted)) + std::chrono::milliseconds(50));
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
+  GoAndEnd(*client);
   const std::string early = ToIso8601(FromMillis(std::stoll(noted))).substr(0, 19);
   const Ran stamped = box_.Tony({"logs", Job(), "--timestamps"});
   EXPECT_THAT(stamped.out, testing::StartsWith(early + "Z early\n20")) << stamped.out;
@@ -245,28 +214,24 @@ TEST_F(LogsTest, LinesHaveTheTimesAtWhichTheyWereWritten) {
   EXPECT_EQ(box_.Tony({"logs", Job(), "--since", "0s"}).out, "");
   const auto answer = ParseJson(box_.Tony({"logs", Job(), "--json", "-t"}).out);
   EXPECT_EQ(Text(answer, "/entries/0/time"), ToIso8601(FromMillis(std::stoll(noted))));
-  EXPECT_EQ(box_.Tony({"logs", Job(), "--since", "yesterday"}).exit, 64);
+  Fails(64, {"logs", Job(), "--since", "yesterday"});
 }
 
 TEST_F(LogsTest, ASubmitThatShowsLogsSaysWhatTheTasksWriteAndThenTheVerdict) {
-  const Ran ran = box_.Tony(Workers(2, "echo from $TASK_INDEX; echo problem >&2") + Words{"--logs"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Succeeds(Workers(2, "echo from $TASK_INDEX; echo problem >&2") + Words{"--logs"});
   EXPECT_THAT(ran.out, testing::StartsWith(Job() + "\n"));
   for (const char* line : {"\nworker:0 | from 0\n", "\nworker:1 | from 1\n", "\nworker:1 ! problem\n"})
     EXPECT_THAT(ran.out, HasSubstr(line));
   EXPECT_GT(ran.out.find("SUCCEEDED after"), ran.out.rfind("worker:")) << ran.out;
-  const Ran json = box_.Tony(One("echo shown; exit 2") + Words{"--logs", "--json"});
-  EXPECT_EQ(json.exit, 1);
+  const Ran json = Fails(1, One("echo shown; exit 2") + Words{"--logs", "--json"});
   EXPECT_THAT(json.err, HasSubstr("\nshown\n"));
   EXPECT_EQ(CountLines(json.out), 1u);
-  EXPECT_EQ(box_.Tony(One("true") + Words{"--logs", "--detach"}).exit, 64);
+  Fails(64, One("true") + Words{"--logs", "--detach"});
 }
 
 TEST_F(LogsTest, ATaskThatTheJobDoesNotHaveIsNamed) {
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
-  const Ran ran = box_.Tony({"logs", Job(), "worker:7"});
-  EXPECT_EQ(ran.exit, 66);
-  EXPECT_EQ(CountLines(ran.err), 1u);
+  Succeeds(One("true"));
+  const Ran ran = FailsInALine(66, {"logs", Job(), "worker:7"});
   EXPECT_THAT(ran.err, HasSubstr("worker:7"));
 }
 

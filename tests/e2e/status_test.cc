@@ -1,27 +1,15 @@
 // What `status`, `list` and `wait` tell, as documents.
-#include <unistd.h>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
 
-using testing::HasSubstr;
-
 class StatusTest : public TonyTest {
  protected:
-  boost::json::value Json(const Words& arguments, int exit = 0) {
-    const Ran ran = box_.Tony(arguments + Words{"--json"});
-    EXPECT_EQ(ran.exit, exit) << ran.err;
-    EXPECT_EQ(CountLines(ran.out), 1u) << ran.out;
-    return ParseJson(ran.out);
-  }
 };
 
 TEST_F(StatusTest, OfARunningJobItTellsEachTaskAndItsProcess) {
-  const auto client = box_.StartTony(Workers(2, HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(2)) << client->err();
+  const auto client = Hold(Workers(2, HoldUntilGo()), 2);
   // The client has heard of both, and of nothing else to come.
   ASSERT_TRUE(WaitFor([&] {
     const std::string err = client->err();
@@ -29,45 +17,40 @@ TEST_F(StatusTest, OfARunningJobItTellsEachTaskAndItsProcess) {
            err.find("job running") != std::string::npos;
   })) << client->err();
   const auto status = Json({"status", Job()});
-  EXPECT_EQ(Text(status, "/state"), "RUNNING");
-  EXPECT_EQ(At(status, "/am_reachable"), boost::json::value(true));
-  EXPECT_EQ(Text(status, "/tasks/1/attempt_state"), "running");
+  ExpectJson(status, {{"/state", "RUNNING"}, {"/am_reachable", true}, {"/tasks/1/attempt_state", "running"}});
   EXPECT_EQ(Number(status, "/tasks/0/pid"), std::stoi(ReadText(Running("worker-0"))));
   EXPECT_THAT(client->err(),
               HasSubstr("worker:0 running on 127.0.0.1 (pid " + std::to_string(Number(status, "/tasks/0/pid")) + ")"));
   const Ran text = box_.Tony({"status", Job()});
   EXPECT_THAT(text.out, HasSubstr("worker:1"));
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
+  GoAndEnd(*client);
 }
 
 TEST_F(StatusTest, OfAnEndedJobItNeedsNoProcess) {
-  ASSERT_EQ(box_.Tony(One("echo oops >&2; exit 9")).exit, 1);
+  Fails(1, One("echo oops >&2; exit 9"));
   ExpectNothingLeft();
   const auto status = Json({"status", Job()});
-  EXPECT_EQ(Text(status, "/state"), "FAILED");
-  EXPECT_EQ(Number(status, "/verdict/exit_code"), 9);
+  ExpectJson(status, {{"/state", "FAILED"}, {"/verdict/exit_code", 9}});
   EXPECT_TRUE(At(status, "/verdict/retryable").is_bool());
   EXPECT_THAT(box_.Tony({"status", Job()}).out, HasSubstr("oops"));
 }
 
 TEST_F(StatusTest, ListShowsTheNewestFirst) {
   EXPECT_EQ(Json({"list"}).as_object().at("jobs").as_array().size(), 0u);
-  ASSERT_EQ(box_.Tony(One("true") + Conf("tony.application.name=first")).exit, 0);
-  ASSERT_EQ(box_.Tony(One("false") + Conf("tony.application.name=second")).exit, 1);
+  Succeeds(One("true", {"tony.application.name=first"}));
+  Fails(1, One("false", {"tony.application.name=second"}));
   const auto list = Json({"list"});
   ASSERT_EQ(At(list, "/jobs").as_array().size(), 2u);
   std::vector<std::string> names = {Text(list, "/jobs/0/name"), Text(list, "/jobs/1/name")};
   EXPECT_THAT(names, testing::UnorderedElementsAre("first", "second"));  // ids of one second sort by chance
   const Ran text = box_.Tony({"list"});
-  EXPECT_THAT(text.out, HasSubstr("SUCCEEDED"));
-  EXPECT_THAT(text.out, HasSubstr("FAILED"));
+  EXPECT_THAT(text.out, HasAll({"SUCCEEDED", "FAILED"}));
   const auto jobs = box_.Jobs();
   EXPECT_EQ(At(Json({"status", jobs[0], jobs[1]}), "/jobs").as_array().size(), 2u);
 }
 
 TEST_F(StatusTest, WaitReturnsTheFinalDocumentAndTheJobsExitCode) {
-  ASSERT_EQ(box_.Tony(One("exit 2") + Words{"--detach"}).exit, 0);
+  Succeeds(One("exit 2") + Words{"--detach"});
   const auto status = Json({"wait", Job()}, 1);
   EXPECT_EQ(Text(status, "/verdict/state"), "FAILED");
   EXPECT_EQ(Text(Json({"wait", Job()}, 1), "/verdict/state"), "FAILED") << "waiting for an ended job returns at once";
@@ -75,8 +58,7 @@ TEST_F(StatusTest, WaitReturnsTheFinalDocumentAndTheJobsExitCode) {
 }
 
 TEST_F(StatusTest, WaitSinceReturnsAtTheNextChange) {
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
+  HoldDetached(One(HoldUntilGo()));
   // The job comes to rest in the state in which every task runs.
   auto status = Json({"wait", Job(), "--since", "0"});
   while (Text(status, "/tasks/0/attempt_state") != "running")
@@ -86,23 +68,20 @@ TEST_F(StatusTest, WaitSinceReturnsAtTheNextChange) {
   Go();
   const Ran ran = wait->Wait();
   EXPECT_GT(Number(ParseJson(ran.out), "/seq"), std::stoll(seq)) << ran.err;
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+  Succeeds({"wait", Job()});
 }
 
 TEST_F(StatusTest, WaitGivesUpAfterItsTimeout) {
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
-  const Ran ran = box_.Tony({"wait", Job(), "--timeout", "0.3", "--json"});
-  EXPECT_EQ(ran.exit, 69);
+  HoldDetached(One(HoldUntilGo()));
+  const Ran ran = Fails(69, {"wait", Job(), "--timeout", "0.3", "--json"});
   EXPECT_EQ(Text(ParseJson(ran.out), "/job"), Job()) << "the document is printed all the same";
   Go();
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+  Succeeds({"wait", Job()});
 }
 
 TEST_F(StatusTest, WaitFollowPrintsOneDocumentAChange) {
-  ASSERT_EQ(box_.Tony(One("true") + Words{"--detach"}).exit, 0);
-  const Ran ran = box_.Tony({"wait", Job(), "--follow", "--json"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  Succeeds(One("true") + Words{"--detach"});
+  const Ran ran = Succeeds({"wait", Job(), "--follow", "--json"});
   std::string last;
   int64_t seq = -1;
   for (size_t at = 0; at < ran.out.size(); at = ran.out.find('\n', at) + 1) {
@@ -115,23 +94,20 @@ TEST_F(StatusTest, WaitFollowPrintsOneDocumentAChange) {
 }
 
 TEST_F(StatusTest, AJobOfAnotherMachineIsNamedAsSuch) {
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
+  HoldDetached(One(HoldUntilGo()));
   const auto submission = box_.JobFolder(Job()) / "submission.json";
   const std::string ours = ReadText(submission);
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   std::string theirs = ours;
   theirs.replace(theirs.find(host), std::string(host).size(), "elsewhere.example");
-  std::filesystem::remove(submission);
+  fs::remove(submission);
   box_.Write("home/jobs/" + Job() + "/submission.json", theirs);
-  const Ran ran = box_.Tony({"status", Job()});
-  EXPECT_EQ(ran.exit, 69);
-  EXPECT_EQ(CountLines(ran.err), 1u);
+  const Ran ran = FailsInALine(69, {"status", Job()});
   EXPECT_THAT(ran.err, HasSubstr("elsewhere.example"));
   box_.Write("home/jobs/" + Job() + "/submission.json", ours);
   Go();
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+  Succeeds({"wait", Job()});
 }
 
 }  // namespace

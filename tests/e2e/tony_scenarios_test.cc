@@ -5,22 +5,13 @@
 // Expected is what TonY's table says, and where that is weak, more. Not here: Horovod, which is refused in one line.
 #include <sched.h>
 
-#include <csignal>
-
 #include "tests/e2e/installation.h"
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/archive_builder.h"
 
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
-namespace json = boost::json;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 using Clock = std::chrono::steady_clock;
 
 // A task that is silent is lost after 7.4 s: the cut-off, the grace, and five seconds. And that ends the job.
@@ -65,7 +56,6 @@ class TonyScenariosTest : public TonyTest {
   }
   Words Until(const std::string& file) const { return {"-shell_env", "UNTIL=" + box_.File(file)}; }
 
-  json::value Status() const { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
   // "ps:0 killed": each task with what became of its newest attempt.
   Words Tasks() const {
     Words tasks;
@@ -109,9 +99,6 @@ class TonyScenariosTest : public TonyTest {
   static void Signal(pid_t pid, int signal) {
     if (pid > 0) kill(pid, signal);
   }
-  void SignalAll(const std::string& program, int signal) const {
-    for (const pid_t pid : box_.Pids(program)) kill(pid, signal);
-  }
   pid_t UserProcess(const std::string& task) const {
     const json::value all = At(Status(), "/tasks");
     for (const json::value& each : all.as_array())
@@ -138,7 +125,7 @@ TEST_F(TonyScenariosTest, NeedsPythonOneProgramWithoutRolesFails) {
 
 // testNullAMRpcClient: the client never had an application master to talk to.
 TEST_F(TonyScenariosTest, AClientThatComesAfterTheApplicationMasterHasLeftHearsTheEnd) {
-  ASSERT_EQ(box_.Tony(Method("single-node") + Words{"--detach"}).exit, 0);
+  Succeeds(Method("single-node") + Words{"--detach"});
   ASSERT_TRUE(WaitFor([&] { return box_.Processes().empty(); }));
   ExpectSucceeded(box_.Tony({"wait", Job()}));
 }
@@ -227,7 +214,7 @@ TEST_F(TonyScenariosTest, AGangWaitsForItsSlowestMember) {
 // the keeper, which is paused for longer than the missed heartbeats would take.
 TEST_F(TonyScenariosTest, ATaskThatHasEndedDoesNotExpireWhileItsContainersEndIsNotHeardOf) {
   const auto client = box_.StartTony(Method("late-completion") + kQuickTimers + Until("go") +
-                                     Conf("tony.worker.command=sh wait_until.sh") + Conf("tony.am.lease-ms=60000"));
+                                     Confs({"tony.worker.command=sh wait_until.sh", "tony.am.lease-ms=60000"}));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
   SignalAll("tony-keeper", SIGSTOP);
   Go();
@@ -323,7 +310,7 @@ TEST_F(TonyScenariosTest, TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd)
 
 // testTonyClientCallbackHandler: whoever follows a job hears its id, then each task, then how each ended.
 TEST_F(TonyScenariosTest, AFollowerHearsTheIdAndTheTasksAndHowEachEnded) {
-  ASSERT_EQ(box_.Tony(Method("callback") + Words{"--detach"}).exit, 0);
+  Succeeds(Method("callback") + Words{"--detach"});
   const Ran ran = box_.Tony({"wait", Job(), "--follow", "--json"});
   ExpectSucceeded(ran);
   const json::value first = ParseJson(ran.out.substr(0, ran.out.find('\n')));
@@ -387,12 +374,10 @@ TEST_F(TonyScenariosTest, AGangThatGetsNoContainersFailsAfterItsLimit) {
   box_.SetMachine(R"({"memory_mb":4096})");
   const auto holder = box_.StartTony(Method("sidecar-crash") + Until("go"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << holder->err();
-  const Ran ran = box_.Tony(Method("allocation-timeout") + Conf("tony.worker.instances=2"));
-  EXPECT_EQ(ran.exit, 1) << ran.err;
-  EXPECT_THAT(ran.out + ran.err, AllOf(HasSubstr("not every task got a container within 1.0 s"),
-                                       HasSubstr("tony.container.allocation.timeout")));
-  Go();
-  EXPECT_EQ(holder->Wait().exit, 0);
+  const Ran ran = Fails(1, Method("allocation-timeout") + Conf("tony.worker.instances=2"));
+  EXPECT_THAT(ran.out + ran.err,
+              HasAll({"not every task got a container within 1.0 s", "tony.container.allocation.timeout"}));
+  GoAndEnd(*holder);
   ExpectNothingLeft();
 }
 
@@ -431,11 +416,10 @@ TEST_F(TonyScenariosTest, AWorkerThatIsNotWaitedForAnyMoreAndFailsFailsTheJobAll
 // processor, on which TonY's could not end at all.
 TEST_F(TonyScenariosTest, AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask) {
   const OneProcessor one;
-  ASSERT_EQ(
-      box_.Tony(Method("lost-am") + Conf("tony.task.orphan-timeout-ms=300") + Conf("tony.task.record-fresh-ms=300") +
-                Conf("tony.task.heartbeat-interval-ms=50") + Conf("tony.restart.lost.budget=0") + Words{"--detach"})
-          .exit,
-      0);
+  Fails(0, Method("lost-am") +
+               Confs({"tony.task.orphan-timeout-ms=300", "tony.task.record-fresh-ms=300",
+                      "tony.task.heartbeat-interval-ms=50", "tony.restart.lost.budget=0"}) +
+               Words{"--detach"});
   ASSERT_TRUE(WaitForTask("worker:0 running"));
   const pid_t program = UserProcess("worker:0");
   for (const int signal : {SIGSTOP, SIGKILL})  // each would bring the other back

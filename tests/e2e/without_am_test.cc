@@ -1,18 +1,9 @@
 // Engines and a job whose journal is damaged: their kills are always fenced, and they may stop looking. And jobs whose
 // folder is removed under them.
-#include <csignal>
-#include <filesystem>
-#include <fstream>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using boost::json::value;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 class WithoutAmTest : public TonyTest {
  protected:
@@ -20,23 +11,15 @@ class WithoutAmTest : public TonyTest {
     return One(HoldUntilGo()) + more_ + Words{"--detach", "--json", "--request-id",    "engine://run/1",
                                               "--owner",  owner,    "--watch-timeout", watch_timeout};
   }
-  value Json(const Words& arguments, int exit = 0) const {
-    const Ran ran = box_.Tony(arguments + Words{"--json"});
-    EXPECT_EQ(ran.exit, exit) << ran.err << ran.out;
-    return ParseJson(ran.out);
-  }
   std::string Submit(const std::string& owner, const std::string& watch_timeout = "600") {
-    const Ran ran = box_.Tony(SubmitWords(owner, watch_timeout));
-    EXPECT_EQ(ran.exit, 0) << ran.err;
+    Succeeds(SubmitWords(owner, watch_timeout));
     EXPECT_TRUE(WaitForRunning(1));
     return Job();
   }
   value Kill(const std::string& owner, const Words& more = {}) const {
     return Json(Words{"kill", "--request-id", "engine://run/1", "--if-owner", owner, "--reason", "no use"} + more);
   }
-  void Strike(const std::string& program, int signal) const {
-    for (const pid_t pid : box_.Pids(program)) kill(pid, signal);
-  }
+  void Strike(const std::string& program, int signal) const { SignalAll(program, signal); }
   // The AM is dead from the first line on, whatever it has just answered.
   void Damage() {
     Strike("tony-keeper", SIGSTOP);
@@ -66,19 +49,16 @@ TEST_F(WithoutAmTest, ItsOwnerMayStillKillIt) {
   Submit("o1");
   Damage();
   const auto answer = Kill("o1");
-  EXPECT_EQ(At(answer, "/killed"), value(true));
-  EXPECT_EQ(Text(answer, "/verdict/message"), "no use");
+  ExpectJson(answer, {{"/killed", true}, {"/verdict/message", "no use"}});
   ExpectNothingLeft();
 }
 
 TEST_F(WithoutAmTest, AnOwnerWhoWasFollowedMayNotAlsoWhereTheMasterDiedRightAfterItsAnswer) {
   Submit("o1");
-  ASSERT_EQ(box_.Tony(SubmitWords("o2")).exit, 0);
+  Succeeds(SubmitWords("o2"));
   Damage();
   const auto answer = Kill("o1");
-  EXPECT_EQ(At(answer, "/fenced"), value(true));
-  EXPECT_EQ(At(answer, "/killed"), value(false));
-  EXPECT_EQ(Text(answer, "/owner"), "o2");
+  ExpectJson(answer, {{"/fenced", true}, {"/killed", false}, {"/owner", "o2"}});
   EXPECT_TRUE(TaskRuns());
   EXPECT_EQ(At(Kill("o2", {"--no-wait"}), "/killed"), value(true));
   ExpectEnded("KILLED", "no use");
@@ -88,8 +68,7 @@ TEST_F(WithoutAmTest, ADelayedKillIsPlannedAndComes) {
   Submit("o1");
   Damage();
   const auto answer = Kill("o1", {"--delay", "1", "--no-wait"});
-  EXPECT_EQ(At(answer, "/planned"), value(true));
-  EXPECT_EQ(At(answer, "/killed"), value(false));
+  ExpectJson(answer, {{"/planned", true}, {"/killed", false}});
   ExpectEnded("KILLED", "no use");
 }
 
@@ -118,13 +97,12 @@ TEST_F(WithoutAmTest, ANewOwnerIsNotTakenOnAndNotToldThatItIs) {
 TEST_F(WithoutAmTest, WithoutAClaimRecordTheKillIsRefusedInWords) {
   const std::string job = Submit("o1");
   Strike("tony-am", SIGSTOP);
-  std::filesystem::remove(box_.JobFolder(job) / "claim.json");
+  fs::remove(box_.JobFolder(job) / "claim.json");
   Damage();
-  const Ran ran = box_.Tony({"kill", job, "--if-owner", "o1"});
-  EXPECT_EQ(ran.exit, 69) << ran.out;
+  const Ran ran = Fails(69, {"kill", job, "--if-owner", "o1"});
   EXPECT_THAT(ran.err, HasSubstr("claim.json: no such file or directory; a kill without a condition ends it"));
   EXPECT_TRUE(TaskRuns());
-  EXPECT_EQ(box_.Tony({"kill", job}).exit, 0);
+  Succeeds({"kill", job});
   ExpectNothingLeft();
 }
 
@@ -156,15 +134,14 @@ class RemovedFolderTest : public WithoutAmTest {
  protected:
   // By default an executor without a master waits 15 seconds, and a keeper 30.
   RemovedFolderTest() {
-    more_ = Conf("tony.am.lease-ms=700") + Conf("tony.task.heartbeat-interval-ms=100") +
-            Conf("tony.task.record-fresh-ms=500") + Conf("tony.task.cutoff-after-ms=2200") +
-            Conf("tony.task.stop-grace-ms=500");
+    more_ = Confs({"tony.am.lease-ms=700", "tony.task.heartbeat-interval-ms=100", "tony.task.record-fresh-ms=500",
+                   "tony.task.cutoff-after-ms=2200", "tony.task.stop-grace-ms=500"});
   }
   void Remove(const std::string& job) {
     ASSERT_TRUE(WaitFor([&] {
       std::error_code error;
-      std::filesystem::remove_all(box_.JobFolder(job), error);
-      return !std::filesystem::exists(box_.JobFolder(job));
+      fs::remove_all(box_.JobFolder(job), error);
+      return !fs::exists(box_.JobFolder(job));
     }));
   }
   bool EverythingLeft() const {

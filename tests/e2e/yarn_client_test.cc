@@ -1,16 +1,8 @@
 // Commands about YARN where no cluster answers. tests/conformance/hadoop has those on a real cluster.
-#include <chrono>
-#include <filesystem>
-
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 constexpr const char* kJob = "application_1700000000000_0001";
 
@@ -29,19 +21,16 @@ class YarnClientTest : public TonyTest {
 
 TEST_F(YarnClientTest, WithoutAConfigurationAJobOfYarnIsRefusedByItsKey) {
   for (const Words& words : {Words{"status", kJob}, Words{"wait", kJob}, Words{"kill", kJob}, Words{"logs", kJob}}) {
-    const Ran ran = box_.Tony(words);
-    EXPECT_EQ(ran.exit, 65) << words.front();
+    const Ran ran = Fails(65, words);
     EXPECT_THAT(ran.err, HasSubstr("job application_1700000000000_0001: HADOOP_CONF_DIR is not set")) << words.front();
     EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
   }
-  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn"));
-  EXPECT_EQ(ran.exit, 65);
+  const Ran ran = Fails(65, One("true", {"tony.scheduler=yarn"}));
   EXPECT_THAT(ran.err, StartsWith("tony: HADOOP_CONF_DIR is not set"));
 }
 
 TEST_F(YarnClientTest, AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged) {
-  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Words{"-src_dir", box_.folder()}, Cluster());
-  EXPECT_EQ(ran.exit, 69) << ran.err;
+  const Ran ran = Fails(69, One("true", {"tony.scheduler=yarn"}) + Words{"-src_dir", box_.folder()}, Cluster());
   EXPECT_THAT(ran.err, StartsWith("tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "));
   EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
   EXPECT_FALSE(fs::exists(box_.home() / "staged"));
@@ -52,13 +41,12 @@ TEST_F(YarnClientTest, ANameServerThatHangsHoldsNobody) {
   variables["NAMES_SHIM_HANGS"] = "hangs.example.org";
   const auto takes = [&](const Words& words, const std::string& says) {
     const auto began = std::chrono::steady_clock::now();
-    const Ran ran = box_.Tony(words, variables);
-    EXPECT_EQ(ran.exit, 69) << ran.err;
+    const Ran ran = Fails(69, words, variables);
     EXPECT_THAT(ran.err, HasSubstr(says));
     EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
     return std::chrono::steady_clock::now() - began;
   };
-  const Words submit = One("true") + Conf("tony.scheduler=yarn");
+  const Words submit = One("true", {"tony.scheduler=yarn"});
   box_.Write("conf/yarn-site.xml",
              "<configuration><property><name>yarn.resourcemanager.address</name><value>hangs.example.org:1</value>"
              "</property></configuration>");
@@ -72,50 +60,40 @@ TEST_F(YarnClientTest, ANameServerThatHangsHoldsNobody) {
 }
 
 TEST_F(YarnClientTest, WarningsAreSaidOnce) {
-  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Conf("tony.local.priority=9"), Cluster());
-  EXPECT_EQ(ran.exit, 69);
+  const Ran ran = Fails(69, One("true", {"tony.scheduler=yarn", "tony.local.priority=9"}), Cluster());
   EXPECT_EQ(CountLines(ran.err), 2u) << ran.err;
 }
 
 TEST_F(YarnClientTest, AClusterThatDoesNotAnswerHidesNoJobOfThisMachine) {
-  ASSERT_EQ(box_.Tony(One("true") + Words{"--request-id", "k"}).exit, 0);
-  const Ran list = box_.Tony({"list"}, Cluster());
-  EXPECT_EQ(list.exit, 69);
+  Succeeds(One("true") + Words{"--request-id", "k"});
+  const Ran list = Fails(69, {"list"}, Cluster());
   EXPECT_THAT(list.out, HasSubstr("local-"));
   EXPECT_THAT(list.err, HasSubstr("127.0.0.1:1"));
-  const Ran find = box_.Tony({"find", "--request-id", "k"}, Cluster());
-  EXPECT_EQ(find.exit, 0) << find.err;
+  const Ran find = Succeeds({"find", "--request-id", "k"}, Cluster());
   EXPECT_EQ(box_.Tony({"find", "--request-id", "unknown"}, Cluster()).exit, 69) << "the cluster may know it";
 }
 
 TEST_F(YarnClientTest, TheQueueOfThisMachineIsShownThoughAClusterDoesNotAnswer) {
-  const Ran queue = box_.Tony({"list", "--queue"}, Cluster());
-  EXPECT_EQ(queue.exit, 69);
+  const Ran queue = Fails(69, {"list", "--queue"}, Cluster());
   EXPECT_THAT(queue.out, HasSubstr("MB of memory"));
   EXPECT_THAT(queue.err, HasSubstr("127.0.0.1:1"));
-  EXPECT_EQ(box_.Tony({"list", "--queue"}).exit, 0);
+  Succeeds({"list", "--queue"});
 }
 
 TEST_F(YarnClientTest, TheDoctorSaysWhatIsWrongOfAClusterAndWhatMendsIt) {
-  const Ran dead = box_.Tony({"doctor", "--yarn"}, Cluster());
-  EXPECT_EQ(dead.exit, 1) << dead.err;
-  EXPECT_THAT(dead.out, HasSubstr("ok    configuration: by HADOOP_CONF_DIR="));
-  EXPECT_THAT(dead.out, HasSubstr("fail  resourcemanager: "));
-  EXPECT_THAT(dead.out, HasSubstr("-> is it running? else set yarn.resourcemanager.address in yarn-site.xml"));
-  EXPECT_THAT(dead.out, HasSubstr("fail  namenode: "));
-  EXPECT_THAT(dead.out, HasSubstr("else set dfs.namenode.http-address in hdfs-site.xml"));
-  const Ran none = box_.Tony({"doctor", "--yarn"});
-  EXPECT_EQ(none.exit, 1);
-  EXPECT_THAT(none.out, HasSubstr("fail  configuration: HADOOP_CONF_DIR is not set"));
-  EXPECT_THAT(none.out, HasSubstr("-> set HADOOP_CONF_DIR to the folder"));
+  const Ran dead = Fails(1, {"doctor", "--yarn"}, Cluster());
+  EXPECT_THAT(dead.out, HasAll({"ok    configuration: by HADOOP_CONF_DIR=", "fail  resourcemanager: ",
+                                "-> is it running? else set yarn.resourcemanager.address in yarn-site.xml",
+                                "fail  namenode: ", "else set dfs.namenode.http-address in hdfs-site.xml"}));
+  const Ran none = Fails(1, {"doctor", "--yarn"});
+  EXPECT_THAT(none.out,
+              HasAll({"fail  configuration: HADOOP_CONF_DIR is not set", "-> set HADOOP_CONF_DIR to the folder"}));
 }
 
 TEST_F(YarnClientTest, AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComingBack) {
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
+  HoldDetached(One(HoldUntilGo()));
   for (const int signal : {SIGSTOP, SIGKILL})  // each would bring the other back
-    for (const char* program : {"tony-keeper", "tony-am"})
-      for (const pid_t pid : box_.Pids(program)) kill(pid, signal);
+    for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(program, signal);
   ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").empty() && box_.Pids("tony-am").empty(); }));
   const Ran recover = box_.Tony({"recover"}, Cluster());
   EXPECT_THAT(recover.out, HasSubstr(Job()));
@@ -123,21 +101,18 @@ TEST_F(YarnClientTest, AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComin
   EXPECT_THAT(recover.err, HasSubstr("127.0.0.1:1"));
   EXPECT_EQ(CountLines(recover.err), 2u) << "its own, and the cluster's: " << recover.err;
   Go();
-  EXPECT_EQ(box_.Tony({"wait", Job()}, Cluster()).exit, 0);
+  Succeeds({"wait", Job()}, Cluster());
 }
 
 TEST_F(YarnClientTest, AJobMayNameItsCluster) {
-  const Words yarn = One("true") + Conf("tony.scheduler=yarn");
+  const Words yarn = One("true", {"tony.scheduler=yarn"});
   const std::string site = box_.File("conf/core-site.xml");
-  const Ran own = box_.Tony(yarn + Conf("tony.application.yarn-conf-path=" + site));
-  EXPECT_EQ(own.exit, 69);
+  const Ran own = Fails(69, yarn + Conf("tony.application.yarn-conf-path=" + site));
   EXPECT_THAT(own.err, StartsWith("tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "));
-  const Ran missing = box_.Tony(yarn + Conf("tony.application.hdfs-conf-path=/no/hdfs-site.xml"), Cluster());
-  EXPECT_EQ(missing.exit, 65);
+  const Ran missing = Fails(65, yarn + Conf("tony.application.hdfs-conf-path=/no/hdfs-site.xml"), Cluster());
   EXPECT_THAT(missing.err, StartsWith("tony: tony.application.hdfs-conf-path: \"/no/hdfs-site.xml\" (from -conf): "));
   box_.Write("broken.xml", "<configuration");
-  const Ran broken = box_.Tony(yarn + Conf("tony.application.yarn-conf-path=broken.xml"), Cluster());
-  EXPECT_EQ(broken.exit, 65);
+  const Ran broken = Fails(65, yarn + Conf("tony.application.yarn-conf-path=broken.xml"), Cluster());
   EXPECT_THAT(broken.err, StartsWith("tony: tony.application.yarn-conf-path: " + box_.File("broken.xml")));
   EXPECT_EQ(CountLines(missing.err) + CountLines(broken.err), 2u) << missing.err << broken.err;
 }
