@@ -17,7 +17,8 @@
 //   exists FILE, missing FILE, left, jobs 2, machine JSON
 //
 // A word in `backquotes` may have blanks, and one as tony.a=b is the value of -conf. %H is a command that runs until `go`,
-// %B the test's folder, %J the only job, %F its folder, %0 the job of client 0, %M a key for the least memory.
+// %B the test's folder, %J the only job, %F its folder, %0 the job of client 0, %M a key for the least memory,
+// %P the pid of the first worker that runs %H.
 //
 // The parts of what is expected stand between " && ": the exit code, if it is not 0; ~TEXT and !TEXT, which the output
 // has and has not, in out~TEXT, err!TEXT one of the two; out=TEXT, all of it; `lines=2` on standard error, `outlines=2` on standard
@@ -123,6 +124,7 @@ class Script : public TonyTest {
     name("%B", [&] { return box_.folder().string(); });
     name("%J", [&] { return Job(); });
     name("%F", [&] { return box_.JobFolder(Job()).string(); });
+    name("%P", [&] { return ReadText(Running("worker-0")).substr(0, ReadText(Running("worker-0")).find('\n')); });
     name("%M", [&] { return LittleMemory(); });
     for (size_t i = 0; i < clients_.size(); ++i) {
       name("%" + std::to_string(i), [&] {
