@@ -56,12 +56,10 @@ const TestRow kCompletion[] = {
        "(tracked): over when 1 of 2 tasks have succeeded; 2 failures fail the job"}}},
 };
 TABLE_TEST(CompletionTest, kCompletion, [](const TestRow& row) {
-  TestRow script = {row.name, {}};
-  const std::string job =
-      "submit tony.application.framework=standalone tony.application.distributed-mode=FCFS -executes";
-  for (const RowCase& each : row.cases)
-    script.cases.push_back({Replaced(Replaced(each.given, "%S", job), "%m", LittleMemory().substr(19)), each.expected});
-  RunScript(script);
+  RunScriptWith(
+      {{"%S", "submit tony.application.framework=standalone tony.application.distributed-mode=FCFS -executes"},
+       {"%m", LittleMemory().substr(19)}},
+      row);
 });
 
 }  // namespace

@@ -46,7 +46,6 @@ class RecoveryTest : public TonyTest {
     for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(program, SIGSTOP);
   }
 
-
   Ran GoAndWait() {
     EXPECT_EQ(TaskPids(), pids_) << "a task was started again";
     for (const char* task : {"worker-0", "worker-1"}) {

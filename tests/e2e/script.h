@@ -194,13 +194,16 @@ class Script : public TonyTest {
   std::optional<Installation> installation_;
 };
 
-inline void RunScript(const TestRow& row) {
+// `more`: names that the steps have beside those above, and what they stand for.
+inline void RunScriptWith(const std::vector<std::pair<std::string, std::string>>& more, const TestRow& row) {
   Script script;
-  for (const RowCase& step : row.cases) {
+  for (RowCase step : row.cases) {
+    for (const auto& [name, meant] : more) step.given = Replaced(step.given, name, meant);
     SCOPED_TRACE(step.given + " => " + step.expected);
     script.Step(step);
     if (testing::Test::HasFailure()) return;
   }
 }
+inline void RunScript(const TestRow& row) { RunScriptWith({}, row); }
 
 }  // namespace tony

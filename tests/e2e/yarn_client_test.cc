@@ -54,11 +54,9 @@ const TestRow kYarnClient[] = {
       {"%C one true tony.scheduler=yarn tony.application.yarn-conf-path=broken.xml",
        "65 && refused && ~tony: tony.application.yarn-conf-path: %B/broken.xml"}}},
 };
-TABLE_TEST(YarnClientTest, kYarnClient, [](const TestRow& row) {
-  TestRow script = {row.name, {{"write conf/core-site.xml `" + kSite + "`", ""}}};
-  for (const RowCase& each : row.cases)
-    script.cases.push_back({Replaced(each.given, "%C", "HADOOP_CONF_DIR=%B/conf"), each.expected});
-  RunScript(script);
+TABLE_TEST(YarnClientTest, kYarnClient, [](TestRow row) {
+  row.cases.insert(row.cases.begin(), {"write conf/core-site.xml `" + kSite + "`", ""});
+  RunScriptWith({{"%C", "HADOOP_CONF_DIR=%B/conf"}}, row);
 });
 
 class YarnNamesTest : public TonyTest {};
