@@ -61,25 +61,9 @@ TEST_F(AzkabanInputTest, ALargeValueOfSomebodyElseIsNoMatter) {
   ExpectEnd(step_.Run(), 0);
 }
 
-TEST_F(AzkabanInputTest, HalfASurrogatePairIsRefused) {
-  for (const char* half : {"\\uD83D", "\\uDE00", "\\uD83Dx", "\\uD83D\\u0041"})
-    ExpectRefusedFile(Stored() + "worker_env.TEXT=" + half + "\n", HasSubstr("surrogate"));
-}
-
 TEST_F(AzkabanInputTest, MalformedEscapesAreRefused) {
   for (const char* broken : {"\\u12G4", "\\u", "\\u00"})
     ExpectRefusedFile(Stored() + "worker_env.TEXT=" + broken + "\n", HasSubstr("\\u"));
-}
-
-TEST_F(AzkabanInputTest, BytesThatAreNoTextAreRefused) {
-  ExpectRefusedFile(Stored() + std::string("worker_env.TEXT=a\0b\n", 20), HasSubstr("NUL"));
-  ExpectRefusedFile(Stored() + "worker_env.TEXT=a\\u0000b\n", HasSubstr("NUL"));
-}
-
-TEST_F(AzkabanInputTest, BytesThatAreNoUtf8AreWhatJavaTakesThemFor) {
-  ShowText();
-  step_.properties_text = Stored() + "worker_env.TEXT=caf\xE9\n";
-  ExpectTaskSees("café");
 }
 
 TEST_F(AzkabanInputTest, AVariableThatTheKernelDoesNotTakeIsRefused) {

@@ -101,55 +101,6 @@ TEST_F(AzkabanStepTest, WhatTheChiefWroteIsTextForTheNextStep) {
   EXPECT_EQ(outputs.count("nothing") + outputs.count("tony.output.nothing"), 0u);
 }
 
-TEST_F(AzkabanStepTest, OfSeveralNamesOfAModelTheMostSpecialIsTaken) {
-  ExpectEnd(RunLeaving(R"({"model": "d", "model_path": "c", "model.path": "b", "tony.model.path": "a"})"), 0);
-  EXPECT_EQ(Outputs().at("tony.model.path"), "a");
-  step_.properties["azkaban.flow.uuid"] = "another-execution";
-  ExpectEnd(RunLeaving(R"({"model": "d", "model_path": "c"})"), 0);
-  EXPECT_EQ(Outputs().at("tony.model.path"), "c");
-}
-
-TEST_F(AzkabanStepTest, NamesThatWouldChangeTheNextStepAreOnlyThereUnderAPrefix) {
-  std::string left;
-  const Words reserved = {"command",        "command.1",
-                          "type",           "env.PATH",
-                          "working.dir",    "retries",
-                          "retry.backoff",  "user.to.proxy",
-                          "executes",       "src_dir",
-                          "worker_env.X",   "main.args",
-                          "jvm.args",       "classpath",
-                          "dependencies",   "failure.emails",
-                          "tony.job.id",    "tony.worker.command",
-                          "tony.output.x",  "tony.worker.instances",
-                          "azkaban.job.id", "azkaban.flow.execid",
-                          "python_venv",    "python_binary_path",
-                          "task_params",    "hdfs_classpath",
-                          "flow.name"};
-  for (const std::string& name : reserved) left += (left.empty() ? "{\"" : ", \"") + name + "\": \"taken over\"";
-  ExpectEnd(RunLeaving(left + ", \"kept\": \"yes\"}"), 0);
-  const Texts outputs = Outputs();
-  EXPECT_EQ(outputs.at("kept"), "yes");
-  EXPECT_EQ(outputs.at("tony.job.id"), Job());
-  for (const std::string& name : reserved) {
-    EXPECT_EQ(outputs.at("tony.output." + name), "taken over") << name;
-    EXPECT_TRUE(outputs.count(name) == 0 || outputs.at(name) != "taken over") << name;
-  }
-}
-
-TEST_F(AzkabanStepTest, ValuesThatAzkabanWouldEvaluateAreLeftOutAndNamed) {
-  const Ran ran = RunLeaving(
-      R"-({"first": "${user.home}", "second": "now $(date)", "third": {"deep": "$(1+2)"}, "model": "$(rm)",)-"
-      R"-( "price": "5$ `ls` $HOME {x}"})-");
-  ExpectEnd(ran, 0);
-  const Texts outputs = Outputs();
-  for (const char* name : {"first", "second", "third", "model"}) {
-    EXPECT_EQ(outputs.count(name) + outputs.count(std::string("tony.output.") + name), 0u) << name;
-    EXPECT_GE(CountLinesWith(ran.out, name), 1u) << ran.out;
-  }
-  EXPECT_EQ(outputs.count("tony.model.path"), 0u);
-  EXPECT_EQ(outputs.at("price"), "5$ `ls` $HOME {x}");
-}
-
 TEST_F(AzkabanStepTest, OneBadOutputIsAWarningAndCostsOnlyItself) {
   const Ran ran = RunLeaving(R"({"loss": NaN, "big": 1e400, "model.path": "/m"})");
   ExpectEnd(ran, 0);

@@ -48,7 +48,6 @@ const TestRow kBadInput[] = {
     {"MissingConfFile", {{"one true -conf_file missing.xml", "65 && refused && ~missing.xml && ~no such file"}}},
     {"MissingSpecFile", {{"submit missing.properties", "65 && refused && ~missing.properties && ~no such file"}}},
     {"NoCommand", {{"submit tony.worker.instances=1", "65 && refused && ~worker"}}},
-    {"StandaloneWithSeveralTasks", {{"one true tony.ps.instances=1", "65 && refused && ~standalone"}}},
     {"HomeThatCannotBeWritten",
      {{"write file `in the way`", ""}, {"TONY_HOME=%B/file/home one true", "73 && refused && ~%B/file"}}},
     {"UnknownJob",

@@ -128,16 +128,6 @@ TEST_F(DependenciesTest, AWorkerThatIsFasterThanItsHeadWaitsForIt) {
   }
 }
 
-TEST_F(DependenciesTest, WhoHangsAfterTheChiefHasEndedFailsTheJobOrIsIgnored) {
-  const std::string script = "[ $JOB_NAME = chief ] || while :; do sleep 0.05; done";
-  const Words rule = {"tony.application.group.A=chief", "tony.application.dependency.worker.timeout.after.A=1"};
-  const Ran failed = Fails(1, Job(script, {"chief", "worker"}, rule));
-  EXPECT_THAT(failed.out, HasSubstr("role worker ran on for longer than 1.0 s after chief had ended"));
-  const Words ignored = {"tony.application.dependency.worker.timeout.after.A.ignored=true"};
-  Succeeds(Job(script, {"chief", "worker"}, rule + ignored));
-  ExpectNothingLeft();
-}
-
 TEST_F(DependenciesTest, WhatIsPreprocessedOnceReachesEveryTask) {
   const Words settings = {"tony.application.enable-preprocess=true", "tony.am.memory=150m"};
   const std::string script = R"(

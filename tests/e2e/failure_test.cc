@@ -29,17 +29,6 @@ const TestRow kFailures[] = {
        "1 && /verdict/state=FAILED && /verdict/task=worker:1 && /verdict/exit_code=4 && "
        "/verdict/stderr_tail~gone wrong"},
       {"left", ""}}},
-    {"AFailedParameterServerFailsTheJob",
-     {{"workers 1 `[ $JOB_NAME = worker ] || exit 5; %H` tony.ps.instances=1 --json",
-       "1 && /verdict/state=FAILED && /verdict/task=ps:0 && /verdict/exit_code=5"},
-      {"left", ""}}},
-    {"AFailedSidecarFailsNothing",
-     {{"workers 1 `if [ $JOB_NAME = board ]; then touch %B/sidecar; exit 6; fi; until [ -e %B/sidecar ]; do "
-       "sleep 0.02; done` tony.board.instances=1 tony.application.sidecar.jobtypes=board",
-       ""},
-      {"left", ""}}},
-    {"TheApplicationTimeoutEndsTheJob",
-     {{"one `exec sleep 1000` tony.application.timeout=4000", "1 && verdict=timeout"}}},
     {"AProgramThatDoesNotExistIsTheUsersConfiguration",
      {{"one `/no/such/program --now` --json",
        "1 && verdict=user_config && /verdict/exit_code=127 && /verdict/stderr_tail~/no/such/program"}}},

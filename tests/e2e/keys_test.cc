@@ -38,7 +38,7 @@ KeysRunTest.ATaskFindsItsFilesAndItsVariables
   tony.execution.envs=A=1,B=2 | /execution_env/B="2"
   tony.python-venv=@FOLDER | /python_venv="@FOLDER"
   tony.worker.resources=@FILE | /roles/0/files/0/source="@FILE"
-TonyScenariosTest.TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd
+TonyMethodTest.TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd
   tony.application.tensorboard-log-dir=/logs | /roles/0/name="tensorboard"
 LimitsTest.TheWholeJobsLimitNamesWhoWasSilent
   tony.application.timeout=5000 | /timeout_ms=5000
@@ -47,7 +47,7 @@ TonyScenariosTest.AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped
   tony.worker.command=own | /roles/0/command="own"
 YarnClientTest.WithoutAConfigurationAJobOfYarnIsRefusedByItsKey
   tony.scheduler=yarn | /scheduler="yarn"
-DependenciesTest.WhoHangsAfterTheChiefHasEndedFailsTheJobOrIsIgnored
+TonyScenariosTest.WorkersThatMayOutliveTheirChiefAreStoppedWhenTheirTimeIsOver
   tony.application.group.A=chief | /roles/1/outlives/0/roles/0="chief" | tony.chief.instances=1 @AFTER=5
   @AFTER=5 | /roles/1/outlives/0/limit_ms=5000 | tony.chief.instances=1 @GROUP
   @AFTER.ignored=true | /roles/1/outlives/0/ignored=true | tony.chief.instances=1 @GROUP @AFTER=5
@@ -103,7 +103,7 @@ MemoryTest.NeedsWritableCgroupTaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers
   tony.local.memory-limits=off | /memory_limits=false
 KeysRunTest.AJobOfAHigherPriorityGoesBeforeItsUsersOthers
   tony.local.priority=5 | /priority=5
-TonyScenariosTest.ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIsOver
+TonyMethodTest.ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIsOver
   tony.task.cutoff-after-ms=31000 | /timers/cutoff_after_ms=31000
   tony.task.max-missed-heartbeats=100 | /timers/lost_after_ms=100000
 LimitsTest.ATaskThatRunsTooLongIsEndedWithItsWholeTree
@@ -115,7 +115,7 @@ KeysRunTest.ATaskIsSuspectAfterItsTimeAndCleared
   tony.task.suspect-after-ms=5 | /timers/suspect_after_ms=5
 LivenessTest.AnApplicationMasterThatSleptHarmsNothing
   tony.task.lost-after-ms=90000 | /timers/lost_after_ms=90000
-TonyScenariosTest.AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask
+TonyMethodTest.AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask
   tony.task.orphan-timeout-ms=5 | /timers/orphan_timeout_ms=5
   tony.task.record-fresh-ms=5 | /timers/record_fresh_ms=5
 LimitsTest.ATaskThatMindsNoSignalIsKilledAfterItsGrace
@@ -163,9 +163,8 @@ AzkabanStepTest.SuccessIsExitZeroWithTheJobsIdForTheNextStep
   tony.job.id=x | elsewhere
   tony.job.logs=x | elsewhere
   tony.job.url=x | elsewhere
-AzkabanStepTest.OfSeveralNamesOfAModelTheMostSpecialIsTaken
-  tony.model.path=x | elsewhere
 AzkabanStepTest.WhatTheChiefWroteIsTextForTheNextStep
+  tony.model.path=x | elsewhere
   tony.output.accuracy=x | elsewhere
 hadoop
   tony.application.hdfs-conf-path=@SITE | elsewhere

@@ -71,16 +71,6 @@ class LedgerTurnsTest : public TonyTest {
   value Queue() const { return Json({"list", "--queue"}); }
 };
 
-TEST_F(LedgerTurnsTest, JobsOfSixtyPercentTakeTurns) {
-  const std::string turns = box_.File("turns"), turn = "echo begin >> " + turns + "; sleep 0.1; echo end >> " + turns;
-  std::vector<std::unique_ptr<Background>> clients;
-  for (int i = 0; i < 3; ++i) clients.push_back(box_.StartTony(Sixty(turn)));
-  for (const auto& client : clients) Ends(*client);
-  EXPECT_EQ(ReadText(turns), "begin\nend\nbegin\nend\nbegin\nend\n");
-  EXPECT_EQ(Queue().at("jobs").as_array().size(), 0u);
-  ExpectNothingLeft();
-}
-
 TEST_F(LedgerTurnsTest, AfterEverythingWasKilledTheNextJobHasTheMachine) {
   auto first = Hold(Sixty(HoldUntilGo()));
   auto second = box_.StartTony(Sixty("true"));

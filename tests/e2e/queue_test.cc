@@ -192,11 +192,6 @@ TEST_F(QueueTest, TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem) {
   ExpectSuccess(*without);
 }
 
-TEST_F(QueueTest, TaskInheritsNothingOfTheClaim) {
-  Succeeds(One("ls /proc/self/fd", {LittleMemory()}));
-  EXPECT_EQ(LogText("worker-0", "stdout"), "0\n1\n2\n3\n") << "3 is the folder that ls reads";
-}
-
 TEST_F(QueueTest, GpusThatTheShellChoseAreTheOnesThatTheJobGets) {
   const Sandbox::Variables pinned = {{"CUDA_VISIBLE_DEVICES", "2,3"}};
   const Words gpu = Confs({LittleMemory(), "tony.worker.gpus=1"});

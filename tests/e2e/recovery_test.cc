@@ -72,16 +72,6 @@ TEST_F(RecoveryTest, AKilledApplicationMasterIsReplacedAndNoTaskNotices) {
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, TheApplicationMasterMayDieAgainAndAgain) {
-  for (int64_t epoch = 2; epoch <= 4; ++epoch) {
-    KillAll("tony-am");
-    ASSERT_TRUE(WaitFor([&] { return Epoch() == epoch; })) << client_->err();
-  }
-  const Ran ran = GoAndWait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
-  ExpectNothingLeft();
-}
-
 TEST_F(RecoveryTest, ATaskThatEndsWhileNobodyRulesIsNotForgotten) {
   // The keeper cannot start a new AM while it is stopped itself.
   const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
@@ -109,25 +99,6 @@ TEST_F(RecoveryTest, AKilledExecutorCostsARestartOfTheGangAndNobodysBudget) {
                       {"/tasks/1/attempt", 2}});
   const Ran ran = GoAndEnd(*client_);
   EXPECT_THAT(ran.err, HasSubstr("restart 1 (gang): worker:"));
-  ExpectNothingLeft();
-}
-
-TEST_F(RecoveryTest, AKilledKeeperIsReplacedAndTheJobGoesOn) {
-  const std::vector<pid_t> before = box_.Pids("tony-keeper");
-  KillAll("tony-keeper");
-  ASSERT_TRUE(WaitFor([&] { return !box_.Pids("tony-keeper").empty(); })) << "nobody started a new keeper";
-  const Ran ran = GoAndWait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
-  ExpectNothingLeft();
-}
-
-TEST_F(RecoveryTest, TheWaitingClientBringsBackKeeperAndApplicationMaster) {
-  StopRulers();
-  KillAll("tony-keeper");
-  KillAll("tony-am");
-  ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();
-  const Ran ran = GoAndWait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
   ExpectNothingLeft();
 }
 

@@ -24,7 +24,7 @@
 // has and has not, in out~TEXT, err!TEXT one of the two; out=TEXT, all of it; `lines=2` on standard error, `outlines=2` on standard
 // output; `line`: `lines=1`;
 // `refused`: that line is of `tony`, nothing else is printed, and there is no job; /pointer=VALUE and /pointer~TEXT, in the
-// object on standard output; `verdict=CLASS`: of the only job, of which nothing is left.
+// object on standard output; `tasks=ps:0 killed, worker:0 failed`: all of the only job, or `tasks~`; `verdict=CLASS`: of the only job, of which nothing is left.
 #pragma once
 
 #include <optional>
@@ -38,6 +38,7 @@ namespace tony {
 class Script : public TonyTest {
  public:
   void TestBody() override {}
+  const fs::path& folder() const { return box_.folder(); }
 
   void Step(const RowCase& step) {
     Words words = Split(step.given);
@@ -180,6 +181,13 @@ class Script : public TonyTest {
     if (where == "refused")
       return lines == 1 && ran.err.starts_with("tony: ") && ran.out.empty() && box_.Jobs().empty() &&
              box_.Processes().empty();
+    if (where == "tasks") {
+      std::string tasks;
+      const value status = Status(), all = At(status, "/tasks");
+      for (const value& task : all.as_array())
+        tasks += (tasks.empty() ? "" : ", ") + Text(task, "/task") + " " + Text(task, "/attempt_state");
+      return sign == '=' ? tasks == text : tasks.find(text) != std::string::npos;
+    }
     if (where == "verdict") return Text(Status(), "/verdict/class") == text && box_.Processes().empty();
     std::string actual = where == "out" ? ran.out : where == "err" ? ran.err : ran.out + ran.err;
     if (where.starts_with("/")) {
@@ -194,9 +202,11 @@ class Script : public TonyTest {
   std::optional<Installation> installation_;
 };
 
-// `more`: names that the steps have beside those above, and what they stand for.
-inline void RunScriptWith(const std::vector<std::pair<std::string, std::string>>& more, const TestRow& row) {
+// `more`: names that the steps have beside those above, and what they stand for. `prepare` fills the test's folder.
+inline void RunScriptWith(const std::vector<std::pair<std::string, std::string>>& more, const TestRow& row,
+                          const std::function<void(const fs::path&)>& prepare = {}) {
   Script script;
+  if (prepare) prepare(script.folder());
   for (RowCase step : row.cases) {
     for (const auto& [name, meant] : more) step.given = Replaced(step.given, name, meant);
     SCOPED_TRACE(step.given + " => " + step.expected);
