@@ -9,39 +9,39 @@ namespace tony {
 // Two seconds are promised; with sanitizers on a loaded machine all takes ten times longer.
 inline Limit Soon() { return Limit(SanitizedPrograms() ? 20000 : 10000); }
 
+inline Words Lines(const std::string& text) {
+  Words lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+inline size_t CountLinesWith(const std::string& text, const std::string& words) {
+  size_t count = 0;
+  for (const std::string& line : Lines(text)) count += line.find(words) != std::string::npos;
+  return count;
+}
+
+// Every end says in its last line how it went, and nothing in the log does more to a terminal than text and lines do.
+inline void ExpectEnd(const Ran& ran, int exit) {
+  EXPECT_EQ(ran.exit, exit) << ran.out;
+  EXPECT_FALSE(ran.timed_out) << "it did not end, or something it started has its output open:\n" << ran.out;
+  EXPECT_THAT(ran.out, testing::EndsWith("\n"));
+  const Words lines = Lines(ran.out);
+  const std::string last = lines.empty() ? "" : lines.back();
+  const std::string form = "tony-azkaban: exit " + std::to_string(exit) + ": ";
+  EXPECT_THAT(last, testing::StartsWith(form)) << ran.out;
+  EXPECT_GT(last.size(), form.size());
+  EXPECT_EQ(CountLinesWith(ran.out, "tony-azkaban: exit "), 1u) << ran.out;
+  EXPECT_EQ(ran.out.find_first_of("\r\x1b"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.err, "") << "Azkaban has one pipe for both";
+}
+
 class AzkabanTest : public TonyTest {
  protected:
   AzkabanTest() : step_(box_) {}
-
-  static Words Lines(const std::string& text) {
-    Words lines;
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find('\n', at), text.size());
-      lines.push_back(text.substr(at, end - at));
-      at = end + 1;
-    }
-    return lines;
-  }
-  static size_t CountLinesWith(const std::string& text, const std::string& words) {
-    size_t count = 0;
-    for (const std::string& line : Lines(text)) count += line.find(words) != std::string::npos;
-    return count;
-  }
-
-  // Every end says in its last line how it went, and nothing in the log does more to a terminal than text and lines do.
-  static void ExpectEnd(const Ran& ran, int exit) {
-    EXPECT_EQ(ran.exit, exit) << ran.out;
-    EXPECT_FALSE(ran.timed_out) << "it did not end, or something it started has its output open:\n" << ran.out;
-    EXPECT_THAT(ran.out, testing::EndsWith("\n"));
-    const Words lines = Lines(ran.out);
-    const std::string last = lines.empty() ? "" : lines.back();
-    const std::string form = "tony-azkaban: exit " + std::to_string(exit) + ": ";
-    EXPECT_THAT(last, testing::StartsWith(form)) << ran.out;
-    EXPECT_GT(last.size(), form.size());
-    EXPECT_EQ(CountLinesWith(ran.out, "tony-azkaban: exit "), 1u) << ran.out;
-    EXPECT_EQ(ran.out.find_first_of("\r\x1b"), std::string::npos) << ran.out;
-    EXPECT_EQ(ran.err, "") << "Azkaban has one pipe for both";
-  }
 
   // Starts the step with a task that runs until Go(), and waits until it does.
   std::unique_ptr<Background> StartHolding(const std::string& how = "exec \"$@\"", const std::string& then = "true") {

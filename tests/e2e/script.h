@@ -42,6 +42,7 @@ class Script : public TonyTest {
 
   void Step(const RowCase& step) {
     Words words = Split(step.given);
+    if (More(words, step.expected)) return;
     const std::string verb = words[0];
     const auto word = [&](size_t number) { return number < words.size() ? words[number] : ""; };
     if (verb == "&") {
@@ -88,7 +89,10 @@ class Script : public TonyTest {
     }
   }
 
- private:
+ protected:
+  // A verb that only some suites have.
+  virtual bool More(const Words&, const std::string&) { return false; }
+
   Ran Answer(const Words& words) const {
     if (words[0] == "file") return {.exit = 0, .out = ReadText(box_.folder() / words.at(1))};
     if (words[0] == "log") return {.exit = 0, .out = LogText(words.at(1), words.at(2))};
@@ -203,9 +207,10 @@ class Script : public TonyTest {
 };
 
 // `more`: names that the steps have beside those above, and what they stand for. `prepare` fills the test's folder.
-inline void RunScriptWith(const std::vector<std::pair<std::string, std::string>>& more, const TestRow& row,
-                          const std::function<void(const fs::path&)>& prepare = {}) {
-  Script script;
+template <class OfSuite = Script>
+void RunScriptWith(const std::vector<std::pair<std::string, std::string>>& more, const TestRow& row,
+                   const std::function<void(const fs::path&)>& prepare = {}) {
+  OfSuite script;
   if (prepare) prepare(script.folder());
   for (RowCase step : row.cases) {
     for (const auto& [name, meant] : more) step.given = Replaced(step.given, name, meant);
