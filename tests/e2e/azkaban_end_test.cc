@@ -1,17 +1,8 @@
 // Steps that are cancelled, and those whose adapter, executor server, folder or rulers go away while the job runs.
-#include <chrono>
-#include <csignal>
-#include <fstream>
-
 #include "tests/e2e/azkaban_test.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
 
 class AzkabanEndTest : public AzkabanTest {
  protected:
@@ -86,8 +77,7 @@ TEST_F(AzkabanEndTest, TermAtAnyMomentOfTheBeginningLeavesNoJobThatRuns) {
     ASSERT_TRUE(WaitFor([&] { return !box_.Pids("tony-azkaban").empty(); }));
     if (i > 0) WaitFor([&] { return CountLines(step->out()) >= static_cast<size_t>(i); });
     step->Signal(SIGTERM);
-    const Ran ran = step->Wait();
-    EXPECT_EQ(ran.exit, 143) << ran.out;  // before main() there is no last line
+    Ends(*step, 143);  // before main() there is no last line
   }
   ExpectAllGoneSoon();
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
@@ -95,8 +85,7 @@ TEST_F(AzkabanEndTest, TermAtAnyMomentOfTheBeginningLeavesNoJobThatRuns) {
 
 TEST_F(AzkabanEndTest, TermWhileTheJobWaitsForTheMachineLeavesTheOthersAlone) {
   box_.SetMachine(R"({"memory_mb":1000})");
-  const auto holder = box_.StartTony(One(HoldUntilGo()) + Conf("tony.worker.memory=600m"));
-  ASSERT_TRUE(WaitForRunning(1)) << holder->err();
+  const auto holder = Hold(One(HoldUntilGo(), {"tony.worker.memory=600m"}));
   const std::string other = Job();
   step_.properties["tony.worker.memory"] = "600m";
   const auto step = step_.Start();
@@ -107,8 +96,7 @@ TEST_F(AzkabanEndTest, TermWhileTheJobWaitsForTheMachineLeavesTheOthersAlone) {
   EXPECT_THAT(ran.out, HasSubstr(job));
   EXPECT_TRUE(WaitFor([&] { return StateOf(job) == "KILLED"; })) << StateOf(job);
   EXPECT_EQ(StateOf(other), "RUNNING");
-  Go();
-  EXPECT_EQ(holder->Wait().exit, 0) << holder->err();
+  GoAndEnd(*holder);
   ExpectAllGoneSoon();
 }
 
@@ -136,7 +124,7 @@ TEST_F(AzkabanEndTest, TermIsNotForgottenWhenAllWhoKnewOfItDie) {
   Terminate(*step);
   KillRulers();
   ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").empty() && box_.Pids("tony-am").empty(); }));
-  EXPECT_EQ(box_.Tony({"recover", Job()}).exit, 0);
+  Succeeds({"recover", Job()});
   ExpectKilled(Job());
 }
 
@@ -210,9 +198,7 @@ TEST_F(AzkabanEndTest, AReaderOfTheLogThatGoesAwayHarmsNothing) {
   step_.properties["executes"] = HoldUntilGo();
   const auto step = step_.Start("exec \"$@\" > >(head -n 1)");  // all other lines are for nobody
   ASSERT_TRUE(WaitForRunning(1));
-  Go();
-  const Ran ran = step->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.out;
+  const Ran ran = GoAndEnd(*step);
   EXPECT_EQ(CountLines(ran.out), 1u);
   EXPECT_EQ(StateOf(Job()), "SUCCEEDED");
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());

@@ -1,21 +1,124 @@
 // Steps whose files or properties are not what they should be: one line says why, and nothing runs.
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/e2e/azkaban_test.h"
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
+// Beside those of script.h: `set KEY VALUE` a property, `unset KEY`, `variable NAME VALUE`, `unset $NAME`, `text TEXT` the
+// stored properties and TEXT, `properties TEXT` TEXT alone, and `step`, which runs the adapter. Where that ends with 64 or 65, one
+// line has it all, the last one, and there is no job.
+class AzkabanScript : public Script {
+ public:
+  AzkabanScript() : step_(box_) {}
 
-class AzkabanInputTest : public AzkabanTest {
+ private:
+  bool More(const Words& words, const std::string& expected) override {
+    const std::string verb = words[0], name = words.size() > 1 ? words[1] : "", text = words.size() > 2 ? words[2] : "";
+    if (verb == "set") {
+      step_.properties[name] = text;
+    } else if (verb == "variable") {
+      step_.variables[name] = text;
+    } else if (verb == "unset") {
+      name[0] == '$' ? step_.variables.erase(name.substr(1)) : step_.properties.erase(name);
+    } else if (verb == "text") {
+      step_.properties_text = StoredProperties(step_.properties) + name;
+    } else if (verb == "properties") {
+      step_.properties_text = name;
+    } else if (verb == "step") {
+      const Ran ran = step_.Run();
+      ExpectEnd(ran, ran.exit);
+      EXPECT_EQ(Wrong(expected, ran), "");
+      if (ran.exit != 64 && ran.exit != 65) return true;
+      EXPECT_EQ(Lines(ran.out).size(), 1u) << ran.out;
+      EXPECT_THAT(box_.Jobs(), IsEmpty());
+      EXPECT_EQ(ReadText(step_.outputs_file()), "");
+      ExpectNothingLeft();
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  AzkabanStep step_;
+};
+
+// %V shows $TEXT of its task in the file "seen"; %K has a value of a mebibyte.
+const TestRow kInput[] = {
+    // ---- the properties file
+    {"EscapesReachTheTaskAsWhatTheyMean",
+     {{"%V", ""},
+      {"set worker_env.TEXT `  é ☃ 😀 𝒳 \\ : = # ! \t 'q' \"q\" ; $x \n second\r\f end \\u0041  `", ""},
+      {"step", ""},
+      {"file seen", "out=  é ☃ 😀 𝒳 \\ : = # ! \t 'q' \"q\" ; $x \n second\r\f end \\u0041  "}}},
+    {"WhatAPersonWouldWriteIsReadToo",
+     {{"%V", ""},
+      {"text `! a comment\n\n  # another\nworker_env.TEXT : in \\\n     two\\ lines\n`", ""},
+      {"step", ""},
+      {"file seen", "out=in two lines"}}},
+    {"ALargeValueOfSomebodyElseIsNoMatter", {{"set spark.conf %K", ""}, {"step", ""}}},
+    {"MalformedEscapesAreRefused",
+     {{"text `worker_env.TEXT=\\u12G4\n`", ""},
+      {"step", "65 && ~\\u"},
+      {"text `worker_env.TEXT=\\u\n`", ""},
+      {"step", "65 && ~\\u"},
+      {"text `worker_env.TEXT=\\u00\n`", ""},
+      {"step", "65 && ~\\u"}}},
+    {"AVariableThatTheKernelDoesNotTakeIsRefused",
+     {{"set worker_env.TEXT %K", ""}, {"step", "65 && ~TEXT && ~bytes && !xxxxxxxx"}}},
+    {"AnEmptyFileAsksForNothing", {{"properties ``", ""}, {"step", "65 && ~azkaban.flow.execid"}}},
+    {"OutsideAzkabanItIsAMistakeOfUsage", {{"unset $JOB_PROP_FILE", ""}, {"step", "64 && ~JOB_PROP_FILE"}}},
+
+    // ---- the properties
+    {"ANumberThatIsNoneIsNamed",
+     {{"set tony.worker.instances two", ""}, {"step", "65 && ~tony.worker.instances && ~two && ~expected"}}},
+    {"ASourceFolderThatIsNotThereIsNamed",
+     {{"set src_dir no/such/folder", ""},
+      {"step", "65 && ~tony.src-dir && ~no/such/folder && ~no such file or folder"}}},
+    {"AnAskThatThisMachineCanNeverMeetIsNamed",
+     {{"machine {\"memory_mb\":1000}", ""},
+      {"set tony.worker.memory 5g", ""},
+      {"step", "65 && ~tony.worker.memory && ~5 && ~1000 MB"}}},
+    {"AFrameworkThatNobodyKnowsIsNamed",
+     {{"set tony.application.framework mxnet", ""},
+      {"step", "65 && ~tony.application.framework && ~mxnet && ~pytorch"}}},
+    {"ARequestThatWouldRunSomethingElseIsRefused",
+     {{"set tony.docker.enabled true", ""}, {"step", "65 && ~tony.docker.enabled"}}},
+    {"AWatchTimeoutThatIsNoneIsNamed",
+     {{"set tony.azkaban.watch-timeout soon", ""},
+      {"step", "65 && ~tony.azkaban.watch-timeout && ~soon && ~expected"},
+      {"set tony.azkaban.watch-timeout -1", ""},
+      {"step", "65 && ~tony.azkaban.watch-timeout && ~-1 && ~expected"}}},
+    {"KeysThatNobodyKnowsOrThatDoNothingYetAreWarnings",
+     {{"set tony.worker.instnaces 1", ""},
+      {"set tony.yarn.queue ml", ""},
+      {"step", "~warning: tony.worker.instnaces && ~warning: tony.yarn.queue"}}},
+    // The end of each step looks for both characters.
+    {"AValueThatIsQuotedMovesNoCursor", {{"set src_dir no\x1b[31m\rwhere", ""}, {"step", "65 && ~where"}}},
+
+    // ---- what it is to write
+    {"OutputsThatCannotBeWrittenCostTheStepAndNotTheJobsReport",
+     {{"variable JOB_OUTPUT_PROP_FILE %B/no/such/folder/outputs", ""},
+      {"step", "73 && ~SUCCEEDED && ~%B/no/such/folder/outputs"},
+      {"set azkaban.flow.execid 12", ""},
+      {"variable JOB_OUTPUT_PROP_FILE %B", ""},
+      {"step", "73 && ~SUCCEEDED && ~%B: "},
+      {"set azkaban.flow.execid 13", ""},
+      {"variable JOB_OUTPUT_PROP_FILE /dev/full", ""},
+      {"step", "73 && ~SUCCEEDED && ~/dev/full"}}},
+    {"WhereNobodyWaitsForOutputsThereAreNone", {{"unset $JOB_OUTPUT_PROP_FILE", ""}, {"step", ""}}},
+    {"AFailedJobNeedsNoPlaceForOutputs",
+     {{"set executes `exit 3`", ""}, {"variable JOB_OUTPUT_PROP_FILE /dev/full", ""}, {"step", "1"}}},
+    {"AJobWithoutAnAttachmentIsNoMatter", {{"unset azkaban.job.attachment.file", ""}, {"step", "!attachment"}}},
+};
+TABLE_TEST(AzkabanInputTest, kInput, [](const TestRow& row) {
+  RunScriptWith<AzkabanScript>(
+      {{"%V", "set executes `printf %s \"$TEXT\" > %B/seen`"}, {"%K", std::string(1 << 20, 'x')}}, row);
+});
+
+class AzkabanFilesTest : public AzkabanTest {
  protected:
   // One line has it all, the last one, and there is no job.
   void ExpectRefused(int exit, const testing::Matcher<std::string>& why) const {
@@ -27,82 +130,25 @@ class AzkabanInputTest : public AzkabanTest {
     EXPECT_EQ(ReadText(step_.outputs_file()), "");
     ExpectNothingLeft();
   }
-  void ExpectRefusedFile(const std::string& text, const testing::Matcher<std::string>& why) {
-    step_.properties_text = text;
-    ExpectRefused(65, why);
-  }
   std::string Stored() const { return StoredProperties(step_.properties); }
-  // The step runs as it is, and its task sees `value` in $TEXT.
-  void ExpectTaskSees(const std::string& value) {
-    const Ran ran = step_.Run();
-    ExpectEnd(ran, 0);
-    EXPECT_EQ(ReadText(box_.File("seen")), value);
-  }
-  void ShowText() { step_.properties["executes"] = "printf %s \"$TEXT\" > " + box_.File("seen"); }
 };
 
-// ---- the properties file
-
-TEST_F(AzkabanInputTest, EscapesReachTheTaskAsWhatTheyMean) {
-  ShowText();
-  const std::string text = "  é ☃ 😀 𝒳 \\ : = # ! \t 'q' \"q\" `q` ; $x \n second\r\f end \\u0041  ";
-  step_.properties["worker_env.TEXT"] = text;
-  ExpectTaskSees(text);
-}
-
-TEST_F(AzkabanInputTest, LinesMayEndAsOnWindowsAndTheLastOneNotAtAll) {
-  ShowText();
+TEST_F(AzkabanFilesTest, LinesMayEndAsOnWindowsAndTheLastOneNotAtAll) {
+  step_.properties["executes"] = "printf %s \"$TEXT\" > " + box_.File("seen");
   step_.properties["worker_env.TEXT"] = "plain";
   std::string text;
   for (const std::string& line : Lines(Stored())) text += (text.empty() ? "" : "\r\n") + line;
   step_.properties_text = text;
-  ExpectTaskSees("plain");
-}
-
-TEST_F(AzkabanInputTest, WhatAPersonWouldWriteIsReadToo) {
-  ShowText();
-  step_.properties_text = "! a comment\n\n  # another\n" + Stored() + "worker_env.TEXT : in \\\n     two\\ lines\n";
-  ExpectTaskSees("in two lines");
-}
-
-TEST_F(AzkabanInputTest, ALargeValueOfSomebodyElseIsNoMatter) {
-  step_.properties["spark.conf"] = std::string(1 << 20, 'x');
   ExpectEnd(step_.Run(), 0);
+  EXPECT_EQ(ReadText(box_.File("seen")), "plain");
 }
 
-TEST_F(AzkabanInputTest, HalfASurrogatePairIsRefused) {
-  for (const char* half : {"\\uD83D", "\\uDE00", "\\uD83Dx", "\\uD83D\\u0041"})
-    ExpectRefusedFile(Stored() + "worker_env.TEXT=" + half + "\n", HasSubstr("surrogate"));
+TEST_F(AzkabanFilesTest, AFileThatIsTooLargeIsRefused) {
+  step_.properties_text = Stored() + "a=" + std::string(20 << 20, 'x');
+  ExpectRefused(65, HasSubstr("larger than"));
 }
 
-TEST_F(AzkabanInputTest, MalformedEscapesAreRefused) {
-  for (const char* broken : {"\\u12G4", "\\u", "\\u00"})
-    ExpectRefusedFile(Stored() + "worker_env.TEXT=" + broken + "\n", HasSubstr("\\u"));
-}
-
-TEST_F(AzkabanInputTest, BytesThatAreNoTextAreRefused) {
-  ExpectRefusedFile(Stored() + std::string("worker_env.TEXT=a\0b\n", 20), HasSubstr("NUL"));
-  ExpectRefusedFile(Stored() + "worker_env.TEXT=a\\u0000b\n", HasSubstr("NUL"));
-}
-
-TEST_F(AzkabanInputTest, BytesThatAreNoUtf8AreWhatJavaTakesThemFor) {
-  ShowText();
-  step_.properties_text = Stored() + "worker_env.TEXT=caf\xE9\n";
-  ExpectTaskSees("café");
-}
-
-TEST_F(AzkabanInputTest, AVariableThatTheKernelDoesNotTakeIsRefused) {
-  step_.properties["worker_env.TEXT"] = std::string(1 << 20, 'x');
-  ExpectRefused(65, AllOf(HasSubstr("TEXT"), HasSubstr("bytes"), Not(HasSubstr("xxxxxxxx"))));
-}
-
-TEST_F(AzkabanInputTest, AFileThatIsTooLargeIsRefused) {
-  ExpectRefusedFile(Stored() + "a=" + std::string(20 << 20, 'x'), HasSubstr("larger than"));
-}
-
-TEST_F(AzkabanInputTest, AnEmptyFileAsksForNothing) { ExpectRefusedFile("", HasSubstr("azkaban.flow.execid")); }
-
-TEST_F(AzkabanInputTest, AFileThatCannotBeReadIsNamed) {
+TEST_F(AzkabanFilesTest, AFileThatCannotBeReadIsNamed) {
   step_.variables["JOB_PROP_FILE"] = box_.File("missing");
   ExpectRefused(65, AllOf(HasSubstr(box_.File("missing")), HasSubstr("no such file")));
   step_.variables["JOB_PROP_FILE"] = step_.folder().string();
@@ -112,7 +158,7 @@ TEST_F(AzkabanInputTest, AFileThatCannotBeReadIsNamed) {
   ExpectRefused(65, HasSubstr(box_.File("pipe")));  // and nobody waits for a writer
 }
 
-TEST_F(AzkabanInputTest, AFileThatMayNotBeReadIsNamed_NotAsRoot) {
+TEST_F(AzkabanFilesTest, AFileThatMayNotBeReadIsNamed_NotAsRoot) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
   const std::string file = box_.Write("closed", Stored());
   fs::permissions(file, fs::perms::none);
@@ -120,104 +166,13 @@ TEST_F(AzkabanInputTest, AFileThatMayNotBeReadIsNamed_NotAsRoot) {
   ExpectRefused(65, HasSubstr(file));
 }
 
-TEST_F(AzkabanInputTest, OutsideAzkabanItIsAMistakeOfUsage) {
-  step_.variables.erase("JOB_PROP_FILE");
-  ExpectRefused(64, HasSubstr("JOB_PROP_FILE"));
-}
-
-// ---- the properties
-
-TEST_F(AzkabanInputTest, ANumberThatIsNoneIsNamed) {
-  step_.properties["tony.worker.instances"] = "two";
-  ExpectRefused(65, AllOf(HasSubstr("tony.worker.instances"), HasSubstr("two"), HasSubstr("expected")));
-}
-
-TEST_F(AzkabanInputTest, ASourceFolderThatIsNotThereIsNamed) {
-  step_.properties["src_dir"] = "no/such/folder";
-  ExpectRefused(65, AllOf(HasSubstr("tony.src-dir"), HasSubstr("no/such/folder"), HasSubstr("no such file or folder")));
-}
-
-TEST_F(AzkabanInputTest, AnAskThatThisMachineCanNeverMeetIsNamed) {
-  box_.SetMachine(R"({"memory_mb":1000})");
-  step_.properties["tony.worker.memory"] = "5g";
-  ExpectRefused(65, AllOf(HasSubstr("tony.worker.memory"), HasSubstr("5"), HasSubstr("1000 MB")));
-}
-
-TEST_F(AzkabanInputTest, AFrameworkThatNobodyKnowsIsNamed) {
-  step_.properties["tony.application.framework"] = "mxnet";
-  ExpectRefused(65, AllOf(HasSubstr("tony.application.framework"), HasSubstr("mxnet"), HasSubstr("pytorch")));
-}
-
-TEST_F(AzkabanInputTest, ARequestThatWouldRunSomethingElseIsRefused) {
-  step_.properties["tony.docker.enabled"] = "true";
-  ExpectRefused(65, HasSubstr("tony.docker.enabled"));
-}
-
-TEST_F(AzkabanInputTest, AWatchTimeoutThatIsNoneIsNamed) {
-  for (const char* value : {"soon", "-1"}) {
-    step_.properties["tony.azkaban.watch-timeout"] = value;
-    ExpectRefused(65, AllOf(HasSubstr("tony.azkaban.watch-timeout"), HasSubstr(value), HasSubstr("expected")));
-  }
-}
-
-TEST_F(AzkabanInputTest, KeysThatNobodyKnowsOrThatDoNothingYetAreWarnings) {
-  step_.properties["tony.worker.instnaces"] = "1";
-  step_.properties["tony.yarn.queue"] = "ml";
-  const Ran ran = step_.Run();
-  ExpectEnd(ran, 0);
-  for (const char* key : {"tony.worker.instnaces", "tony.yarn.queue"})
-    EXPECT_EQ(CountLinesWith(ran.out, key), 1u) << ran.out;
-  EXPECT_GE(CountLinesWith(ran.out, "warning"), 2u) << ran.out;
-}
-
-// ---- what it is to write
-
-TEST_F(AzkabanInputTest, OutputsThatCannotBeWrittenCostTheStepAndNotTheJobsReport) {
-  const std::string missing = box_.File("no/such/folder/outputs");
-  int execution = 10;
-  for (const std::string& file : {missing, step_.folder().string(), std::string("/dev/full")}) {
-    step_.properties["azkaban.flow.execid"] = std::to_string(++execution);
-    step_.variables["JOB_OUTPUT_PROP_FILE"] = file;
-    const Ran ran = step_.Run();
-    ExpectEnd(ran, 73);
-    EXPECT_THAT(Lines(ran.out).back(), HasSubstr(file));
-    EXPECT_THAT(ran.out, HasSubstr("SUCCEEDED"));
-  }
-}
-
-TEST_F(AzkabanInputTest, WhereNobodyWaitsForOutputsThereAreNone) {
-  step_.variables.erase("JOB_OUTPUT_PROP_FILE");
-  ExpectEnd(step_.Run(), 0);
-  EXPECT_EQ(ReadText(step_.outputs_file()), "");
-}
-
-TEST_F(AzkabanInputTest, AFailedJobNeedsNoPlaceForOutputs) {
-  step_.properties["executes"] = "exit 3";
-  step_.variables["JOB_OUTPUT_PROP_FILE"] = "/dev/full";
-  ExpectEnd(step_.Run(), 1);
-}
-
-TEST_F(AzkabanInputTest, AnAttachmentThatCannotBeWrittenIsOneWarning) {
+TEST_F(AzkabanFilesTest, AnAttachmentThatCannotBeWrittenIsOneWarning) {
   step_.properties["azkaban.job.attachment.file"] = box_.File("no/such/folder/attachment");
   const auto step = StartHolding();
   Go();
   const Ran ran = step->Wait();
   ExpectEnd(ran, 0);
   EXPECT_EQ(CountLinesWith(ran.out, box_.File("no/such/folder/attachment")), 1u) << ran.out;
-}
-
-TEST_F(AzkabanInputTest, AJobWithoutAnAttachmentIsNoMatter) {
-  step_.properties.erase("azkaban.job.attachment.file");
-  const Ran ran = step_.Run();
-  ExpectEnd(ran, 0);
-  EXPECT_EQ(CountLinesWith(ran.out, "attachment"), 0u) << ran.out;
-}
-
-TEST_F(AzkabanInputTest, AValueThatIsQuotedMovesNoCursor) {
-  step_.properties["src_dir"] = "no\x1b[31m\rwhere";
-  const Ran ran = step_.Run();
-  ExpectEnd(ran, 65);  // looks for both
-  EXPECT_THAT(ran.out, HasSubstr("where"));
 }
 
 }  // namespace

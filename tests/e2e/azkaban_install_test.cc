@@ -1,21 +1,9 @@
 // `tony-azkaban install` and `doctor` through the built programs: what they make, what they refuse, and that no moment
 // of a death shows Azkaban half a job type.
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
 
 const std::string kAdapter = ProgramFolder() + "/tony-azkaban";
 
@@ -317,7 +305,7 @@ TEST_F(AzkabanDoctorTest, TheAnswerIsAlsoAnObject) {
   ASSERT_EQ(Install({"--no-execute-as-user"}).exit, 0);
   const Ran ran = Doctor({"--json"});
   const auto document = ParseJson(ran.out);
-  EXPECT_EQ(tony::At(document, "/healthy"), boost::json::value(true)) << ran.out;
+  EXPECT_EQ(tony::At(document, "/healthy"), value(true)) << ran.out;
   EXPECT_EQ(Number(document, "/schema"), 1);
   EXPECT_EQ(ran.exit, 0);
 }

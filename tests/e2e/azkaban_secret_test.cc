@@ -1,19 +1,10 @@
 // Secrets among a step's properties reach its task, and nothing that others read.
-#include <sys/stat.h>
-
 #include <utility>
 
 #include "tests/e2e/azkaban_test.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 
 class AzkabanSecretTest : public AzkabanTest {
  protected:

@@ -1,13 +1,6 @@
 // What the tests of the adapter for Azkaban have in common: a step of one task, and what holds for each of its logs.
 #pragma once
 
-#include <csignal>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/azkaban_step.h"
 
@@ -16,39 +9,39 @@ namespace tony {
 // Two seconds are promised; with sanitizers on a loaded machine all takes ten times longer.
 inline Limit Soon() { return Limit(SanitizedPrograms() ? 20000 : 10000); }
 
+inline Words Lines(const std::string& text) {
+  Words lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+inline size_t CountLinesWith(const std::string& text, const std::string& words) {
+  size_t count = 0;
+  for (const std::string& line : Lines(text)) count += line.find(words) != std::string::npos;
+  return count;
+}
+
+// Every end says in its last line how it went, and nothing in the log does more to a terminal than text and lines do.
+inline void ExpectEnd(const Ran& ran, int exit) {
+  EXPECT_EQ(ran.exit, exit) << ran.out;
+  EXPECT_FALSE(ran.timed_out) << "it did not end, or something it started has its output open:\n" << ran.out;
+  EXPECT_THAT(ran.out, testing::EndsWith("\n"));
+  const Words lines = Lines(ran.out);
+  const std::string last = lines.empty() ? "" : lines.back();
+  const std::string form = "tony-azkaban: exit " + std::to_string(exit) + ": ";
+  EXPECT_THAT(last, testing::StartsWith(form)) << ran.out;
+  EXPECT_GT(last.size(), form.size());
+  EXPECT_EQ(CountLinesWith(ran.out, "tony-azkaban: exit "), 1u) << ran.out;
+  EXPECT_EQ(ran.out.find_first_of("\r\x1b"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.err, "") << "Azkaban has one pipe for both";
+}
+
 class AzkabanTest : public TonyTest {
  protected:
   AzkabanTest() : step_(box_) {}
-
-  static Words Lines(const std::string& text) {
-    Words lines;
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find('\n', at), text.size());
-      lines.push_back(text.substr(at, end - at));
-      at = end + 1;
-    }
-    return lines;
-  }
-  static size_t CountLinesWith(const std::string& text, const std::string& words) {
-    size_t count = 0;
-    for (const std::string& line : Lines(text)) count += line.find(words) != std::string::npos;
-    return count;
-  }
-
-  // Every end says in its last line how it went, and nothing in the log does more to a terminal than text and lines do.
-  static void ExpectEnd(const Ran& ran, int exit) {
-    EXPECT_EQ(ran.exit, exit) << ran.out;
-    EXPECT_FALSE(ran.timed_out) << "it did not end, or something it started has its output open:\n" << ran.out;
-    EXPECT_THAT(ran.out, testing::EndsWith("\n"));
-    const Words lines = Lines(ran.out);
-    const std::string last = lines.empty() ? "" : lines.back();
-    const std::string form = "tony-azkaban: exit " + std::to_string(exit) + ": ";
-    EXPECT_THAT(last, testing::StartsWith(form)) << ran.out;
-    EXPECT_GT(last.size(), form.size());
-    EXPECT_EQ(CountLinesWith(ran.out, "tony-azkaban: exit "), 1u) << ran.out;
-    EXPECT_EQ(ran.out.find_first_of("\r\x1b"), std::string::npos) << ran.out;
-    EXPECT_EQ(ran.err, "") << "Azkaban has one pipe for both";
-  }
 
   // Starts the step with a task that runs until Go(), and waits until it does.
   std::unique_ptr<Background> StartHolding(const std::string& how = "exec \"$@\"", const std::string& then = "true") {
@@ -72,7 +65,7 @@ class AzkabanTest : public TonyTest {
   using Texts = std::map<std::string, std::string>;
   // What Azkaban makes properties of; anything but an object of strings is a failure.
   Texts Outputs() const { return OutputsIn(step_.outputs_file()); }
-  static Texts OutputsIn(const std::filesystem::path& file) {
+  static Texts OutputsIn(const fs::path& file) {
     Texts texts;
     const auto value = ParseJson(ReadText(file));
     EXPECT_TRUE(value.is_object());
@@ -84,17 +77,12 @@ class AzkabanTest : public TonyTest {
     return texts;
   }
 
-  boost::json::value Status(const std::string& job) const {
-    return ParseJson(box_.Tony({"status", job, "--json"}).out);
-  }
-  std::string StateOf(const std::string& job) const { return Text(Status(job), "/state"); }
+  json::value Status(const std::string& job) const { return StatusOf(job); }
   // Of whatever was started here, some time after the adapter has left.
   void ExpectAllGoneSoon() const {
     EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
   }
-  void KillAll(const std::string& program, int signal = SIGKILL) const {
-    for (const pid_t pid : box_.Pids(program)) kill(pid, signal);
-  }
+  void KillAll(const std::string& program, int signal = SIGKILL) const { SignalAll(program, signal); }
   void KillRulers() const {
     for (const int signal : {SIGSTOP, SIGKILL}) {  // so that none brings the other back
       KillAll("tony-keeper", signal);

@@ -1,11 +1,8 @@
 // TensorBoard beside a job: a stand-in for it, which says when it starts.
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using testing::HasSubstr;
 
 class BoardTest : public TonyTest {
  protected:
@@ -14,12 +11,11 @@ class BoardTest : public TonyTest {
     const std::string command = "[ $TASK_INDEX$TONY_ATTEMPT != 11 ] || until [ -e " + box_.File("fail") +
                                 " ]; do sleep 0.02; done; [ $TASK_INDEX$TONY_ATTEMPT != 11 ] || exit 7; " +
                                 HoldUntilGo();
-    return Words{"submit", "-executes", command} + Conf("tony.application.framework=pytorch") +
-           Conf("tony.worker.instances=2") + Conf(LittleMemory()) + Conf("tony.restart.gang.budget=3") +
-           Conf("tony.application.tensorboard-log-dir=" + box_.File("not-there-yet")) +
-           Conf("tony.tensorboard.memory=200m") + Conf("tony.tensorboard.command=" + board);
+    return Words{"submit", "-executes", command} +
+           Confs({"tony.application.framework=pytorch", "tony.worker.instances=2", LittleMemory(),
+                  "tony.restart.gang.budget=3", "tony.application.tensorboard-log-dir=" + box_.File("not-there-yet"),
+                  "tony.tensorboard.memory=200m", "tony.tensorboard.command=" + board});
   }
-  boost::json::value Status() const { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
   std::string PageOf(const std::string& url) const {
     const size_t path = url.find('/', 7);
     const std::string port = url.substr(url.find(':', 7) + 1, path - url.find(':', 7) - 1);
@@ -38,20 +34,17 @@ TEST_F(BoardTest, ItRunsOnWithItsAddressWhenTheGangStartsAgain) {
   ASSERT_TRUE(WaitForRunning(2)) << client->err();
 
   const auto status = Status();
-  EXPECT_EQ(Number(status, "/generation"), 2);
-  EXPECT_EQ(Text(status, "/restarts/0/scope"), "gang");
-  EXPECT_EQ(Text(status, "/tasks/0/task"), "tensorboard:0");
-  EXPECT_EQ(Number(status, "/tasks/0/attempt"), 1);
+  ExpectJson(
+      status,
+      {{"/generation", 2}, {"/restarts/0/scope", "gang"}, {"/tasks/0/task", "tensorboard:0"}, {"/tasks/0/attempt", 1}});
   EXPECT_EQ(Number(status, "/tasks/0/pid"), pid);
-  EXPECT_EQ(Text(status, "/tensorboard_url"), url);
-  EXPECT_EQ(Number(status, "/tasks/1/attempt"), 2);
+  ExpectJson(status, {{"/tensorboard_url", url}, {"/tasks/1/attempt", 2}});
   EXPECT_EQ(url,
             "http://127.0.0.1:" + ReadText(box_.File("starts")).substr(0, url.rfind('/') - url.rfind(':') - 1) + "/");
   EXPECT_EQ(CountLines(ReadText(box_.File("starts"))), 1u);
   EXPECT_THAT(PageOf(Text(status, "/tracking_url") + "tensorboard"), HasSubstr("Refresh: 0; url=" + url));
   EXPECT_THAT(box_.Tony({"status", Job()}).out, HasSubstr("  tensorboard: " + url + "\n"));
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
+  GoAndEnd(*client);
   ExpectNothingLeft();
 }
 
@@ -62,9 +55,7 @@ TEST_F(BoardTest, OneThatCannotRunIsToldInALineAndDisturbsNobody) {
   ASSERT_TRUE(WaitFor([&] { return Text(Status(), "/tasks/0/state") == "done"; }));
   EXPECT_EQ(Number(Status(), "/restart_count"), 1) << "the worker's";
   EXPECT_THAT(PageOf(Text(Status(), "/tracking_url") + "tensorboard"), HasSubstr("No TensorBoard runs beside"));
-  Go();
-  const Ran ran = client->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = GoAndEnd(*client);
   EXPECT_THAT(ran.err + ran.out, HasSubstr("tensorboard:0 failed"));
 }
 

@@ -1,113 +1,66 @@
 // When a job is over: how many of a role's tasks have to succeed, how many may fail, and what is said of it.
-#include "tests/e2e/json.h"
-#include "tests/e2e/tony_test.h"
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-
-class CompletionTest : public TonyTest {
- protected:
-  static Words Tasks(const std::string& command, const Words& roles) {
-    Words words = {"submit",
-                   "-executes",
-                   command,
-                   "-conf",
-                   "tony.application.framework=standalone",
-                   "-conf",
-                   "tony.application.distributed-mode=FCFS"};
-    for (const std::string& role : roles) {
-      words = words + Conf("tony." + role);
-      const std::string name = role.substr(0, role.find('.'));
-      words = words + Conf("tony." + name + ".memory=" + LittleMemory().substr(19));
-    }
-    return words;
-  }
-  boost::json::value Status() const { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
+// %S begins the submit of a job without a gang, and %m is the least memory.
+const TestRow kCompletion[] = {
+    {"BatchInferenceSucceedsWhenEnoughShardsDidAndTheRestIsStopped",
+     {{"& %S `case $TASK_INDEX in 1|2) exit 3;; 7) exec sleep 600;; esac; %H` tony.shard.instances=8 "
+       "tony.shard.memory=%m tony.shard.min-succeeded=5",
+       ""},
+      {"until status %0 --json", "/tolerated_failures=2"},
+      {"go", ""},
+      {"end",
+       "out~SUCCEEDED && out~in spite of failures: 5 of 8 tracked tasks succeeded; 2 tasks failed, the first: shard: "
+       "&& "
+       "err~2 tasks have failed, and the job goes on && err!warning && verdict=success"},
+      {"status %J --json", "/tolerated_failures=2 && /verdict/message~exit code 3 (user_error); 1 was not needed"},
+      {"history %J", "out~in spite of failures: 5 of 8"},
+      {"history", "out~5 of 8 tracked tasks succeeded"}}},
+    {"OneFailureTooManyFailsTheJobAndTheFirstIsNamed",
+     {{"%S `i=$TASK_INDEX; until [ $i = 0 ] || [ -e %B/failed-$((i-1)) ]; do sleep 0.02; done; [ $i = 2 ] && exec "
+       "sleep 600; touch %B/failed-$i; exit $((i+10))` tony.shard.instances=3 tony.shard.memory=%m "
+       "tony.shard.min-failed=2",
+       "1 && out~2 of 3 tasks of role shard have failed (tony.shard.min-failed=2) && verdict=user_error"}}},
+    {"AFinishedRoleIsStoppedWhileOthersRunOn",
+     {{"& %S `case $JOB_NAME-$TASK_INDEX in shard-0) exit 0;; shard-1) exec sleep 600;; *) until [ -e %B/go ]; do "
+       "sleep "
+       "0.02; done;; esac` tony.shard.instances=2 tony.shard.memory=%m tony.worker.instances=1 tony.worker.memory=%m "
+       "tony.shard.min-succeeded=1",
+       ""},
+      {"until status %0 --json", "/tasks/1/attempt_state=killed"},
+      {"status %J --json",
+       "/state=RUNNING && /tasks/1/outcome/message~1 of 2 tasks of role shard have succeeded "
+       "(tony.shard.min-succeeded=1)"},
+      {"go", ""},
+      {"end", "out!in spite of"},
+      {"left", ""}}},
+    {"TonysRuleIsOneKey",
+     {{"%S `exit $TASK_INDEX` tony.worker.instances=2 tony.worker.memory=%m tony.application.completion-rule=tony",
+       "out~1 of 2 tracked tasks succeeded; 1 task failed: worker:1 failed"},
+      {"%S `exit $((1-TASK_INDEX))` tony.worker.instances=2 tony.worker.memory=%m "
+       "tony.application.completion-rule=tony",
+       "1 && out~first cause: worker:0 failed"},  // its chief
+      {"left", ""}}},
+    {"WhoReliesOnTonysRuleIsToldOnce",
+     {{"plan -executes true tony.application.framework=standalone tony.application.distributed-mode=FCFS "
+       "tony.worker.instances=2 tony.application.fail-on-worker-failure-enabled=false "
+       "tony.application.stop-on-failure-jobtypes=chief",
+       "line && err~in TonY a task of role worker may fail as long as another task succeeds"},
+      {"plan --explain -executes true tony.application.framework=standalone tony.application.distributed-mode=FCFS "
+       "tony.worker.instances=2 tony.worker.min-succeeded=1",
+       "out~tony.worker.min-succeeded = 1 && out~tony.application.completion-rule = strict  (default) && out~role "
+       "worker "
+       "(tracked): over when 1 of 2 tasks have succeeded; 2 failures fail the job"}}},
 };
-
-TEST_F(CompletionTest, BatchInferenceSucceedsWhenEnoughShardsDidAndTheRestIsStopped) {
-  const auto client = box_.StartTony(
-      Tasks("case $TASK_INDEX in 1|2) exit 3;; 7) exec sleep 600;; esac; " + HoldUntilGo(), {"shard.instances=8"}) +
-      Conf("tony.shard.min-succeeded=5"));
-  ASSERT_TRUE(WaitFor([&] {
-    return !box_.Jobs().empty() && At(Status(), "/tolerated_failures") == boost::json::value(2);
-  })) << client->err();
-  Go();
-  const Ran ran = client->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("SUCCEEDED"), HasSubstr("in spite of failures: 5 of 8 tracked tasks succeeded; "
-                                                               "2 tasks failed, the first: shard:")));
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("2 tasks have failed, and the job goes on"), Not(HasSubstr("warning"))));
-  const auto status = Status();
-  EXPECT_EQ(At(status, "/tolerated_failures"), boost::json::value(2));
-  EXPECT_THAT(Text(status, "/verdict/message"), HasSubstr("exit code 3 (user_error); 1 was not needed"));
-  EXPECT_THAT(box_.Tony({"history", Job()}).out, HasSubstr("in spite of failures: 5 of 8"));
-  EXPECT_THAT(box_.Tony({"history"}).out, HasSubstr("5 of 8 tracked tasks succeeded"));
-  ExpectNothingLeft();
-}
-
-TEST_F(CompletionTest, OneFailureTooManyFailsTheJobAndTheFirstIsNamed) {
-  const std::string one_by_one = "i=$TASK_INDEX; until [ $i = 0 ] || [ -e " + box_.File("failed-") +
-                                 "$((i-1)) ]; do sleep 0.02; done; [ $i = 2 ] && exec sleep 600; touch " +
-                                 box_.File("failed-") + "$i; exit $((i+10))";
-  const Ran ran = box_.Tony(Tasks(one_by_one, {"shard.instances=3"}) + Conf("tony.shard.min-failed=2"));
-  EXPECT_EQ(ran.exit, 1);
-  EXPECT_THAT(ran.out, HasSubstr("2 of 3 tasks of role shard have failed (tony.shard.min-failed=2)"));
-  EXPECT_EQ(Text(Status(), "/verdict/class"), "user_error");
-  ExpectNothingLeft();
-}
-
-TEST_F(CompletionTest, AFinishedRoleIsStoppedWhileOthersRunOn) {
-  const auto client =
-      box_.StartTony(Tasks("case $JOB_NAME-$TASK_INDEX in shard-0) exit 0;; shard-1) exec sleep 600;; *) until [ -e " +
-                               box_.File("go") + " ]; do sleep 0.02; done;; esac",
-                           {"shard.instances=2", "worker.instances=1"}) +
-                     Conf("tony.shard.min-succeeded=1"));
-  ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && Text(Status(), "/tasks/1/attempt_state") == "killed"; }))
-      << client->err();
-  const auto status = Status();
-  EXPECT_EQ(Text(status, "/state"), "RUNNING");
-  EXPECT_THAT(Text(status, "/tasks/1/outcome/message"),
-              HasSubstr("1 of 2 tasks of role shard have succeeded (tony.shard.min-succeeded=1)"));
-  Go();
-  const Ran ran = client->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.out, Not(HasSubstr("in spite of")));
-  ExpectNothingLeft();
-}
-
-TEST_F(CompletionTest, TonysRuleIsOneKey) {
-  const Words job = Tasks("exit $TASK_INDEX", {"worker.instances=2"});
-  const Ran tonys = box_.Tony(job + Conf("tony.application.completion-rule=tony"));
-  EXPECT_EQ(tonys.exit, 0) << tonys.err;
-  EXPECT_THAT(tonys.out, HasSubstr("1 of 2 tracked tasks succeeded; 1 task failed: worker:1 failed"));
-  const Ran chief = box_.Tony(Tasks("exit $((1-TASK_INDEX))", {"worker.instances=2"}) +
-                              Conf("tony.application.completion-rule=tony"));
-  EXPECT_EQ(chief.exit, 1) << "its chief, worker:0, failed";
-  EXPECT_THAT(chief.out, HasSubstr("first cause: worker:0 failed"));
-  ExpectNothingLeft();
-}
-
-TEST_F(CompletionTest, WhoReliesOnTonysRuleIsToldOnce) {
-  const Words job = Tasks("true", {"worker.instances=2"});
-  const std::string told = "in TonY a task of role worker may fail as long as another task succeeds";
-  const std::string err = box_.Tony(Words{"plan"} + Words(job.begin() + 1, job.end()) +
-                                    Conf("tony.application.fail-on-worker-failure-enabled=false") +
-                                    Conf("tony.application.stop-on-failure-jobtypes=chief"))
-                              .err;
-  EXPECT_THAT(err, HasSubstr(told));
-  EXPECT_EQ(err.find(told), err.rfind(told));
-  const Ran explained =
-      box_.Tony(Words{"plan", "--explain"} + Words(job.begin() + 1, job.end()) + Conf("tony.worker.min-succeeded=1"));
-  EXPECT_THAT(explained.out, HasSubstr("tony.worker.min-succeeded = 1"));
-  EXPECT_THAT(explained.out, HasSubstr("tony.application.completion-rule = strict  (default)"));
-  EXPECT_THAT(explained.out,
-              HasSubstr("role worker (tracked): over when 1 of 2 tasks have succeeded; 2 failures fail the job"));
-}
+TABLE_TEST(CompletionTest, kCompletion, [](const TestRow& row) {
+  RunScriptWith(
+      {{"%S", "submit tony.application.framework=standalone tony.application.distributed-mode=FCFS -executes"},
+       {"%m", LittleMemory().substr(19)}},
+      row);
+});
 
 }  // namespace
 }  // namespace tony

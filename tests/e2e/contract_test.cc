@@ -1,16 +1,9 @@
 // The contract with workflow engines, through the built programs: a request finds its job, nobody ends another's job,
 // and nothing is lost between a kill and a submit that pass each other.
-#include <csignal>
-#include <set>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using boost::json::value;
-using testing::HasSubstr;
 
 constexpr const char* kRequest = "airflow://nightly/run 1/train/-1";
 
@@ -22,12 +15,6 @@ class ContractTest : public TonyTest {
   static Words Number(int number) { return {"--submission", std::to_string(number)}; }
   static Words Policy(const std::string& policy) { return {"--on-existing", policy}; }
 
-  value Json(const Words& arguments, int exit = 0) {
-    const Ran ran = box_.Tony(arguments + Words{"--json"});
-    EXPECT_EQ(ran.exit, exit) << ran.err << ran.out;
-    EXPECT_EQ(CountLines(ran.out), 1u) << ran.out;
-    return ParseJson(ran.out);
-  }
   // Submits a job that runs until "go", and waits until it does.
   std::string StartHolding(const std::string& owner, const Words& more = {}) {
     const auto answer = Json(One(HoldUntilGo()) + Under(owner, more) + Words{"--detach"});
@@ -42,8 +29,6 @@ class ContractTest : public TonyTest {
   value SubmitDetached(const std::string& command, const std::string& owner, const Words& more) {
     return Json(One(command) + Under(owner, more) + Words{"--detach"});
   }
-  value StatusOf(const std::string& job) { return Json({"status", job}); }
-  std::string StateOf(const std::string& job) { return Text(StatusOf(job), "/state"); }
   void EndAll() {
     Go();
     for (const std::string& job : box_.Jobs()) box_.Tony({"wait", job});
@@ -58,11 +43,11 @@ TEST_F(ContractTest, ARunningJobIsAttachedToUnderItsNewOwner) {
   for (const char* policy : {"adopt", "attach"}) {
     const std::string owner = std::string("of-") + policy;
     const auto answer = SubmitDetached(HoldUntilGo(), owner, Policy(policy));
-    EXPECT_EQ(Text(answer, "/decision"), "attached");
-    EXPECT_EQ(Text(answer, "/job"), job);
-    EXPECT_EQ(Text(answer, "/request_id"), kRequest);
-    EXPECT_EQ(tony::Number(answer, "/submission"), 0);
-    EXPECT_EQ(At(answer, "/spec_differs"), value(false));
+    ExpectJson(answer, {{"/decision", "attached"},
+                        {"/job", job},
+                        {"/request_id", kRequest},
+                        {"/submission", 0},
+                        {"/spec_differs", false}});
     EXPECT_EQ(Text(StatusOf(job), "/owner"), owner);
   }
   EndAll();
@@ -70,8 +55,7 @@ TEST_F(ContractTest, ARunningJobIsAttachedToUnderItsNewOwner) {
 
 TEST_F(ContractTest, ADifferentSpecIsAWarning) {
   StartHolding("first");
-  const Ran ran = box_.Tony(One("true") + Under("second") + Words{"--detach", "--json"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Succeeds(One("true") + Under("second") + Words{"--detach", "--json"});
   EXPECT_EQ(At(ParseJson(ran.out), "/spec_differs"), value(true));
   EXPECT_EQ(At(ParseJson(ran.out), "/warnings").as_array().size(), 1u);
   EXPECT_THAT(ran.err, HasSubstr("other command, and keeps them"));
@@ -92,8 +76,7 @@ TEST_F(ContractTest, AHigherNumberReplacesARunningJobThatIsGoneBeforeTheNewOnesT
   const pid_t task = std::stoi(ReadText(Running("worker-0")));
   const std::string look = "kill -0 " + std::to_string(task) + " 2>/dev/null && echo alive || echo gone";
   const auto answer = Json(One(look) + Under("second", Number(1)));
-  EXPECT_EQ(Text(answer, "/decision"), "created");
-  EXPECT_EQ(tony::Number(answer, "/submission"), 1);
+  ExpectJson(answer, {{"/decision", "created"}, {"/submission", 1}});
   EXPECT_EQ(StateOf(old), "KILLED");
   EXPECT_THAT(Text(StatusOf(old), "/verdict/message"), HasSubstr("replaced by submission 1"));
   const auto logs = box_.JobFolder(Text(answer, "/job")) / "logs/worker-0/1/stdout";
@@ -109,7 +92,7 @@ TEST_F(ContractTest, AfterAFailureOrAKillEveryPolicyCreates) {
     EXPECT_TRUE(jobs.insert(Text(answer, "/job")).second);
   }
   const std::string killed = StartHolding("holder");
-  EXPECT_EQ(box_.Tony({"kill", killed}).exit, 0);
+  Succeeds({"kill", killed});
   EXPECT_EQ(Text(SubmitDetached("true", "last", {}), "/decision"), "created");
   EndAll();
 }
@@ -117,9 +100,7 @@ TEST_F(ContractTest, AfterAFailureOrAKillEveryPolicyCreates) {
 TEST_F(ContractTest, ASuccessIsAdoptedAcknowledgedOrNotAndCreatesOtherwise) {
   const std::string job = RunToEnd("true", "first", 0);
   const auto adopted = Json(One("true") + Under("second"));
-  EXPECT_EQ(Text(adopted, "/decision"), "adopted");
-  EXPECT_EQ(Text(adopted, "/job"), job);
-  EXPECT_EQ(Text(adopted, "/verdict/state"), "SUCCEEDED");
+  ExpectJson(adopted, {{"/decision", "adopted"}, {"/job", job}, {"/verdict/state", "SUCCEEDED"}});
   EXPECT_EQ(At(Json({"ack", job, "--owner", "first"}), "/acked"), value(false)) << "another one has adopted it";
   EXPECT_FALSE(At(StatusOf(job), "/acked").is_bool());
   EXPECT_EQ(At(Json({"ack", job, "--owner", "second"}), "/acked"), value(true));
@@ -137,17 +118,14 @@ TEST_F(ContractTest, ASuccessIsAdoptedAcknowledgedOrNotAndCreatesOtherwise) {
 
 TEST_F(ContractTest, AnAdoptedResultWithoutJsonIsTheVerdictAtOnce) {
   const std::string job = RunToEnd("true", "first", 0);
-  const Ran ran = box_.Tony(One("true") + Under("second"));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Succeeds(One("true") + Under("second"));
   EXPECT_THAT(ran.out, testing::StartsWith(job + "\n"));
   EXPECT_THAT(ran.out, HasSubstr("SUCCEEDED"));
 }
 
 TEST_F(ContractTest, ALowerNumberThanTheNewestIsRefused) {
   EXPECT_EQ(Text(Json(One("true") + Under("first", Number(2))), "/decision"), "created");
-  const Ran ran = box_.Tony(One("true") + Under("zombie", Number(1)));
-  EXPECT_EQ(ran.exit, 77);
-  EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+  const Ran ran = FailsInALine(77, One("true") + Under("zombie", Number(1)));
   EXPECT_THAT(ran.err, HasSubstr("newer than 1"));
   EXPECT_EQ(box_.Jobs().size(), 1u);
 }
@@ -160,8 +138,7 @@ TEST_F(ContractTest, TwentySubmitsOfOneRequestAtOnceMakeOneJob) {
     submits.push_back(box_.StartTony(One(HoldUntilGo()) + Under("owner-" + std::to_string(i)) + Words{"--detach"}));
   std::set<std::string> answers;
   for (const auto& submit : submits) {
-    const Ran ran = submit->Wait();
-    EXPECT_EQ(ran.exit, 0) << ran.err;
+    const Ran ran = Ends(*submit);
     answers.insert(ran.out);
   }
   EXPECT_EQ(answers, std::set<std::string>{Job() + "\n"});
@@ -171,15 +148,11 @@ TEST_F(ContractTest, TwentySubmitsOfOneRequestAtOnceMakeOneJob) {
 
 TEST_F(ContractTest, AKillBeforeTheJobExistsRefusesTheLateSubmitOfThatOwnerAlone) {
   const auto killed = Json({"kill", "--request-id", kRequest, "--if-owner", "late"});
-  EXPECT_TRUE(At(killed, "/job").is_null());
-  EXPECT_EQ(At(killed, "/remembered"), value(true));
-  EXPECT_EQ(At(killed, "/killed"), value(false));
-  const Ran refused = box_.Tony(One("true") + Under("late"));
-  EXPECT_EQ(refused.exit, 77);
-  EXPECT_EQ(CountLines(refused.err), 1u) << refused.err;
+  ExpectJson(killed, {{"/job", nullptr}, {"/remembered", true}, {"/killed", false}});
+  FailsInALine(77, One("true") + Under("late"));
   EXPECT_TRUE(box_.Jobs().empty());
-  EXPECT_EQ(box_.Tony(One("true") + Under("other")).exit, 0);
-  EXPECT_EQ(box_.Tony({"kill", "--request-id", "unheard of"}).exit, 66);
+  Succeeds(One("true") + Under("other"));
+  Fails(66, {"kill", "--request-id", "unheard of"});
 }
 
 TEST_F(ContractTest, AKilledSubmitLeavesNothingOrAJobThatTheRequestFinds) {
@@ -189,27 +162,26 @@ TEST_F(ContractTest, AKilledSubmitLeavesNothingOrAJobThatTheRequestFinds) {
     submit->Wait();
     const auto jobs = box_.Jobs();
     if (jobs.empty()) {
-      EXPECT_EQ(box_.Tony({"find", "--request-id", kRequest}).exit, 66);
+      Fails(66, {"find", "--request-id", kRequest});
     } else {
       EXPECT_EQ(Text(Json({"find", "--request-id", kRequest}), "/job"), jobs.front());
     }
   }
-  EXPECT_EQ(box_.Tony(One("true") + Under("second")).exit, 0);
+  Succeeds(One("true") + Under("second"));
   ExpectNothingLeft();
 }
 
 TEST_F(ContractTest, CtrlCKillsTheJobOnlyOfAClientThatStillOwnsIt) {
-  const auto first = box_.StartTony(One(HoldUntilGo()) + Under("first"));
-  ASSERT_TRUE(WaitForRunning(1));
+  const auto first = Hold(One(HoldUntilGo()) + Under("first"));
   EXPECT_EQ(Text(SubmitDetached(HoldUntilGo(), "second", {}), "/decision"), "attached");
   first->Signal(SIGTERM);
-  EXPECT_EQ(first->Wait().exit, 143) << first->err();
+  Ends(*first, 143);
   EXPECT_EQ(StateOf(Job()), "RUNNING");
   const auto third = box_.StartTony(One(HoldUntilGo()) + Under("third"));
   ASSERT_TRUE(WaitFor([&] { return Text(StatusOf(Job()), "/owner") == "third"; }));
   ASSERT_TRUE(WaitFor([&] { return third->err().find("job running") != std::string::npos; })) << third->err();
   third->Signal(SIGTERM);
-  EXPECT_EQ(third->Wait().exit, 143);
+  Ends(*third, 143);
   EXPECT_EQ(StateOf(Job()), "KILLED");
   ExpectNothingLeft();
 }
@@ -221,13 +193,11 @@ TEST_F(ContractTest, ALateKillByAnOldOwnerDoesNothing) {
   SubmitDetached(HoldUntilGo(), "second", {});
   for (const Words& which : {Words{job}, Words{"--request-id", kRequest}}) {
     const auto late = Json(Words{"kill"} + which + Words{"--if-owner", "first"});
-    EXPECT_EQ(At(late, "/killed"), value(false));
-    EXPECT_EQ(At(late, "/fenced"), value(true));
+    ExpectJson(late, {{"/killed", false}, {"/fenced", true}});
   }
   EXPECT_EQ(StateOf(job), "RUNNING");
   const auto killed = Json({"kill", "--request-id", kRequest, "--if-owner", "second", "--reason", "cleared"});
-  EXPECT_EQ(At(killed, "/killed"), value(true));
-  EXPECT_EQ(Text(killed, "/verdict/message"), "cleared");
+  ExpectJson(killed, {{"/killed", true}, {"/verdict/message", "cleared"}});
   ExpectNothingLeft();
   EXPECT_EQ(At(Json({"kill", job}), "/killed"), value(true)) << "may be repeated";
   EXPECT_EQ(At(Json({"kill", job, "--if-owner", "first"}), "/killed"), value(false));
@@ -242,7 +212,7 @@ TEST_F(ContractTest, AKillWithoutWaitingIsRecordedAlsoWhereNobodyRules) {
   const std::string job = StartHolding("first");
   const auto killed = Json({"kill", job, "--if-owner", "first", "--no-wait"});
   EXPECT_EQ(At(killed, "/killed"), value(true));
-  EXPECT_EQ(box_.Tony({"wait", job}).exit, 1);
+  Fails(1, {"wait", job});
   EXPECT_EQ(StateOf(job), "KILLED");
 }
 
@@ -251,8 +221,7 @@ TEST_F(ContractTest, ADelayedKillIsVoidWhenAnotherWatcherLooks) {
   Json({"wait", job, "--since", "0", "--watcher", "stalled"});
   const auto planned =
       Json({"kill", job, "--if-owner", "first", "--if-watcher", "stalled", "--delay", "20", "--reason", "cancelled"});
-  EXPECT_EQ(At(planned, "/planned"), value(true));
-  EXPECT_EQ(At(planned, "/killed"), value(false));
+  ExpectJson(planned, {{"/planned", true}, {"/killed", false}});
   EXPECT_EQ(Text(StatusOf(job), "/planned_kill/reason"), "cancelled");
   Json({"wait", job, "--since", "0", "--watcher", "next"});
   EXPECT_TRUE(At(StatusOf(job), "/planned_kill").is_null());
@@ -284,12 +253,9 @@ TEST_F(ContractTest, AJobThatNobodyLooksAtIsAbandoned) {
 }
 
 TEST_F(ContractTest, AWaitingClientKeepsItsJobAlive) {
-  const auto client = box_.StartTony(One(HoldUntilGo()) + Under("first", {"--watch-timeout", "1"}));
-  ASSERT_TRUE(WaitForRunning(1));
-  const Ran ran = box_.Tony({"wait", Job(), "--timeout", "3"});
-  EXPECT_EQ(ran.exit, 69);
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0) << client->err();
+  const auto client = Hold(One(HoldUntilGo()) + Under("first", {"--watch-timeout", "1"}));
+  Fails(69, {"wait", Job(), "--timeout", "3"});
+  GoAndEnd(*client);
 }
 
 TEST_F(ContractTest, WaitSinceEndsAtItsTimeoutWithTheCurrentDocument) {
@@ -297,8 +263,7 @@ TEST_F(ContractTest, WaitSinceEndsAtItsTimeoutWithTheCurrentDocument) {
   value status = Json({"wait", job, "--since", "0"});
   while (!At(status, "/timed_out").is_bool())
     status = Json({"wait", job, "--since", std::to_string(tony::Number(status, "/seq")), "--timeout", "0.5"});
-  EXPECT_EQ(Text(status, "/state"), "RUNNING");
-  EXPECT_EQ(Text(status, "/job"), job);
+  ExpectJson(status, {{"/state", "RUNNING"}, {"/job", job}});
   EndAll();
 }
 
@@ -306,8 +271,7 @@ TEST_F(ContractTest, AWaitOfAFormerOwnerReturnsAtOnce) {
   const std::string job = StartHolding("first");
   const auto waiting = box_.StartTony({"wait", job, "--owner", "first", "--json"});
   SubmitDetached(HoldUntilGo(), "second", {});
-  const Ran ran = waiting->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Ends(*waiting);
   EXPECT_EQ(Text(ParseJson(ran.out), "/owner"), "second");
   EXPECT_EQ(Text(Json({"wait", job, "--owner", "first"}), "/owner"), "second");
   EndAll();
@@ -317,36 +281,31 @@ TEST_F(ContractTest, AWaitOfAFormerOwnerReturnsAtOnce) {
 
 TEST_F(ContractTest, OneUnknownJobAmongManyHidesNoneOfTheOthers) {
   const std::string job = RunToEnd("true", "first", 0);
-  const Ran ran = box_.Tony({"status", "local-unknown", job, "--json"});
-  EXPECT_EQ(ran.exit, 66);
+  const Ran ran = Fails(66, {"status", "local-unknown", job, "--json"});
   const auto answer = ParseJson(ran.out);
-  EXPECT_EQ(Text(answer, "/jobs/0/job"), "local-unknown");
-  EXPECT_EQ(tony::Number(answer, "/jobs/0/error/code"), 66);
-  EXPECT_EQ(Text(answer, "/jobs/0/error/class"), "not_found");
-  EXPECT_EQ(Text(answer, "/jobs/1/state"), "SUCCEEDED");
-  const Ran text = box_.Tony({"status", "local-unknown", job});
-  EXPECT_EQ(text.exit, 66);
+  ExpectJson(answer, {{"/jobs/0/job", "local-unknown"},
+                      {"/jobs/0/error/code", 66},
+                      {"/jobs/0/error/class", "not_found"},
+                      {"/jobs/1/state", "SUCCEEDED"}});
+  const Ran text = Fails(66, {"status", "local-unknown", job});
   EXPECT_THAT(text.out, HasSubstr(job));
   EXPECT_EQ(CountLines(text.err), 1u) << text.err;
 }
 
 TEST_F(ContractTest, FindNamesTheNewestJobOfARequest) {
-  EXPECT_EQ(box_.Tony({"find", "--request-id", kRequest}).exit, 66);
-  EXPECT_EQ(box_.Tony({"find"}).exit, 64);
+  Fails(66, {"find", "--request-id", kRequest});
+  Fails(64, {"find"});
   RunToEnd("exit 1", "first", 1);
   const std::string job = Text(Json(One("true") + Under("second", Number(4))), "/job");
   Json(One("true") + Under("third", Number(4)));
   const auto found = Json({"find", "--request-id", kRequest});
-  EXPECT_EQ(Text(found, "/job"), job);
-  EXPECT_EQ(Text(found, "/state"), "SUCCEEDED");
-  EXPECT_EQ(tony::Number(found, "/submission"), 4);
-  EXPECT_EQ(Text(found, "/adopter"), "third");
+  ExpectJson(found, {{"/job", job}, {"/state", "SUCCEEDED"}, {"/submission", 4}, {"/adopter", "third"}});
 }
 
 TEST_F(ContractTest, AckIsForAnEndedJobAndItsOwner) {
   const std::string job = StartHolding("first");
-  EXPECT_EQ(box_.Tony({"ack", job, "--owner", "first"}).exit, 65);
-  EXPECT_EQ(box_.Tony({"ack", job}).exit, 64);
+  Fails(65, {"ack", job, "--owner", "first"});
+  Fails(64, {"ack", job});
   EndAll();
   EXPECT_EQ(At(Json({"ack", job, "--owner", "other"}), "/acked"), value(false));
   EXPECT_EQ(At(Json({"ack", job, "--owner", "first"}), "/acked"), value(true));
@@ -363,8 +322,7 @@ class UnruledTest : public ContractTest {
     ASSERT_TRUE(WaitForFile(box_.JobFolder(job_) / "status.json"));
     ASSERT_TRUE(WaitFor([&] {
       for (const int signal : {SIGSTOP, SIGKILL}) {  // so that none brings the other back
-        for (const char* program : {"tony-keeper", "tony-am"})
-          for (const pid_t pid : box_.Pids(program)) kill(pid, signal);
+        for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(program, signal);
       }
       return box_.Pids("tony-keeper").empty() && box_.Pids("tony-am").empty();
     }));
@@ -376,20 +334,18 @@ class UnruledTest : public ContractTest {
 TEST_F(UnruledTest, RecoverBringsItBack) {
   const auto answer = Json({"recover"});
   ASSERT_EQ(At(answer, "/jobs").as_array().size(), 1u);
-  EXPECT_EQ(Text(answer, "/jobs/0/job"), job_);
-  EXPECT_EQ(Text(answer, "/jobs/0/recovery"), "brought_back");
+  ExpectJson(answer, {{"/jobs/0/job", job_}, {"/jobs/0/recovery", "brought_back"}});
   EXPECT_EQ(At(StatusOf(job_), "/am_reachable"), value(true));
   EXPECT_EQ(At(Json({"recover"}), "/jobs").as_array().size(), 0u);
   EXPECT_EQ(Text(Json({"recover", job_}), "/jobs/0/recovery"), "none");
-  EXPECT_EQ(box_.Tony({"recover", "local-unknown"}).exit, 66);
+  Fails(66, {"recover", "local-unknown"});
   EndAll();
   EXPECT_EQ(StateOf(job_), "SUCCEEDED");
 }
 
 TEST_F(UnruledTest, ASubmitUnderItsRequestBringsItBackAndAttaches) {
   const auto answer = SubmitDetached(HoldUntilGo(), "second", {});
-  EXPECT_EQ(Text(answer, "/decision"), "attached");
-  EXPECT_EQ(Text(answer, "/job"), job_);
+  ExpectJson(answer, {{"/decision", "attached"}, {"/job", job_}});
   EXPECT_EQ(Text(StatusOf(job_), "/owner"), "second");
   EndAll();
 }

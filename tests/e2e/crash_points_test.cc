@@ -3,15 +3,11 @@
 //
 // Each sweep is dealt out to several tests that may run side by side. The default is a part of the points, another part
 // for each sweep; TONY_SWEEP=all takes all of them.
-#include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <regex>
 
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -134,7 +130,7 @@ std::vector<std::string> LinesOf(const std::string& file) {
   return lines;
 }
 
-std::string VerdictOf(const boost::json::value& status) {
+std::string VerdictOf(const json::value& status) {
   std::string text = Text(status, "/verdict/state") + " " + Text(status, "/verdict/class");
   if (At(status, "/verdict/task").is_string()) text += " " + Text(status, "/verdict/task");
   return text;
@@ -144,7 +140,7 @@ std::string VerdictOf(const boost::json::value& status) {
 Seen RunJob(const Sweep& sweep, const std::string& at) {
   const Sandbox box;
   const std::string notes = box.File("started");
-  std::filesystem::create_directory(box.File("shim"));
+  fs::create_directory(box.File("shim"));
   Sandbox::Variables variables = WithShim("crash_shim", {{"SHIM_FOLDER", box.File("shim")},
                                                          {"SHIM_PROGRAM", sweep.program},
                                                          {"SHIM_CRASH_AT", sweep.CrashAt(at)},

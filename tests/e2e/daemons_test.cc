@@ -1,15 +1,9 @@
 // Tasks that leave daemons behind, attempt after attempt: each attempt looks for those of all before it.
-#include <filesystem>
-
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::IsEmpty;
 
 constexpr Limit kManyDaemons{100'000};
 
@@ -41,37 +35,33 @@ class DaemonsTest : public TonyTest {
 
 TEST_F(DaemonsTest, OfAnAttemptThatFailedNoneLivesWhenTheNextBegins) {
   const std::string own = "$TASK_INDEX";
-  const Ran ran =
-      box_.Tony(Workers(4, Check(own) + Leave("refork", own) + "exit $((TONY_ATTEMPT < 25))") +
-                    Conf("tony.application.framework=standalone") + Conf("tony.application.distributed-mode=FCFS") +
-                    Conf("tony.restart.task.budget=24") + Conf("tony.restart.backoff-ms=0") + Conf(LittleMemory()),
-                {}, kManyDaemons);
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  Succeeds(Workers(4, Check(own) + Leave("refork", own) + "exit $((TONY_ATTEMPT < 25))",
+                   {"tony.application.framework=standalone", "tony.application.distributed-mode=FCFS",
+                    "tony.restart.task.budget=24", "tony.restart.backoff-ms=0", LittleMemory()}),
+           {}, kManyDaemons);
   ExpectNoneLived(100);
 }
 
 // The others are stopped while they have daemons of their own.
 TEST_F(DaemonsTest, OfAGangNoneLivesWhenItFormsAgain) {
   const std::string earlier = "g$((TONY_GENERATION - 1))", own = "g$TONY_GENERATION", have = box_.File("have-" + own);
-  const Ran ran =
-      box_.Tony(Workers(3, Check(earlier) + Leave("refork,noterm,bare,quiet", own) + "echo >> " + have +
-                               "; [ $TONY_GENERATION = 8 ] && exit 0; until [ $(wc -l < " + have +
-                               ") = 3 ]; do sleep 0.01; done; [ $TASK_INDEX != 0 ] || exit 1; sleep 1000") +
-                    Conf("tony.restart.gang.budget=7") + Conf("tony.restart.scope=gang") +
-                    Conf("tony.restart.backoff-ms=0") + Conf("tony.task.stop-grace-ms=100") + Conf(LittleMemory()),
-                {}, kManyDaemons);
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  Succeeds(Workers(3,
+                   Check(earlier) + Leave("refork,noterm,bare,quiet", own) + "echo >> " + have +
+                       "; [ $TONY_GENERATION = 8 ] && exit 0; until [ $(wc -l < " + have +
+                       ") = 3 ]; do sleep 0.01; done; [ $TASK_INDEX != 0 ] || exit 1; sleep 1000",
+                   {"tony.restart.gang.budget=7", "tony.restart.scope=gang", "tony.restart.backoff-ms=0",
+                    "tony.task.stop-grace-ms=100", LittleMemory()}),
+           {}, kManyDaemons);
   ExpectNoneLived(24);
 }
 
 // $PPID of the command is its executor.
 TEST_F(DaemonsTest, OfAnAttemptWhoseExecutorWasKilledNoneLivesWhenTheNextBegins) {
   const std::string own = "all";
-  const Ran ran = box_.Tony(
-      One(Check(own) + Leave("refork,bare,quiet", own) + "[ $TONY_ATTEMPT = 6 ] && exit 0; kill -9 $PPID; sleep 1000") +
-          Conf("tony.restart.backoff-ms=0") + Conf(LittleMemory()),
+  Succeeds(
+      One(Check(own) + Leave("refork,bare,quiet", own) + "[ $TONY_ATTEMPT = 6 ] && exit 0; kill -9 $PPID; sleep 1000",
+          {"tony.restart.backoff-ms=0", LittleMemory()}),
       {}, kManyDaemons);
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
   ExpectNoneLived(6);
 }
 

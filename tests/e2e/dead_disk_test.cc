@@ -2,18 +2,11 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
-#include <csignal>
-#include <fstream>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/own_disk.h"
 #include "tests/support/rounds.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::HasSubstr;
 
 // EXT4_IOC_SHUTDOWN: from then on everything fails with EIO.
 constexpr unsigned kShutDown = 0x8004587d;
@@ -24,8 +17,7 @@ class DeadDiskE2eTest : public OwnDiskTest {
   void Begin() {
     MountAt(box_.home());
     if (IsSkipped()) return;
-    ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Conf("tony.task.stop-grace-ms=500") + Words{"--detach"}).exit, 0);
-    ASSERT_TRUE(WaitForRunning(1));
+    HoldDetached(One(HoldUntilGo(), {"tony.task.stop-grace-ms=500"}));
     job_ = Job();
   }
   void Die() const {
@@ -45,10 +37,7 @@ class DeadDiskE2eTest : public OwnDiskTest {
     ASSERT_EQ(Shell("umount " + place_.string() + " && e2fsck -fy " + box_.File("disk") + " > /dev/null; true"), 0);
     ASSERT_TRUE(MountFile(place_));
   }
-  void ExpectTheNextJobRuns() const {
-    const Ran ran = box_.Tony(One("true"), {{"TONY_HOME", box_.File("other-home")}});
-    EXPECT_EQ(ran.exit, 0) << ran.err;
-  }
+  void ExpectTheNextJobRuns() const { Succeeds(One("true"), {{"TONY_HOME", box_.File("other-home")}}); }
   void ExpectTheDiskTells(const std::string& state) {
     ASSERT_NO_FATAL_FAILURE(Recover());
     const Ran waited = box_.Tony({"wait", job_});
@@ -60,20 +49,18 @@ class DeadDiskE2eTest : public OwnDiskTest {
       EXPECT_FALSE(entry.path().filename().string().starts_with(".end-")) << "it is written, and not needed any more";
   }
   void ExpectAKillEndsIt() {
-    const Ran killed = box_.Tony({"kill", job_});
-    EXPECT_EQ(killed.exit, 0) << killed.err;
+    const Ran killed = Succeeds({"kill", job_});
     EXPECT_THAT(killed.out, HasSubstr("KILLED"));
     ExpectNothingLeft();
     ExpectTheNextJobRuns();
     const Ran status = box_.Tony({"status", job_, "--json"});
     EXPECT_EQ(Text(ParseJson(status.out), "/state"), "KILLED") << status.err;
-    const Ran again = box_.Tony({"kill", job_});
-    EXPECT_EQ(again.exit, 0) << again.err;
-    EXPECT_EQ(box_.Tony({"wait", job_}).exit, 1);
+    Succeeds({"kill", job_});
+    Fails(1, {"wait", job_});
     ExpectTheDiskTells("KILLED");
   }
   void ExpectATermEndsIt() {
-    for (const pid_t pid : box_.Pids("tony-keeper")) kill(pid, SIGTERM);
+    SignalAll("tony-keeper", SIGTERM);
     EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
     ExpectTheNextJobRuns();
     ExpectTheDiskTells("KILLED");

@@ -1,15 +1,9 @@
 // Roles that wait for each other, with real processes: TonY's stages, any order, readiness, groups that others may not
 // outlive, and the task before all others.
-#include <csignal>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 class DependenciesTest : public TonyTest {
  protected:
@@ -30,17 +24,16 @@ class DependenciesTest : public TonyTest {
 };
 
 TEST_F(DependenciesTest, TonysStagesRunOneAfterTheOther) {
-  const Ran ran = box_.Tony(Job(R"(
+  const Ran ran = Succeeds(Job(R"(
 case $JOB_NAME in
   dbloader) sleep 0.1; echo 42 > data ;;
   db) touch db-runs; while :; do sleep 0.05; done ;;
   worker) echo "read $(cat data), $CLUSTER_SPEC" ;;
 esac
 )",
-                                {"db", "dbloader", "worker"},
-                                {"tony.application.prepare-stage=dbloader,db", "tony.application.training-stage=worker",
-                                 "tony.application.untracked.jobtypes=db"}));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+                               {"db", "dbloader", "worker"},
+                               {"tony.application.prepare-stage=dbloader,db", "tony.application.training-stage=worker",
+                                "tony.application.untracked.jobtypes=db"}));
   EXPECT_THAT(ran.err, HasSubstr("worker waits for dbloader"));
   EXPECT_THAT(Log("worker-0"),
               AllOf(HasSubstr("read 42"), HasSubstr(R"("db":["127.0.0.1:)"), testing::Not(HasSubstr("dbloader"))));
@@ -51,59 +44,52 @@ TEST_F(DependenciesTest, WhatWaitsHasNothingYetAndAnotherMasterKnowsThat) {
   auto client = box_.StartTony(Job(HoldUntilGo(), {"data", "worker"}, {"tony.worker.depends-on=data"}));
   ASSERT_TRUE(WaitForFile(Running("data-0"))) << client->err();
   const auto status = ParseJson(Status());
-  EXPECT_EQ(Text(status, "/tasks/1/waits_for"), "data");
-  EXPECT_EQ(Text(status, "/tasks/1/state"), "waiting");
+  ExpectJson(status, {{"/tasks/1/waits_for", "data"}, {"/tasks/1/state", "waiting"}});
   EXPECT_THAT(box_.Tony({"status", TonyTest::Job()}).out, HasSubstr("waits for data"));
   for (const Process& process : box_.Processes())
     if (process.program == "tony-am") kill(process.pid, SIGKILL);
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0) << client->err();
-  EXPECT_TRUE(std::filesystem::exists(Running("worker-0")));
-  EXPECT_FALSE(std::filesystem::exists(box_.JobFolder(TonyTest::Job()) / "logs" / "data-0" / "2"));
+  GoAndEnd(*client);
+  EXPECT_TRUE(fs::exists(Running("worker-0")));
+  EXPECT_FALSE(fs::exists(box_.JobFolder(TonyTest::Job()) / "logs" / "data-0" / "2"));
   ExpectNothingLeft();
 }
 
 TEST_F(DependenciesTest, AFailedPreparationStartsNothingElse) {
-  const Ran ran = box_.Tony(
-      Job("[ $JOB_NAME = data ] && exit 3; touch trained", {"data", "worker"}, {"tony.worker.depends-on=data"}));
-  EXPECT_EQ(ran.exit, 1);
+  const Ran ran = Fails(
+      1, Job("[ $JOB_NAME = data ] && exit 3; touch trained", {"data", "worker"}, {"tony.worker.depends-on=data"}));
   EXPECT_THAT(ran.err, HasSubstr("data:0 failed"));
-  EXPECT_FALSE(std::filesystem::exists(box_.File("trained")));
+  EXPECT_FALSE(fs::exists(box_.File("trained")));
   ExpectNothingLeft();
 }
 
 TEST_F(DependenciesTest, AGangThatStartsAgainDoesNotPrepareAgain) {
   const Ran ran =
-      box_.Tony(Job(R"(
+      Succeeds(Job(R"(
 echo "$JOB_NAME" >> ran
 [ $JOB_NAME = worker ] && [ $TONY_ATTEMPT = 1 ] && exit 3
 exit 0
 )",
-                    {"data", "worker"}, {"tony.application.prepare-stage=data", "tony.restart.gang.budget=1"}));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+                   {"data", "worker"}, {"tony.application.prepare-stage=data", "tony.restart.gang.budget=1"}));
   EXPECT_EQ(ReadText(box_.File("ran")), "data\nworker\nworker\n");
 }
 
 TEST_F(DependenciesTest, AJobIsKilledBetweenItsStages) {
   auto client = box_.StartTony(Job(HoldUntilGo(), {"data", "worker"}, {"tony.worker.depends-on=data"}));
   ASSERT_TRUE(WaitForFile(Running("data-0"))) << client->err();
-  EXPECT_EQ(box_.Tony({"kill", TonyTest::Job()}).exit, 0);
-  EXPECT_EQ(client->Wait().exit, 1);
-  EXPECT_FALSE(std::filesystem::exists(Running("worker-0")));
+  Succeeds({"kill", TonyTest::Job()});
+  Ends(*client, 1);
+  EXPECT_FALSE(fs::exists(Running("worker-0")));
   ExpectNothingLeft();
 }
 
 TEST_F(DependenciesTest, StagesNeedNoMoreOfTheMachineThanTheLargerOne) {
   box_.SetMachine(R"({"memory_mb":1000})");
-  const Ran ran = box_.Tony({"submit", "-executes", "true", "-conf", "tony.data.instances=1", "-conf",
-                             "tony.data.memory=800m", "-conf", "tony.worker.instances=1", "-conf",
-                             "tony.worker.memory=900m", "-conf", "tony.worker.depends-on=data"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  Succeeds({"submit", "-executes", "true", "-conf", "tony.data.instances=1", "-conf", "tony.data.memory=800m", "-conf",
+            "tony.worker.instances=1", "-conf", "tony.worker.memory=900m", "-conf", "tony.worker.depends-on=data"});
 }
 
 TEST_F(DependenciesTest, ACircleIsRefusedAndNamed) {
-  const Ran ran = box_.Tony(Job("true", {"a", "b"}, {"tony.a.depends-on=b", "tony.b.depends-on=a"}));
-  EXPECT_EQ(ran.exit, 65);
+  const Ran ran = Fails(65, Job("true", {"a", "b"}, {"tony.a.depends-on=b", "tony.b.depends-on=a"}));
   EXPECT_THAT(ran.err, HasSubstr("roles wait for each other: a -> b -> a"));
   EXPECT_TRUE(box_.Jobs().empty());
 }
@@ -111,8 +97,7 @@ TEST_F(DependenciesTest, ACircleIsRefusedAndNamed) {
 TEST_F(DependenciesTest, ThePlanSaysTheOrder) {
   Words words = Job("true", {"data", "head", "worker"}, {"tony.worker.depends-on=data,head:ready"});
   words.front() = "plan";
-  const Ran ran = box_.Tony(words);
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Succeeds(words);
   EXPECT_THAT(ran.err, HasSubstr("order: worker after data, head (ready)"));
 }
 
@@ -134,26 +119,13 @@ esac
 
 TEST_F(DependenciesTest, AWorkerThatIsFasterThanItsHeadWaitsForIt) {
   for (const std::string mode : {"GANG", "FCFS"}) {
-    const Ran ran = box_.Tony(Job(std::string(kHeadAndWorker), {"head", "worker"},
-                                  {"tony.worker.depends-on=head:ready", "tony.application.distributed-mode=" + mode}));
-    ASSERT_EQ(ran.exit, 0) << mode << ran.err;
+    const Ran ran = Succeeds(Job(std::string(kHeadAndWorker), {"head", "worker"},
+                                 {"tony.worker.depends-on=head:ready", "tony.application.distributed-mode=" + mode}));
     const std::string log = ReadText(box_.JobFolder(ran.out.substr(0, ran.out.find('\n'))) / "logs/worker-0/1/stdout");
     EXPECT_THAT(log, AllOf(HasSubstr("here:1"), HasSubstr(R"("head":["127.0.0.1:)"))) << mode;
     EXPECT_THAT(ReadText(box_.File("head-spec")), HasSubstr(R"("head":["127.0.0.1:)")) << mode;
-    for (const char* file : {"done", "head-listens"}) std::filesystem::remove(box_.File(file));
+    for (const char* file : {"done", "head-listens"}) fs::remove(box_.File(file));
   }
-}
-
-TEST_F(DependenciesTest, WhoHangsAfterTheChiefHasEndedFailsTheJobOrIsIgnored) {
-  const std::string script = "[ $JOB_NAME = chief ] || while :; do sleep 0.05; done";
-  const Words rule = {"tony.application.group.A=chief", "tony.application.dependency.worker.timeout.after.A=1"};
-  const Ran failed = box_.Tony(Job(script, {"chief", "worker"}, rule));
-  EXPECT_EQ(failed.exit, 1);
-  EXPECT_THAT(failed.out, HasSubstr("role worker ran on for longer than 1.0 s after chief had ended"));
-  const Words ignored = {"tony.application.dependency.worker.timeout.after.A.ignored=true"};
-  const Ran ran = box_.Tony(Job(script, {"chief", "worker"}, rule + ignored));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  ExpectNothingLeft();
 }
 
 TEST_F(DependenciesTest, WhatIsPreprocessedOnceReachesEveryTask) {
@@ -167,8 +139,7 @@ else
   echo "[$MODEL_PARAMS] of $TASK_NUM"
 fi
 )";
-  const Ran ran = box_.Tony(Job(script, {"chief", "worker"}, settings));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  Succeeds(Job(script, {"chief", "worker"}, settings));
   EXPECT_EQ(ReadText(box_.File("preprocessed")), "once\n");
   for (const char* task : {"chief-0", "worker-0"}) EXPECT_EQ(Log(task), "[{\"depth\": 3, \"rate\": 0.1}] of 2\n");
   ExpectNothingLeft();
@@ -176,14 +147,12 @@ fi
 
 TEST_F(DependenciesTest, WhatFailsToPreprocessFailsTheJob) {
   const Words settings = {"tony.application.enable-preprocess=true", "tony.am.memory=150m"};
-  const Ran failed = box_.Tony(Job("[ -z \"$PREPROCESSING_JOB\" ] || exit 5; touch trained", {"worker"}, settings));
-  EXPECT_EQ(failed.exit, 1);
-  EXPECT_THAT(failed.err, AllOf(HasSubstr("preprocess:0 failed"), HasSubstr("exit code 5")));
+  const Ran failed = Fails(1, Job("[ -z \"$PREPROCESSING_JOB\" ] || exit 5; touch trained", {"worker"}, settings));
+  EXPECT_THAT(failed.err, HasAll({"preprocess:0 failed", "exit code 5"}));
   const Ran longer =
-      box_.Tony(Job("[ -z \"$PREPROCESSING_JOB\" ] || printf 'Model parameters: %040000d\\n' 1", {"worker"}, settings));
-  EXPECT_EQ(longer.exit, 1);
+      Fails(1, Job("[ -z \"$PREPROCESSING_JOB\" ] || printf 'Model parameters: %040000d\\n' 1", {"worker"}, settings));
   EXPECT_THAT(longer.err, HasSubstr("cannot be handed on in MODEL_PARAMS"));
-  EXPECT_FALSE(std::filesystem::exists(box_.File("trained")));
+  EXPECT_FALSE(fs::exists(box_.File("trained")));
 }
 
 }  // namespace

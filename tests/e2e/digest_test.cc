@@ -1,24 +1,16 @@
 // Results are never stale: what was edited trains again, what is only tried again does not. Each training of the test's
 // program adds a line to a file.
-#include <csignal>
-#include <filesystem>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-using boost::json::value;
-using testing::HasSubstr;
 
 enum class Who { kPerson, kFirstTry, kLaterTry };
 
 class DigestTest : public TonyTest {
  protected:
   DigestTest() {
-    std::filesystem::create_directory(source_);
+    fs::create_directory(source_);
     Edit("first");
   }
 
@@ -89,10 +81,10 @@ TEST_F(DigestTest, ALaterTryDoesNotTrainTwiceWhateverDiffersByItself) {
 
 TEST_F(DigestTest, WhatIsNoneOfTheProgramsDoesNotCount) {
   EXPECT_EQ(Decision(Who::kFirstTry, {"-shell_env", "API_TOKEN=old"}), "created");
-  std::filesystem::create_directory(source_ + "/__pycache__");
+  fs::create_directory(source_ + "/__pycache__");
   box_.Write("src/__pycache__/train.cpython-311.pyc", "compiled");
-  std::filesystem::last_write_time(source_ + "/train.sh", std::filesystem::file_time_type::clock::now());
-  std::filesystem::rename(source_, box_.File("moved"));
+  fs::last_write_time(source_ + "/train.sh", fs::file_time_type::clock::now());
+  fs::rename(source_, box_.File("moved"));
   source_ = box_.File("moved");
   const Words others = {"-shell_env",      "API_TOKEN=new",
                         "-conf",           "tony.application.name=other",
@@ -100,7 +92,7 @@ TEST_F(DigestTest, WhatIsNoneOfTheProgramsDoesNotCount) {
                         "--watch-timeout", "600"};
   const value adopted = Answer(Submit(Who::kFirstTry, others));
   EXPECT_EQ(Text(adopted, "/decision"), "adopted");
-  EXPECT_EQ(At(adopted, "/differs_in"), value(boost::json::array())) << "a rotated token, a name, a limit, a folder";
+  EXPECT_EQ(At(adopted, "/differs_in"), value(json::array())) << "a rotated token, a name, a limit, a folder";
   EXPECT_EQ(Trained(), "first\n");
 }
 
@@ -130,14 +122,14 @@ TEST_F(DigestTest, ALaterTryWhoseSourcesAreGoneGoesOnWithWhatRuns) {
   EditToHold();
   const std::string job = Text(Answer(Submit(Who::kFirstTry, {"--detach"})), "/job");
   ASSERT_TRUE(WaitForRunning(1));
-  std::filesystem::rename(source_, box_.File("away"));
+  fs::rename(source_, box_.File("away"));
   const Ran later = box_.Tony(Submit(Who::kLaterTry, {"--detach", "--json"}));
   // What is not there at all is refused before anybody looks for a job, as it always was.
   EXPECT_EQ(later.exit, 65) << later.out;
-  std::filesystem::create_directory(source_);
+  fs::create_directory(source_);
   EXPECT_EQ(Text(Answer(Submit(Who::kLaterTry, {"--detach"})), "/job"), job);
   Go();
-  EXPECT_EQ(box_.Tony({"wait", job}).exit, 0);
+  Succeeds({"wait", job});
   ExpectNothingLeft();
 }
 
@@ -158,7 +150,7 @@ class TaskSecretTest : public TonyTest {
   // Files below the sandbox that hold the secret.
   std::vector<std::string> FilesWithIt() const {
     std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(box_.folder())) {
+    for (const auto& entry : fs::recursive_directory_iterator(box_.folder())) {
       if (!entry.is_regular_file() || ReadText(entry.path()).find(kSecret) == std::string::npos) continue;
       found.push_back(entry.path().lexically_relative(box_.folder()).string());
     }

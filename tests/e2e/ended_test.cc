@@ -1,32 +1,14 @@
 // What is known of jobs that have ended, with no process of theirs left: `tony history` without a JOB, and `tony list`.
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <map>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::UnorderedElementsAre;
-
 class EndedTest : public TonyTest {
  protected:
   static Words Named(const std::string& name) { return Conf("tony.application.name=" + name); }
-  boost::json::value Json(const Words& words, int exit = 0) const {
-    const Ran ran = box_.Tony(words + Words{"--json"});
-    EXPECT_EQ(ran.exit, exit) << ran.err;
-    return ParseJson(ran.out);
-  }
   std::vector<std::string> Names(const Words& filter = {}) const {
     std::vector<std::string> names;
     const auto jobs = At(Json(Words{"history"} + filter), "/jobs");
@@ -47,26 +29,19 @@ class EndedTest : public TonyTest {
 
 TEST_F(EndedTest, HistoryListsJobsThatSucceededFailedAndWereKilled) {
   EXPECT_EQ(box_.Tony({"history"}).out, "no jobs\n");
-  ASSERT_EQ(box_.Tony(One("true") + Named("good") + Words{"--request-id", "flow://1"}).exit, 0);
-  ASSERT_EQ(box_.Tony(One("exit 7") + Named("bad")).exit, 1);
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Named("ended") + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
+  Succeeds(One("true") + Named("good") + Words{"--request-id", "flow://1"});
+  Fails(1, One("exit 7") + Named("bad"));
+  HoldDetached(One(HoldUntilGo()) + Named("ended"));
   EXPECT_THAT(Names(), ElementsAre("bad", "good")) << "one that runs has not ended";
-  for (const std::string& job : box_.Jobs()) ASSERT_EQ(box_.Tony({"kill", job, "--reason", "enough"}).exit, 0);
+  for (const std::string& job : box_.Jobs()) Succeeds({"kill", job, "--reason", "enough"});
   ExpectNothingLeft();
 
   const auto document = Json({"history"});
-  EXPECT_EQ(Number(document, "/matched"), 3);
-  EXPECT_EQ(At(document, "/complete"), boost::json::value(true));
-  EXPECT_EQ(Number(document, "/skipped_lines"), 0);
-  EXPECT_EQ(Text(document, "/jobs/0/class"), "killed");
+  ExpectJson(document, {{"/matched", 3}, {"/complete", true}, {"/skipped_lines", 0}, {"/jobs/0/class", "killed"}});
   EXPECT_THAT(Text(document, "/jobs/0/message"), HasSubstr("enough"));
-  EXPECT_EQ(Text(document, "/jobs/1/state"), "FAILED");
-  EXPECT_EQ(Text(document, "/jobs/1/class"), "user_error");
+  ExpectJson(document, {{"/jobs/1/state", "FAILED"}, {"/jobs/1/class", "user_error"}});
   EXPECT_THAT(Text(document, "/jobs/1/message"), HasSubstr("exit code 7"));
-  EXPECT_EQ(Text(document, "/jobs/2/request_id"), "flow://1");
-  EXPECT_EQ(Number(document, "/jobs/2/tasks"), 1);
-  EXPECT_EQ(At(document, "/jobs/2/folder"), boost::json::value(true));
+  ExpectJson(document, {{"/jobs/2/request_id", "flow://1"}, {"/jobs/2/tasks", 1}, {"/jobs/2/folder", true}});
 
   EXPECT_THAT(Names({"--state", "FAILED"}), ElementsAre("bad"));
   EXPECT_THAT(Names({"--class", "killed"}), ElementsAre("ended"));
@@ -77,18 +52,15 @@ TEST_F(EndedTest, HistoryListsJobsThatSucceededFailedAndWereKilled) {
   EXPECT_THAT(Names({"--until", "1h"}), IsEmpty());
   EXPECT_THAT(Names({"--limit", "1"}), ElementsAre("ended"));
   const auto stats = Json({"history", "--stats"});
-  EXPECT_EQ(Number(stats, "/stats/jobs"), 3);
-  EXPECT_EQ(Number(stats, "/stats/by_class/user_error"), 1);
-  EXPECT_EQ(Number(stats, "/stats/by_state/KILLED"), 1);
+  ExpectJson(stats, {{"/stats/jobs", 3}, {"/stats/by_class/user_error", 1}, {"/stats/by_state/KILLED", 1}});
   EXPECT_THAT(box_.Tony({"history"}).out, HasSubstr("exit code 7"));
 }
 
 TEST_F(EndedTest, AJobThatARebootEndedIsListedOnceSomebodyHasSeenIt) {
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Named("lost") + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
+  HoldDetached(One(HoldUntilGo()) + Named("lost"));
   KillAll();
   std::ofstream(box_.JobFolder(Job()) / "boot-id") << "00000000-0000-0000-0000-000000000000\n";
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 1);
+  Fails(1, {"wait", Job()});
   EXPECT_THAT(Names({"--class", "node_lost"}), ElementsAre("lost"));
 }
 
@@ -99,43 +71,42 @@ TEST_F(EndedTest, AKeeperThatDiesBeforeItsLastWordsIsFollowedByOneThatSaysThem) 
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   ASSERT_EQ(fcntl(log, F_OFD_SETLK, &lock), 0);
-  ASSERT_EQ(box_.Tony(One("true") + Named("late") + Words{"--detach"}).exit, 0);
+  Succeeds(One("true") + Named("late") + Words{"--detach"});
   ASSERT_TRUE(WaitFor(
       [&] { return ReadText(box_.JobFolder(Job()) / "status.json").find("\"verdict\"") != std::string::npos; }));
   KillAll();
   close(log);
   ASSERT_FALSE(fs::exists(box_.JobFolder(Job()) / "finished"));
   EXPECT_THAT(Names(), IsEmpty());
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+  Succeeds({"wait", Job()});
   EXPECT_THAT(Names(), ElementsAre("late"));
   ExpectNothingLeft();
 }
 
 TEST_F(EndedTest, ReindexAndGcFindWhatTheLogLacks) {
-  ASSERT_EQ(box_.Tony(One("true") + Named("first")).exit, 0);
-  ASSERT_EQ(box_.Tony(One("true") + Named("second")).exit, 0);
+  Succeeds(One("true") + Named("first"));
+  Succeeds(One("true") + Named("second"));
   const std::string log = ReadText(Log());
   std::ofstream(Log()) << log.substr(0, log.size() - 30) << "\nrubbish\n";
   EXPECT_THAT(Names(), ElementsAre("first"));
   EXPECT_EQ(Number(Json({"history"}), "/skipped_lines"), 2);
   EXPECT_THAT(box_.Tony({"history"}).err, HasSubstr("--reindex"));
   const auto reindexed = Json({"history", "--reindex"});
-  EXPECT_EQ(Number(reindexed, "/jobs"), 2);
-  EXPECT_EQ(Number(reindexed, "/from_folders"), 2);
+  ExpectJson(reindexed, {{"/jobs", 2}, {"/from_folders", 2}});
   EXPECT_EQ(ReadText(Log()), log);
 
   fs::remove(Log());
-  ASSERT_EQ(box_.Tony({"gc", "--older-than", "0m"}).exit, 0);
+  Succeeds({"gc", "--older-than", "0m"});
   EXPECT_THAT(box_.Jobs(), IsEmpty());
   EXPECT_THAT(Names(), UnorderedElementsAre("first", "second"));
-  EXPECT_EQ(At(Json({"history"}), "/jobs/0/folder"), boost::json::value(false));
+  EXPECT_EQ(At(Json({"history"}), "/jobs/0/folder"), value(false));
   EXPECT_THAT(box_.Tony({"history"}).out, HasSubstr("gone"));
-  ASSERT_EQ(box_.Tony({"history", "--reindex"}).exit, 0);
+  Succeeds({"history", "--reindex"});
   EXPECT_EQ(Names().size(), 2u) << "lines stay when folders go";
 }
 
 TEST_F(EndedTest, CollectionsAtOnceAllSucceed) {
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  Succeeds(One("true"));
   const fs::path first = box_.JobFolder(Job());
   for (int i = 0; i < 100; ++i) {
     const fs::path copy = first.parent_path() / ("local-20260101-000000-" + std::to_string(100'000 + i));
@@ -144,8 +115,7 @@ TEST_F(EndedTest, CollectionsAtOnceAllSucceed) {
   std::vector<std::unique_ptr<Background>> collections;
   for (int i = 0; i < 3; ++i) collections.push_back(box_.StartTony({"gc", "--older-than", "0m"}));
   for (const auto& collection : collections) {
-    const Ran ran = collection->Wait();
-    EXPECT_EQ(ran.exit, 0) << ran.err;
+    const Ran ran = Ends(*collection);
     EXPECT_EQ(ran.err, "");
   }
   EXPECT_THAT(box_.Jobs(), IsEmpty());
@@ -154,7 +124,7 @@ TEST_F(EndedTest, CollectionsAtOnceAllSucceed) {
 TEST_F(EndedTest, AHistoryThatCannotBeWrittenFailsNoJob) {
   fs::create_directories(box_.home());
   std::ofstream(box_.home() / "history") << "a file in its place";
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  Succeeds(One("true"));
   ExpectNothingLeft();
   EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "keeper.log"), HasSubstr((box_.home() / "history").string()));
 }
@@ -173,7 +143,7 @@ TEST_F(EndedTest, BadFiltersAreOneLineOfUsage) {
 }
 
 TEST_F(EndedTest, HistoryOfAJobShowsItsConfiguration) {
-  ASSERT_EQ(box_.Tony(One("true") + Named("told")).exit, 0);
+  Succeeds(One("true") + Named("told"));
   EXPECT_THAT(box_.Tony({"history", Job(), "--conf"}).out, HasSubstr("tony.application.name = told"));
   const auto document = Json({"history", Job(), "--conf"});
   std::map<std::string, std::string> values;
@@ -184,9 +154,8 @@ TEST_F(EndedTest, HistoryOfAJobShowsItsConfiguration) {
 }
 
 TEST_F(EndedTest, ListShowsAllThatRunAndOnlyTheNewestOthers) {
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Named("runs") + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
-  ASSERT_EQ(box_.Tony(One("true") + Named("over")).exit, 0);
+  HoldDetached(One(HoldUntilGo()) + Named("runs"));
+  Succeeds(One("true") + Named("over"));
   // Copies of it with later names.
   std::string over;
   for (const std::string& job : box_.Jobs())

@@ -1,13 +1,8 @@
 // What the user's process finds in its environment, by the contract: each task of a real job writes its own down.
-#include <map>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using testing::HasSubstr;
 
 class EnvironmentTest : public TonyTest {
  protected:
@@ -28,8 +23,7 @@ class EnvironmentTest : public TonyTest {
 };
 
 TEST_F(EnvironmentTest, EachTaskFindsWhoItIsAndWhereItsFilesAre) {
-  const Ran ran = box_.Tony(Workers(2, Dump()) + Conf("tony.ps.instances=1"));
-  ASSERT_EQ(ran.exit, 0) << ran.err;
+  Succeeds(Workers(2, Dump(), {"tony.ps.instances=1"}));
   const std::map<std::string, std::string> tasks = {{"worker-0-1", "worker:0"}, {"worker-1-1", "worker:1"}};
   for (const auto& [file, task] : tasks) {
     auto env = Dumped(file);
@@ -61,10 +55,9 @@ TEST_F(EnvironmentTest, EachTaskFindsWhoItIsAndWhereItsFilesAre) {
 
 TEST_F(EnvironmentTest, ARestartedTaskFindsItsAttemptAndWhereToGoOnFrom) {
   const std::string saved = box_.File("saved");
-  std::filesystem::create_directory(saved);
-  const Ran ran = box_.Tony(One(Dump("touch $TONY_CHECKPOINT_DIR/step-3; test $TONY_ATTEMPT = 2")) +
-                            Conf("tony.checkpoint.dir=" + saved) + Conf("tony.restart.task.budget=1"));
-  ASSERT_EQ(ran.exit, 0) << ran.err;
+  fs::create_directory(saved);
+  Succeeds(One(Dump("touch $TONY_CHECKPOINT_DIR/step-3; test $TONY_ATTEMPT = 2"),
+               {"tony.checkpoint.dir=" + saved, "tony.restart.task.budget=1"}));
   auto first = Dumped("worker-0-1"), second = Dumped("worker-0-2");
   EXPECT_EQ(first["TONY_CHECKPOINT_DIR"], saved);
   EXPECT_EQ(first.count("TONY_RESUME_FROM"), 0u);
@@ -81,8 +74,7 @@ TEST_F(EnvironmentTest, AllTasksFindTheDatasetsOfAnAzkabanStep) {
              "worker_env.AZKABAN_OUTPUT_DATASET=/other\ntony.application.framework=tensorflow\n"
              "tony.worker.instances=2\nexecutes=" +
                  Dump() + "\n");
-  const Ran ran = box_.Tony({"submit", "train.job"});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
+  Succeeds({"submit", "train.job"});
   for (const char* task : {"worker-0-1", "worker-1-1"}) {
     auto env = Dumped(task);
     EXPECT_EQ(env["AZKABAN_INPUT_DATASET"], "/data/a;/data/b") << "as TonY, whose lists a comma would have split";
@@ -95,8 +87,7 @@ TEST_F(EnvironmentTest, OptionsBeatTheDatasetsOfTheStep) {
              "type=tony\nazkaban.input.dataset=/data/a\ntony.application.framework=standalone\n"
              "tony.worker.instances=1\nexecutes=" +
                  Dump() + "\n");
-  const Ran ran = box_.Tony({"submit", "train.job", "-shell_env", "AZKABAN_INPUT_DATASET=/data/c;/data/d"});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
+  Succeeds({"submit", "train.job", "-shell_env", "AZKABAN_INPUT_DATASET=/data/c;/data/d"});
   EXPECT_EQ(Dumped("worker-0-1")["AZKABAN_INPUT_DATASET"], "/data/c;/data/d");
 }
 
@@ -104,8 +95,7 @@ TEST_F(EnvironmentTest, TonyXmlNamesDatasetsAsVariables) {
   box_.Write("tony.xml",
              "<configuration><property><name>tony.execution.env.AZKABAN_INPUT_DATASET</name>"
              "<value>/data/a;/data/b</value></property></configuration>");
-  const Ran ran = box_.Tony(One(Dump()));
-  ASSERT_EQ(ran.exit, 0) << ran.err;
+  Succeeds(One(Dump()));
   EXPECT_EQ(Dumped("worker-0-1")["AZKABAN_INPUT_DATASET"], "/data/a;/data/b");
 }
 
@@ -114,9 +104,7 @@ TEST_F(EnvironmentTest, ADatasetLongerThanAVariableCanBeIsRefusedWithItsLine) {
              "type=tony\ntony.application.framework=standalone\ntony.worker.instances=1\nexecutes=true\n"
              "azkaban.input.dataset=" +
                  std::string(200'000, 'x') + "\n");
-  const Ran ran = box_.Tony({"submit", "train.job"});
-  EXPECT_EQ(ran.exit, 65);
-  EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+  const Ran ran = FailsInALine(65, {"submit", "train.job"});
   EXPECT_THAT(ran.err, HasSubstr("\"AZKABAN_INPUT_DATASET\" (from train.job:5)"));
   EXPECT_LT(ran.err.size(), 400u);
 }

@@ -2,23 +2,17 @@
 #include "tests/e2e/failure_reports.h"
 
 #include <sys/mount.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <thread>
 
 #include "runtime/base/strings.h"
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/cgroup_look.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr size_t kAtOnce = 4;
 constexpr Limit kLongest{90'000};
@@ -74,8 +68,8 @@ class FailureReportsTest : public TonyTest {
     };
     Words words = {"submit", "--json", "-executes", filled(failure.command)};
     for (const std::string& conf : failure.conf) words = words + Conf(conf);
-    words = words + Conf(StrCat("tony.worker.instances=", failure.tasks)) +
-            Conf(StrCat("tony.application.framework=", failure.tasks == 1 ? "standalone" : "tensorflow"));
+    words = words + Confs({StrCat("tony.worker.instances=", failure.tasks),
+                           StrCat("tony.application.framework=", failure.tasks == 1 ? "standalone" : "tensorflow")});
     Sandbox::Variables variables;
     std::unique_ptr<SmallDisk> disk;
     if (failure.need == Need::kRoot) {
@@ -90,13 +84,13 @@ class FailureReportsTest : public TonyTest {
   }
 
   template <class Filled>
-  static std::string WhatIsWrong(const InjectedFailure& failure, const boost::json::value& status, Filled filled) {
+  static std::string WhatIsWrong(const InjectedFailure& failure, const json::value& status, Filled filled) {
     const std::string message = Text(status, "/verdict/message");
     const std::string shown =
         StrCat(Text(status, "/verdict/stderr_tail"),
                At(status, "/verdict/stdout_tail").is_null() ? "" : Text(status, "/verdict/stdout_tail"));
     std::string wrong;
-    const std::string restarts = boost::json::serialize(At(status, "/restarts"));
+    const std::string restarts = json::serialize(At(status, "/restarts"));
     const auto expect = [&](bool right, const std::string& what) {
       if (!right) wrong += StrCat("  ", what, "\n");
     };

@@ -3,19 +3,11 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <fstream>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/own_disk.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::HasSubstr;
 
 // Of which a process of ours that writes there cannot be killed.
 class FrozenHistoryTest : public OwnDiskTest {
@@ -43,8 +35,7 @@ class FrozenHistoryTest : public OwnDiskTest {
   // Not only the job's end: all that it had.
   void ExpectTheNextJobRuns() const {
     EXPECT_TRUE(WaitFor([&] { return LedgerIsEmpty(); }));
-    const Ran ran = box_.Tony(One("true"));
-    EXPECT_EQ(ran.exit, 0) << ran.err;
+    const Ran ran = Fails(0, One("true"));
   }
   void KillAll() const {
     EXPECT_TRUE(WaitFor([&] {
@@ -59,12 +50,9 @@ class FrozenHistoryTest : public OwnDiskTest {
 TEST_F(FrozenHistoryTest, RootOnlyAJobEndsAndTheNextHasItsPlace) {
   MountAt(box_.home() / "history");
   if (IsSkipped()) return;
-  const auto client = box_.StartTony(One(HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(One(HoldUntilGo()));
   Freeze();
-  Go();
-  const Ran ran = client->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  GoAndEnd(*client);
   ExpectTheNextJobRuns();
   Thaw();
   // The writers have waited, and finish.
@@ -74,11 +62,10 @@ TEST_F(FrozenHistoryTest, RootOnlyAJobEndsAndTheNextHasItsPlace) {
 TEST_F(FrozenHistoryTest, RootOnlyAKillIsCarriedOut) {
   MountAt(box_.home() / "history");
   if (IsSkipped()) return;
-  const auto client = box_.StartTony(One(HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(One(HoldUntilGo()));
   Freeze();
-  EXPECT_EQ(box_.Tony({"kill", Job(), "--reason", "enough"}).exit, 0);
-  EXPECT_EQ(client->Wait().exit, 1);
+  Fails(0, {"kill", Job(), "--reason", "enough"});
+  Ends(*client, 1);
   ExpectTheNextJobRuns();
 }
 
@@ -86,15 +73,11 @@ TEST_F(FrozenHistoryTest, RootOnlyTheFolderOfTonysFilesKeepsNoMasterAlive) {
   MountAt(box_.folder() / "tony");
   if (IsSkipped()) return;
   Freeze();
-  const auto client =
-      box_.StartTony(One(HoldUntilGo()) + Conf("tony.history.location=" + (box_.folder() / "tony").string()));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(One(HoldUntilGo()) + Conf("tony.history.location=" + (box_.folder() / "tony").string()));
   // One that waited for that disk would keep the next from the job.
   for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return client->err().find("restarted (epoch 2)") != std::string::npos; })) << client->err();
-  Go();
-  const Ran ran = client->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  GoAndEnd(*client);
   ExpectTheNextJobRuns();
   Thaw();
   EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
@@ -109,13 +92,12 @@ TEST_F(FrozenHistoryTest, RootOnlyTheFolderOfTonysFilesKeepsNoMasterAlive) {
 TEST_F(FrozenHistoryTest, RootOnlyWhoFindsALostJobIsTold) {
   MountAt(box_.home() / "history");
   if (IsSkipped()) return;
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
+  Fails(0, One(HoldUntilGo()) + Words{"--detach"});
   ASSERT_TRUE(WaitForRunning(1));
   KillAll();
   std::ofstream(box_.JobFolder(Job()) / "boot-id") << "00000000-0000-0000-0000-000000000000\n";
   Freeze();
-  const Ran ran = box_.Tony({"wait", Job()});
-  EXPECT_EQ(ran.exit, 1) << ran.err;
+  const Ran ran = Fails(1, {"wait", Job()});
   EXPECT_THAT(ran.err + ran.out, HasSubstr("restarted"));
 }
 

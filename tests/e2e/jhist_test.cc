@@ -1,19 +1,10 @@
 // What TonY's portal and Dr. Elephant find of a job, read by the stock Avro library.
 #include <sys/wait.h>
 
-#include <filesystem>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-namespace json = boost::json;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 constexpr char kPython[] = "/usr/bin/python3";
 
@@ -55,9 +46,9 @@ class JhistE2eTest : public TonyTest {
 };
 
 TEST_F(JhistE2eTest, AJobThatSucceededIsToldToTonysReaders) {
-  const Ran ran = box_.Tony(One("sleep 0.2") + WithHistory() + Conf("tony.worker.memory=150m") +
-                            Conf("tony.worker.vcores=2") + Words{"-shell_env", "API_KEY=hidden"});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran =
+      Succeeds(One("sleep 0.2") + WithHistory() + Confs({"tony.worker.memory=150m", "tony.worker.vcores=2"}) +
+               Words{"-shell_env", "API_KEY=hidden"});
   EXPECT_THAT(ran.err, testing::Not(HasSubstr("tony.history"))) << "no warning";
   const json::value history = Read();
 
@@ -72,18 +63,16 @@ TEST_F(JhistE2eTest, AJobThatSucceededIsToldToTonysReaders) {
   EXPECT_EQ(Number(Event(history, 3), "/event/failedTasks"), 0);
   EXPECT_GE(Number(Event(history, 2), "/timestamp") - Number(Event(history, 1), "/timestamp"), 200);
 
-  EXPECT_EQ(Text(history, "/configuration/tony.worker.memory/value"), "150m");
-  EXPECT_EQ(Text(history, "/configuration/tony.worker.memory/source"), "-conf");
-  EXPECT_EQ(Text(history, "/configuration/tony.worker.gpus/source"), "default");
-  EXPECT_EQ(Text(history, "/configuration/tony.job.id/value"), Job());
+  ExpectJson(history, {{"/configuration/tony.worker.memory/value", "150m"},
+                       {"/configuration/tony.worker.memory/source", "-conf"},
+                       {"/configuration/tony.worker.gpus/source", "default"},
+                       {"/configuration/tony.job.id/value", Job()}});
   EXPECT_THAT(ReadText(Folder() / "tony-final.xml"), testing::Not(HasSubstr("hidden")));
   EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "conf.json"), testing::Not(HasSubstr("hidden")));
 }
 
 TEST_F(JhistE2eTest, EachAttemptOfATaskThatFailedIsTold) {
-  const Ran ran =
-      box_.Tony(One("exit 3") + WithHistory() + Conf("tony.restart.task.budget=1") + Conf("tony.restart.backoff-ms=1"));
-  ASSERT_EQ(ran.exit, 1) << ran.err;
+  Fails(1, One("exit 3") + WithHistory() + Confs({"tony.restart.task.budget=1", "tony.restart.backoff-ms=1"}));
   const json::value history = Read();
 
   EXPECT_THAT(Text(history, "/name"), testing::ContainsRegex("-FAILED\\.jhist$"));
@@ -95,18 +84,17 @@ TEST_F(JhistE2eTest, EachAttemptOfATaskThatFailedIsTold) {
 }
 
 TEST_F(JhistE2eTest, AJobThatRunsIsInProgressThroughTheDeathOfItsApplicationMasterAndAKillEndsIt) {
-  const auto client = box_.StartTony(One(HoldUntilGo()) + WithHistory());
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(One(HoldUntilGo()) + WithHistory());
   ASSERT_TRUE(WaitFor([&] { return fs::exists(box_.folder() / "tony/intermediate") && !Folder().empty(); }));
   ASSERT_TRUE(WaitFor([&] { return Run({"/bin/sh", "-c", "ls " + Folder().string() + "/*.inprogress"}).exit == 0; }));
   EXPECT_THAT(Lines(Read()), ElementsAre("APPLICATION_INITED"));
 
-  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  SignalAll("tony-am", SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return client->err().find("restarted (epoch 2)") != std::string::npos; }));
   ASSERT_TRUE(WaitFor([&] { return Lines(Read()).size() == 2; })) << "the next one knows that the task has started";
 
-  EXPECT_EQ(box_.Tony({"kill", Job()}).exit, 0);
-  EXPECT_EQ(client->Wait().exit, 1);
+  Succeeds({"kill", Job()});
+  Ends(*client, 1);
   const json::value history = Read();
   EXPECT_THAT(Text(history, "/name"), testing::ContainsRegex("-KILLED\\.jhist$"));
   EXPECT_THAT(Lines(history), ElementsAre("APPLICATION_INITED", "TASK_STARTED worker:0",
@@ -115,37 +103,32 @@ TEST_F(JhistE2eTest, AJobThatRunsIsInProgressThroughTheDeathOfItsApplicationMast
 }
 
 TEST_F(JhistE2eTest, AHistoryThatIsGoneIsExportedOnceMore) {
-  ASSERT_EQ(box_.Tony(One("true") + WithHistory()).exit, 0);
+  Succeeds(One("true") + WithHistory());
   const std::string folder = Folder().string();
   fs::remove_all(folder);
-  const Ran ran = box_.Tony({"history", Job(), "--export"});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Succeeds({"history", Job(), "--export"});
   EXPECT_EQ(ran.out, folder + "\n");
   EXPECT_EQ(Lines(Read()).size(), 4u);
 }
 
 TEST_F(JhistE2eTest, AFolderThatCannotBeWrittenIsNotTheJobsFault) {
   box_.Write("tony", "a file");
-  const Ran ran = box_.Tony(One("true") + WithHistory());
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  Succeeds(One("true") + WithHistory());
   EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "keeper.log"), HasSubstr(box_.File("tony")));
-  EXPECT_EQ(box_.Tony({"history", Job(), "--export"}).exit, 73);
+  Fails(73, {"history", Job(), "--export"});
   ExpectNothingLeft();
 }
 
 TEST_F(JhistE2eTest, AJobWithoutAFolderHasNothingToExport) {
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
-  const Ran ran = box_.Tony({"history", Job(), "--export"});
-  EXPECT_EQ(ran.exit, 65);
+  Succeeds(One("true"));
+  const Ran ran = Fails(65, {"history", Job(), "--export"});
   EXPECT_THAT(ran.err, HasSubstr("was submitted without tony.history.location"));
 }
 
 TEST_F(JhistE2eTest, APlanExplainsWhereEachValueComesFrom) {
   box_.Write("job.properties", "tony.worker.instances=2\ntony.containers.command=true\nworker_env.API_KEY=hidden\n");
-  const Ran ran = box_.Tony({"plan", box_.File("job.properties"), "-conf", "tony.worker.memory=1g", "--explain"});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("tony.worker.memory = 1g  (-conf)\n"));
-  EXPECT_THAT(ran.out, HasSubstr("tony.worker.vcores = 1  (default)\n"));
+  const Ran ran = Succeeds({"plan", box_.File("job.properties"), "-conf", "tony.worker.memory=1g", "--explain"});
+  EXPECT_THAT(ran.out, HasAll({"tony.worker.memory = 1g  (-conf)\n", "tony.worker.vcores = 1  (default)\n"}));
   EXPECT_THAT(ran.out, testing::ContainsRegex("tony.worker.instances = 2  \\(.*job.properties:1\\)\n"));
   EXPECT_THAT(ran.out, HasSubstr("API_KEY = ********"));
   EXPECT_THAT(ran.out, testing::Not(HasSubstr("hidden")));

@@ -2,25 +2,16 @@
 #include <sched.h>
 #include <sys/mount.h>
 
-#include <algorithm>
-#include <csignal>
-#include <fstream>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 class JournalE2eTest : public TonyTest {
  protected:
   // Two workers run until Go(). The AM, and no other process, finds its disk full while the file "full" is there.
   void Begin() {
-    std::filesystem::create_directory(box_.File("shim"));
+    fs::create_directory(box_.File("shim"));
     BeginWith(WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")}, {"SHIM_FULL_WHILE", box_.File("full")}}));
   }
   void BeginWith(const Sandbox::Variables& variables) {
@@ -37,11 +28,11 @@ class JournalE2eTest : public TonyTest {
     return std::ranges::all_of(pids_, [](pid_t pid) { return kill(pid, 0) != 0; });
   }
   void Fill() const { box_.Write("full", ""); }
-  void MakeRoom() const { std::filesystem::remove(box_.File("full")); }
+  void MakeRoom() const { fs::remove(box_.File("full")); }
   bool ClientSays(const std::string& words) {
     return WaitFor([&] { return client_->err().find(words) != std::string::npos; });
   }
-  std::filesystem::path Journal() const { return box_.JobFolder(Job()) / "journal"; }
+  fs::path Journal() const { return box_.JobFolder(Job()) / "journal"; }
 
   // The AM dies, and before there is another one its journal is changed.
   void ReplaceAm(const std::function<void(std::string& journal)>& change) {
@@ -62,7 +53,7 @@ class JournalE2eTest : public TonyTest {
     EXPECT_TRUE(TasksLive());
     EXPECT_EQ(ReadText(Journal()), changed_) << "nothing is cut off or written";
     EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr(complaint));
-    EXPECT_EQ(box_.Tony({"kill", Job()}).exit, 0);
+    Succeeds({"kill", Job()});
     EXPECT_TRUE(TasksGone());
     client_->Wait();
     EXPECT_EQ(ReadText(Journal()), changed_);
@@ -84,9 +75,8 @@ TEST_F(JournalE2eTest, AJobGoesOnWhenThereIsRoomAgain) {
 
   MakeRoom();
 
-  const Ran ran = client_->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
-  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+  Ends(*client_);
+  const auto status = Status();
   EXPECT_EQ(Number(status, "/epoch"), 1) << "it was the same application master all along";
   EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr("over: journal: no space left on device"));
   ExpectNothingLeft();
@@ -100,8 +90,7 @@ TEST_F(JournalE2eTest, AKillWorksOnAFullDisk) {
   EXPECT_TRUE(WaitFor([&] { return TasksGone(); })) << "the disk is still full";
 
   MakeRoom();
-  const Ran killed = killer->Wait();
-  EXPECT_EQ(killed.exit, 0) << killed.err;
+  const Ran killed = Ends(*killer);
   EXPECT_THAT(killed.out, HasSubstr("KILLED"));
   client_->Wait();
   ExpectNothingLeft();
@@ -110,17 +99,14 @@ TEST_F(JournalE2eTest, AKillWorksOnAFullDisk) {
 TEST_F(JournalE2eTest, AnApplicationMasterThatBeginsOnAFullDiskTouchesNoTask) {
   Begin();
   Fill();
-  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  SignalAll("tony-am", SIGKILL);
   const auto log = box_.JobFolder(Job()) / "am.log";
   ASSERT_TRUE(WaitFor([&] { return ReadText(log).find("journal: no space left") != std::string::npos; }));
   EXPECT_TRUE(TasksLive());
 
   MakeRoom();
-  Go();
-
-  const Ran ran = client_->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
-  EXPECT_EQ(Number(ParseJson(box_.Tony({"status", Job(), "--json"}).out), "/epoch"), 2);
+  GoAndEnd(*client_);
+  EXPECT_EQ(Number(Status(), "/epoch"), 2);
   ExpectNothingLeft();
 }
 
@@ -129,8 +115,7 @@ TEST_F(JournalE2eTest, AFlippedBitIsReportedAndTheTasksAreLeftAlone) {
   ReplaceAm(
       [](std::string& journal) { journal[journal.size() / 2] = static_cast<char>(journal[journal.size() / 2] ^ 4); });
   ExpectTasksUntouched("damaged at byte");
-  const Ran history = box_.Tony({"history", Job()});
-  EXPECT_EQ(history.exit, 65);
+  const Ran history = Fails(65, {"history", Job()});
   EXPECT_THAT(history.err, HasSubstr("damaged at byte"));
 }
 
@@ -151,9 +136,7 @@ TEST_F(JournalE2eTest, AnUnfinishedAppendIsCutOffAndTheJobGoesOn) {
   ReplaceAm([](std::string& journal) { journal += journal.substr(12, 30); });
   ASSERT_TRUE(ClientSays("application master restarted (epoch 2)")) << client_->err();
   EXPECT_TRUE(TasksLive());
-  Go();
-  const Ran ran = client_->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  GoAndEnd(*client_);
   EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr("30 bytes of an unfinished append"));
   ExpectNothingLeft();
 }
@@ -162,7 +145,7 @@ TEST_F(JournalE2eTest, AnUnfinishedAppendIsCutOffAndTheJobGoesOn) {
 class JournalSmallDiskTest : public JournalE2eTest {
  protected:
   void SetUp() override {
-    std::filesystem::create_directory(box_.home());
+    fs::create_directory(box_.home());
     const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                          mount("tmpfs", box_.home().c_str(), "tmpfs", 0, "mode=700,size=1m") == 0;
     if (!mounted) GTEST_SKIP() << "needs to be root, to mount a small disk";
@@ -171,19 +154,16 @@ class JournalSmallDiskTest : public JournalE2eTest {
     while (filler << std::string(512, 'x') << std::flush) continue;
   }
   void TearDown() override { umount2(box_.home().c_str(), MNT_DETACH); }
-  void MakeRoom() const { std::filesystem::remove(box_.home() / "filler"); }
+  void MakeRoom() const { fs::remove(box_.home() / "filler"); }
 };
 
 TEST_F(JournalSmallDiskTest, RootOnlyAnAmThatDiesOnAFullDiskIsReplacedWhenThereIsRoom) {
-  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  SignalAll("tony-am", SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-am").empty(); }));
   EXPECT_FALSE(WaitFor([&] { return !TasksLive(); }, Limit(1500))) << "longer than a crash-looping AM lasts";
 
   MakeRoom();
-  Go();
-
-  const Ran ran = client_->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  GoAndEnd(*client_);
   ExpectNothingLeft();
 }
 
@@ -191,21 +171,19 @@ TEST_F(JournalSmallDiskTest, RootOnlyAKillThatCannotBeRecordedIsDone) {
   const auto killer = box_.StartTony({"kill", Job()});
   EXPECT_TRUE(WaitFor([&] { return TasksGone(); })) << "the disk is still full";
   MakeRoom();
-  const Ran killed = killer->Wait();
-  EXPECT_EQ(killed.exit, 0) << killed.err;
+  const Ran killed = Ends(*killer);
   EXPECT_THAT(killed.err, HasSubstr("no space left on device; only telling the application master"));
   client_->Wait();
   ExpectNothingLeft();
 }
 
 TEST_F(JournalE2eTest, HistoryTellsOfAJobThatIsOver) {
-  ASSERT_EQ(box_.Tony(Workers(2, "[ $TASK_INDEX = 0 ] && exit 3; sleep 5")).exit, 1);
+  Fails(1, Workers(2, "[ $TASK_INDEX = 0 ] && exit 3; sleep 5"));
   ExpectNothingLeft();
 
-  const Ran text = box_.Tony({"history", Job()});
-  EXPECT_EQ(text.exit, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr("job " + Job() + " FAILED after "));
-  EXPECT_THAT(text.out, HasSubstr("first cause: worker:0 failed on 127.0.0.1: exit code 3"));
+  const Ran text = Succeeds({"history", Job()});
+  EXPECT_THAT(text.out,
+              HasAll({"job " + Job() + " FAILED after ", "first cause: worker:0 failed on 127.0.0.1: exit code 3"}));
   EXPECT_THAT(text.out, testing::ContainsRegex("worker:0#1 .*exit code 3, user_error"));
   EXPECT_THAT(text.out, testing::ContainsRegex("worker:1#1 .*killed"));
 
@@ -215,7 +193,7 @@ TEST_F(JournalE2eTest, HistoryTellsOfAJobThatIsOver) {
 }
 
 TEST_F(JournalE2eTest, TheLedgerOfTimeAddsUpToTheTimeFromSubmissionToEnd) {
-  ASSERT_EQ(box_.Tony(One("sleep 0.2")).exit, 0);
+  Succeeds(One("sleep 0.2"));
 
   const auto told = ParseJson(box_.Tony({"history", Job(), "--json", "--events"}).out);
   int64_t sum = 0;
@@ -223,18 +201,13 @@ TEST_F(JournalE2eTest, TheLedgerOfTimeAddsUpToTheTimeFromSubmissionToEnd) {
     sum += Number(told, "/time/" + std::string(part) + "_ms");
   EXPECT_EQ(sum, Number(told, "/time/total_ms"));
   EXPECT_GE(Number(told, "/time/running_ms"), 200);
-  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+  const auto status = Status();
   EXPECT_EQ(Text(told, "/ended"), Text(status, "/ended"));
   EXPECT_EQ(Text(told, "/submitted"), Text(status, "/submitted"));
-  EXPECT_EQ(Text(told, "/events/0/decision"), "job_accepted");
-  EXPECT_EQ(Number(told, "/torn_bytes"), 0);
+  ExpectJson(told, {{"/events/0/decision", "job_accepted"}, {"/torn_bytes", 0}});
 }
 
-TEST_F(JournalE2eTest, HistoryOfAnUnknownJobIsRefused) {
-  const Ran ran = box_.Tony({"history", "local-nowhere"});
-  EXPECT_EQ(ran.exit, 66);
-  EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
-}
+TEST_F(JournalE2eTest, HistoryOfAnUnknownJobIsRefused) { FailsInALine(66, {"history", "local-nowhere"}); }
 
 }  // namespace
 }  // namespace tony

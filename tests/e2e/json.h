@@ -5,6 +5,9 @@
 
 #include <boost/json.hpp>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 namespace tony {
 
@@ -30,6 +33,25 @@ inline std::string Text(const boost::json::value& value, const std::string& poin
 inline int64_t Number(const boost::json::value& value, const std::string& pointer) {
   const boost::json::value found = At(value, pointer);
   return found.is_int64() ? found.as_int64() : found.is_uint64() ? static_cast<int64_t>(found.as_uint64()) : INT64_MIN;
+}
+
+struct ExpectedMember {
+  template <class Value>
+  ExpectedMember(const char* its_pointer, const Value& its_value) : pointer(its_pointer) {
+    if constexpr (!std::is_null_pointer_v<Value> && std::is_convertible_v<const Value&, std::string_view>)
+      value = boost::json::value(std::string_view(its_value));
+    else
+      value = boost::json::value(its_value);
+  }
+  const char* pointer;
+  boost::json::value value;
+};
+// What stands at each of these places, or else the whole document is shown.
+inline void ExpectJson(const boost::json::value& document, const std::vector<ExpectedMember>& expected) {
+  for (const ExpectedMember& each : expected) {
+    EXPECT_EQ(serialize(At(document, each.pointer)), serialize(each.value))
+        << each.pointer << " in " << serialize(document);
+  }
 }
 
 }  // namespace tony

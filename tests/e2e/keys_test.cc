@@ -1,176 +1,244 @@
-// Every key of the table through the built `tony plan`: set, what the plan makes of it; not honoured, what is said.
+// Every key of the table through the built programs: what `tony plan` makes of it, what is said of one that is not
+// honoured, and which test runs a job with it.
 #include "runtime/config/keys.h"
 
-#include <set>
+#include <regex>
+#include <sstream>
 
-#include "tests/e2e/json.h"
-#include "tests/e2e/tony_test.h"
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-namespace json = boost::json;
-using testing::HasSubstr;
+// For each test that runs the keys below it ("hadoop": a suite of tests/conformance/hadoop names them) KEY=VALUE, where the
+// plan's spec shows it, and what is set beside a job of one worker. "refuses": the value forbids this job; "elsewhere": it
+// says nothing to a plan.
+constexpr const char* kKeys = R"(
+CompletionTest.TonysRuleIsOneKey
+  tony.application.completion-rule=tony | /completion_rule="tony"
+  tony.application.fail-on-worker-failure-enabled=true | /roles/0/min_failed=1 | tony.application.completion-rule=tony
+  tony.application.stop-on-failure-jobtypes=worker | /roles/0/min_failed=1 | tony.application.completion-rule=tony
+PlanTruthTest.EachProcessIsStartedAsPlanned
+  tony.application.distributed-mode=FCFS | /mode="FCFS"
+  tony.application.framework=PyTorch | /framework="pytorch"
+  tony.worker.instances=3 | /roles/0/instances=3
+  tony.worker.nproc-per-node=2 | /roles/0/processes=2 | tony.application.framework=pytorch
+TonyDefectsTest.AJobsNameIsNoCommand
+  tony.application.name=mine | /name="mine"
+TonyScenariosTest.ASidecarThatFailsFailsNothing
+  tony.application.sidecar.jobtypes=ps | /roles/0/completion="sidecar" | tony.ps.instances=1
+KeysRunTest.ATaskFindsItsFilesAndItsVariables
+  tony.application.tags=a,b | /tags=["a","b"]
+  tony.src-dir=@FOLDER | /src_dir="@FOLDER"
+  tony.containers.command=own | /roles/0/command="own"
+  tony.containers.env.A=1,2 | /container_env/A="1,2"
+  tony.containers.envs=A=1,B=2 | /container_env/B="2"
+  tony.containers.resources=@FILE | /files/0/source="@FILE"
+  tony.execution.env.A=1,2 | /execution_env/A="1,2"
+  tony.execution.envs=A=1,B=2 | /execution_env/B="2"
+  tony.python-venv=@FOLDER | /python_venv="@FOLDER"
+  tony.worker.resources=@FILE | /roles/0/files/0/source="@FILE"
+TonyMethodTest.TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd
+  tony.application.tensorboard-log-dir=/logs | /roles/0/name="tensorboard"
+LimitsTest.TheWholeJobsLimitNamesWhoWasSilent
+  tony.application.timeout=5000 | /timeout_ms=5000
+TonyScenariosTest.AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped
+  tony.application.untracked.jobtypes=db | /roles/0/completion="untracked" | tony.db.instances=1
+  tony.worker.command=own | /roles/0/command="own"
+YarnClientTest.WithoutAConfigurationAJobOfYarnIsRefusedByItsKey
+  tony.scheduler=yarn | /scheduler="yarn"
+TonyScenariosTest.WorkersThatMayOutliveTheirChiefAreStoppedWhenTheirTimeIsOver
+  tony.application.group.A=chief | /roles/1/outlives/0/roles/0="chief" | tony.chief.instances=1 @AFTER=5
+  @AFTER=5 | /roles/1/outlives/0/limit_ms=5000 | tony.chief.instances=1 @GROUP
+  @AFTER.ignored=true | /roles/1/outlives/0/ignored=true | tony.chief.instances=1 @GROUP @AFTER=5
+DependenciesTest.WhatIsPreprocessedOnceReachesEveryTask
+  tony.application.enable-preprocess=true | /roles/0/name="preprocess"
+DependenciesTest.TonysStagesRunOneAfterTheOther
+  tony.application.prepare-stage=chief | /roles/1/depends_on/0/role="chief" | tony.chief.instances=1
+  tony.application.training-stage=worker | /roles/1/depends_on/0/role="chief" | tony.chief.instances=1
+DependenciesTest.AFailedPreparationStartsNothingElse
+  tony.worker.depends-on=chief:ready | /roles/1/depends_on/0/until="ready" | tony.chief.instances=1
+QueueTest.TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem
+  tony.worker.gpus=1 | /roles/0/gpus=1
+LimitsTest.CapsRefuseAJobBeforeAnythingStarts
+  tony.worker.max-instances=0 | refuses
+  tony.worker.vcores=2 | /roles/0/vcores=2
+  tony.task.max-total-gpus=0 | refuses | tony.worker.gpus=1
+  tony.task.max-total-instances=0 | refuses
+  tony.task.max-total-memory=1 | refuses
+  tony.task.max-total-vcores=0 | refuses
+QueueTest.TwoJobsThatEachWantSixtyPercentRunOneAfterTheOther
+  tony.worker.memory=3g | /roles/0/memory_mb=3072
+CompletionTest.OneFailureTooManyFailsTheJobAndTheFirstIsNamed
+  tony.worker.min-failed=2 | /roles/0/min_failed=2 | tony.worker.instances=2
+CompletionTest.BatchInferenceSucceedsWhenEnoughShardsDidAndTheRestIsStopped
+  tony.worker.min-succeeded=1 | /roles/0/min_succeeded=1
+BoardTest.ItRunsOnWithItsAddressWhenTheGangStartsAgain
+  tony.ps.outlives-restarts=true | /roles/0/outlives_restarts=true | tony.ps.instances=1 tony.application.sidecar.jobtypes=ps
+KeysRunTest.ARoleAndTonysRetriesHaveTheirOwn
+  tony.worker.restart.budget=3 | /roles/0/restarts=3
+  tony.worker.restart.scope=job | /roles/0/restart_scope="job"
+  tony.am.retry-count=2 | /restart/job/most=2
+BackgroundTest.TheJobMayHaveItOtherwise
+  tony.task.background=end | /background="end"
+UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd
+  tony.task.log-limit=2g | /log_limit_mb=2048
+KeysRunTest.AJobWithoutRolesHasKeysOfItsOwn
+  tony.am.command=own | /roles/0/command="own" | tony.worker.instances=0
+  tony.am.gpus=1 | /roles/0/gpus=1 | tony.worker.instances=0
+  tony.am.memory=3g | /roles/0/memory_mb=3072 | tony.worker.instances=0
+  tony.am.resources=@FILE | /am_files/0/source="@FILE"
+TonyFinalTest.EachRoleHasItsRequestsWhateverKeysTheyCameFrom
+  tony.am.vcores=2 | /roles/0/vcores=2 | tony.worker.instances=0
+LimitsTest.AMasterThatHangsFromItsStartIsEndedWithItsKey
+  tony.am.startup-timeout=20000 | /startup_timeout_ms=20000
+LivenessTest.AnApplicationMasterWithoutItsKeeperStopsRulingAndComesBack
+  tony.am.lease-ms=20000 | /timers/am_lease_ms=20000
+LimitsTest.ItsContainersLimitHoldsAsWellUnderBothTonysNames
+  tony.compat.version=0.4.6 | /registration_timeout_ms=5 | tony.container.allocation.timeout=5
+  tony.container.registration.timeout=5 | /registration_timeout_ms=5
+LimitsTest.ATaskThatGetsNoContainerIsNamedWithItsKey
+  tony.container.allocation.timeout=5 | /allocation_timeout_ms=5 | tony.compat.version=0.5.3
+MemoryTest.NeedsWritableCgroupTaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers
+  tony.local.memory-limits=off | /memory_limits=false
+KeysRunTest.AJobOfAHigherPriorityGoesBeforeItsUsersOthers
+  tony.local.priority=5 | /priority=5
+TonyMethodTest.ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIsOver
+  tony.task.cutoff-after-ms=31000 | /timers/cutoff_after_ms=31000
+  tony.task.max-missed-heartbeats=100 | /timers/lost_after_ms=100000
+LimitsTest.ATaskThatRunsTooLongIsEndedWithItsWholeTree
+  tony.task.executor.execution-timeout-ms=2000 | /timers/execution_limit_ms=2000
+LimitsTest.ATaskThatHangsBeforeItRegistersIsNamedWithItsKey
+  tony.task.executor.registry-timeout-sec=2 | /registry_timeout_ms=2000
+KeysRunTest.ATaskIsSuspectAfterItsTimeAndCleared
+  tony.task.heartbeat-interval-ms=2000 | /timers/heartbeat_ms=2000
+  tony.task.suspect-after-ms=5 | /timers/suspect_after_ms=5
+LivenessTest.AnApplicationMasterThatSleptHarmsNothing
+  tony.task.lost-after-ms=90000 | /timers/lost_after_ms=90000
+TonyMethodTest.AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask
+  tony.task.orphan-timeout-ms=5 | /timers/orphan_timeout_ms=5
+  tony.task.record-fresh-ms=5 | /timers/record_fresh_ms=5
+LimitsTest.ATaskThatMindsNoSignalIsKilledAfterItsGrace
+  tony.task.stop-grace-ms=5 | /timers/grace_ms=5
+LimitsTest.TheOlderTonysKeyIsTheSameLimitForEveryRole
+  tony.worker.timeout=2000 | /timers/execution_limit_ms=2000
+ResumeTest.ARestartedTaskIsToldTheNewestCheckpoint
+  tony.checkpoint.dir=@FOLDER | /checkpoint/directory="@FOLDER"
+  tony.checkpoint.pattern=ck* | /checkpoint/pattern="ck*" | tony.checkpoint.dir=@FOLDER
+ResumeTest.AJobThatMakesNoCheckpointsStartsFromTheBeginningAndThenGivesUp
+  tony.checkpoint.fruitless-restarts=5 | /checkpoint/most_fruitless=5 | tony.checkpoint.dir=@FOLDER
+ResumeTest.TheLatestCheckpointOfAnybodyIsResumedFromWhereThatIsAskedFor
+  tony.checkpoint.resume=latest | /checkpoint/resume="latest" | tony.checkpoint.dir=@FOLDER
+KeysRunTest.EachLevelOfRestartsHasABudgetAndAWindow
+  tony.restart.backoff-ms=5 | /restart/backoff_ms=5
+  tony.restart.longest-backoff-ms=70000 | /restart/longest_backoff_ms=70000
+  tony.restart.scope=gang | /roles/0/restart_scope="gang"
+  tony.restart.task.budget=5 | /restart/task/most=5
+  tony.restart.task.window-ms=5 | /restart/task/window_ms=5
+  tony.restart.role.budget=5 | /restart/role/most=5
+  tony.restart.role.window-ms=5 | /restart/role/window_ms=5
+  tony.restart.gang.budget=5 | /restart/gang/most=5
+  tony.restart.gang.window-ms=5 | /restart/gang/window_ms=5
+  tony.restart.job.budget=5 | /restart/job/most=5
+  tony.restart.job.window-ms=5 | /restart/job/window_ms=5
+FailureReportsTest.OfCollectives
+  tony.restart.settle-ms=5 | /restart/settle_ms=5
+FailureTest.TheJobsOwnRuleEndsInTheVerdict
+  tony.failure.exit.77=infra | /failure_rules/0/exit_code=77
+FailureReportsTest.OfPython
+  tony.failure.pattern.mine=boom => infra | /failure_rules/0/pattern="boom"
+KeysRunTest.ARuleForASignalDecides
+  tony.failure.signal.9=infra | /failure_rules/0/signal=9
+HistoryFolderTest.ThePortalsKeysAreNotWarnedOf
+  tony.history.finished=@FOLDER | elsewhere
+KeyEffectTest.TheHistoryIsWhereTheIntermediateKeySays
+  tony.history.intermediate=/h | /history_folder="/h"
+JhistE2eTest.AJobThatSucceededIsToldToTonysReaders
+  tony.history.location=/h | /history_folder="/h/intermediate"
+StepRequestTest.ReplaceOlderIsTrueOrFalse
+  tony.azkaban.replace-older=true | elsewhere
+AzkabanEndTest.AJobWhoseAdapterWasKilledEndsAsAbandonedWhenNobodyComesBack
+  tony.azkaban.watch-timeout=60 | elsewhere
+AzkabanStepTest.SuccessIsExitZeroWithTheJobsIdForTheNextStep
+  tony.job.id=x | elsewhere
+  tony.job.logs=x | elsewhere
+  tony.job.url=x | elsewhere
+AzkabanStepTest.WhatTheChiefWroteIsTextForTheNextStep
+  tony.model.path=x | elsewhere
+  tony.output.accuracy=x | elsewhere
+hadoop
+  tony.application.hdfs-conf-path=@SITE | elsewhere
+  tony.application.yarn-conf-path=@SITE | elsewhere
+  tony.application.node-label=gpu | /yarn/node_label="gpu"
+  tony.application.type=ML | /yarn/type="ML"
+  tony.am.node-label=gpu | /yarn/am_node_label="gpu"
+  tony.worker.node-label=gpu | /roles/0/node_label="gpu"
+  tony.worker.placement=spread | /roles/0/placement="spread"
+  tony.portal.url=https://portal:1/ | /yarn/portal_url="https://portal:1"
+  tony.yarn.gang-hold=5 | /yarn/gang_hold_ms=5
+  tony.yarn.modify-acl=ann | /yarn/modify_acl="ann"
+  tony.yarn.priority=5 | /yarn/priority=5
+  tony.yarn.queue=ml | /yarn/queue="ml"
+  tony.yarn.view-acl=ann | /yarn/view_acl="ann"
+NoFreeRestartTest.AKilledExecutorFailsTheJobAndLeavesNothing
+  tony.restart.lost.budget=5 | /restart/lost/most=5
+KeyEffectTest.WhatIsLostHasAWindowOfItsOwn
+  tony.restart.lost.window-ms=5 | /restart/lost/window_ms=5
+)";
 
-// What is set beside a job of one worker, and where the plan's spec shows it. Without a place in it: `kRefuses`, the
-// value forbids this job; `kElsewhere`, it says nothing to a plan.
 struct KeyCase {
-  std::string key, value, pointer, expected;
-  std::vector<std::string> more = {};
+  std::string key, value, pointer, expected, test;
+  Words more;
 };
-constexpr const char* kRefuses = "refuses";
-constexpr const char* kElsewhere = "elsewhere";
 
 class KeysTest : public TonyTest {
  protected:
   KeysTest() {
-    std::filesystem::create_directory(box_.File("folder"));
+    fs::create_directory(box_.File("folder"));
     box_.Write("file", "content");
     box_.Write("site.xml", "<configuration/>");
   }
 
   std::vector<KeyCase> Cases() const {
-    const std::string folder = box_.File("folder"), file = box_.File("file"), site = box_.File("site.xml");
-    const std::string checkpoints = "tony.checkpoint.dir=" + folder, no_role = "tony.worker.instances=0";
-    const std::string chief = "tony.chief.instances=1", group = "tony.application.group.A=chief";
-    const std::string after = "tony.application.dependency.worker.timeout.after.A";
-    const std::string json_folder = "\"" + folder + "\"", json_file = "\"" + file + "\"";
-    std::vector<KeyCase> cases = {
-        {"tony.application.completion-rule", "tony", "/completion_rule", "\"tony\""},
-        {"tony.application.fail-on-worker-failure-enabled",
-         "true",
-         "/roles/0/min_failed",
-         "1",
-         {"tony.application.completion-rule=tony"}},
-        {"tony.application.stop-on-failure-jobtypes",
-         "worker",
-         "/roles/0/min_failed",
-         "1",
-         {"tony.application.completion-rule=tony"}},
-        {"tony.application.distributed-mode", "FCFS", "/mode", "\"FCFS\""},
-        {"tony.application.framework", "PyTorch", "/framework", "\"pytorch\""},
-        {"tony.application.name", "mine", "/name", "\"mine\""},
-        {"tony.application.sidecar.jobtypes", "ps", "/roles/0/completion", "\"sidecar\"", {"tony.ps.instances=1"}},
-        {"tony.application.tags", "a,b", "/tags", R"(["a","b"])"},
-        {"tony.application.tensorboard-log-dir", "/logs", "/roles/0/name", "\"tensorboard\""},
-        {"tony.application.timeout", "5000", "/timeout_ms", "5000"},
-        {"tony.application.untracked.jobtypes", "db", "/roles/0/completion", "\"untracked\"", {"tony.db.instances=1"}},
-        {"tony.scheduler", "yarn", "/scheduler", "\"yarn\""},
-        {"tony.src-dir", folder, "/src_dir", json_folder},
-        {"tony.containers.command", "own", "/roles/0/command", "\"own\""},
-        {"tony.containers.env.A", "1,2", "/container_env/A", "\"1,2\""},
-        {"tony.containers.envs", "A=1,B=2", "/container_env/B", "\"2\""},
-        {"tony.containers.resources", file, "/files/0/source", json_file},
-        {"tony.execution.env.A", "1,2", "/execution_env/A", "\"1,2\""},
-        {"tony.execution.envs", "A=1,B=2", "/execution_env/B", "\"2\""},
-        {"tony.python-venv", folder, "/python_venv", json_folder},
-        {"tony.worker.command", "own", "/roles/0/command", "\"own\""},
-        {"tony.application.group.A", "chief", "/roles/1/outlives/0/roles/0", "\"chief\"", {chief, after + "=5"}},
-        {after, "5", "/roles/1/outlives/0/limit_ms", "5000", {chief, group}},
-        {after + ".ignored", "true", "/roles/1/outlives/0/ignored", "true", {chief, group, after + "=5"}},
-        {"tony.application.enable-preprocess", "true", "/roles/0/name", "\"preprocess\""},
-        {"tony.application.prepare-stage", "chief", "/roles/1/depends_on/0/role", "\"chief\"", {chief}},
-        {"tony.application.training-stage", "worker", "/roles/1/depends_on/0/role", "\"chief\"", {chief}},
-        {"tony.worker.depends-on", "chief:ready", "/roles/1/depends_on/0/until", "\"ready\"", {chief}},
-        {"tony.worker.gpus", "1", "/roles/0/gpus", "1"},
-        {"tony.worker.instances", "3", "/roles/0/instances", "3"},
-        {"tony.worker.max-instances", "0", kRefuses, ""},
-        {"tony.worker.memory", "3g", "/roles/0/memory_mb", "3072"},
-        {"tony.worker.min-failed", "2", "/roles/0/min_failed", "2", {"tony.worker.instances=2"}},
-        {"tony.worker.min-succeeded", "1", "/roles/0/min_succeeded", "1"},
-        {"tony.worker.nproc-per-node", "2", "/roles/0/processes", "2", {"tony.application.framework=pytorch"}},
-        {"tony.ps.outlives-restarts",
-         "true",
-         "/roles/0/outlives_restarts",
-         "true",
-         {"tony.ps.instances=1", "tony.application.sidecar.jobtypes=ps"}},
-        {"tony.worker.resources", file, "/roles/0/files/0/source", json_file},
-        {"tony.worker.vcores", "2", "/roles/0/vcores", "2"},
-        {"tony.worker.restart.budget", "3", "/roles/0/restarts", "3"},
-        {"tony.worker.restart.scope", "job", "/roles/0/restart_scope", "\"job\""},
-        {"tony.task.background", "end", "/background", "\"end\""},
-        {"tony.task.log-limit", "2g", "/log_limit_mb", "2048"},
-        {"tony.task.max-total-gpus", "0", kRefuses, "", {"tony.worker.gpus=1"}},
-        {"tony.task.max-total-instances", "0", kRefuses, ""},
-        {"tony.task.max-total-memory", "1", kRefuses, ""},
-        {"tony.task.max-total-vcores", "0", kRefuses, ""},
-        {"tony.am.command", "own", "/roles/0/command", "\"own\"", {no_role}},
-        {"tony.am.gpus", "1", "/roles/0/gpus", "1", {no_role}},
-        {"tony.am.memory", "3g", "/roles/0/memory_mb", "3072", {no_role}},
-        {"tony.am.vcores", "2", "/roles/0/vcores", "2", {no_role}},
-        {"tony.am.resources", file, "/am_files/0/source", json_file},
-        {"tony.am.startup-timeout", "20000", "/startup_timeout_ms", "20000"},
-        {"tony.am.lease-ms", "20000", "/timers/am_lease_ms", "20000"},
-        {"tony.am.retry-count", "2", "/restart/job/most", "2"},
-        {"tony.compat.version", "0.4.6", "/registration_timeout_ms", "5", {"tony.container.allocation.timeout=5"}},
-        {"tony.container.allocation.timeout", "5", "/allocation_timeout_ms", "5", {"tony.compat.version=0.5.3"}},
-        {"tony.container.registration.timeout", "5", "/registration_timeout_ms", "5"},
-        {"tony.local.memory-limits", "off", "/memory_limits", "false"},
-        {"tony.local.priority", "5", "/priority", "5"},
-        {"tony.task.cutoff-after-ms", "31000", "/timers/cutoff_after_ms", "31000"},
-        {"tony.task.executor.execution-timeout-ms", "2000", "/timers/execution_limit_ms", "2000"},
-        {"tony.task.executor.registry-timeout-sec", "2", "/registry_timeout_ms", "2000"},
-        {"tony.task.heartbeat-interval-ms", "2000", "/timers/heartbeat_ms", "2000"},
-        {"tony.task.lost-after-ms", "90000", "/timers/lost_after_ms", "90000"},
-        {"tony.task.max-missed-heartbeats", "100", "/timers/lost_after_ms", "100000"},
-        {"tony.task.orphan-timeout-ms", "5", "/timers/orphan_timeout_ms", "5"},
-        {"tony.task.record-fresh-ms", "5", "/timers/record_fresh_ms", "5"},
-        {"tony.task.stop-grace-ms", "5", "/timers/grace_ms", "5"},
-        {"tony.task.suspect-after-ms", "5", "/timers/suspect_after_ms", "5"},
-        {"tony.worker.timeout", "2000", "/timers/execution_limit_ms", "2000"},
-        {"tony.checkpoint.dir", folder, "/checkpoint/directory", json_folder},
-        {"tony.checkpoint.fruitless-restarts", "5", "/checkpoint/most_fruitless", "5", {checkpoints}},
-        {"tony.checkpoint.pattern", "ck*", "/checkpoint/pattern", "\"ck*\"", {checkpoints}},
-        {"tony.checkpoint.resume", "latest", "/checkpoint/resume", "\"latest\"", {checkpoints}},
-        {"tony.restart.backoff-ms", "5", "/restart/backoff_ms", "5"},
-        {"tony.restart.longest-backoff-ms", "70000", "/restart/longest_backoff_ms", "70000"},
-        {"tony.restart.scope", "gang", "/roles/0/restart_scope", "\"gang\""},
-        {"tony.restart.settle-ms", "5", "/restart/settle_ms", "5"},
-        {"tony.failure.exit.77", "infra", "/failure_rules/0/exit_code", "77"},
-        {"tony.failure.pattern.mine", "boom => infra", "/failure_rules/0/pattern", "\"boom\""},
-        {"tony.failure.signal.9", "infra", "/failure_rules/0/signal", "9"},
-        {"tony.history.finished", folder, kElsewhere, ""},
-        {"tony.history.intermediate", "/h", "/history_folder", "\"/h\""},
-        {"tony.history.location", "/h", "/history_folder", "\"/h/intermediate\""},
-        {"tony.azkaban.replace-older", "true", kElsewhere, ""},
-        {"tony.azkaban.watch-timeout", "60", kElsewhere, ""},
-        {"tony.job.id", "x", kElsewhere, ""},
-        {"tony.job.logs", "x", kElsewhere, ""},
-        {"tony.job.url", "x", kElsewhere, ""},
-        {"tony.model.path", "x", kElsewhere, ""},
-        {"tony.output.accuracy", "x", kElsewhere, ""},
-        // On YARN.
-        {"tony.application.hdfs-conf-path", site, kElsewhere, ""},
-        {"tony.application.yarn-conf-path", site, kElsewhere, ""},
-        {"tony.application.node-label", "gpu", "/yarn/node_label", "\"gpu\""},
-        {"tony.application.type", "ML", "/yarn/type", "\"ML\""},
-        {"tony.am.node-label", "gpu", "/yarn/am_node_label", "\"gpu\""},
-        {"tony.worker.node-label", "gpu", "/roles/0/node_label", "\"gpu\""},
-        {"tony.worker.placement", "spread", "/roles/0/placement", "\"spread\""},
-        {"tony.portal.url", "https://portal:1/", "/yarn/portal_url", "\"https://portal:1\""},
-        {"tony.yarn.gang-hold", "5", "/yarn/gang_hold_ms", "5"},
-        {"tony.yarn.modify-acl", "ann", "/yarn/modify_acl", "\"ann\""},
-        {"tony.yarn.priority", "5", "/yarn/priority", "5"},
-        {"tony.yarn.queue", "ml", "/yarn/queue", "\"ml\""},
-        {"tony.yarn.view-acl", "ann", "/yarn/view_acl", "\"ann\""},
-    };
-    for (const std::string level : {"task", "role", "gang", "job", "lost"}) {
-      cases.push_back({"tony.restart." + level + ".budget", "5", "/restart/" + level + "/most", "5"});
-      cases.push_back({"tony.restart." + level + ".window-ms", "5", "/restart/" + level + "/window_ms", "5"});
+    std::string text = kKeys;
+    for (const auto& [name, meant] : {std::pair<std::string, std::string>{"@FOLDER", box_.File("folder")},
+                                      {"@FILE", box_.File("file")},
+                                      {"@SITE", box_.File("site.xml")},
+                                      {"@GROUP", "tony.application.group.A=chief"},
+                                      {"@AFTER", "tony.application.dependency.worker.timeout.after.A"}})
+      text = Replaced(std::move(text), name, meant);
+    std::istringstream lines(text);
+    std::vector<KeyCase> cases;
+    std::string test;
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("  ")) {
+        test = line;
+        continue;
+      }
+      const Words parts = PartsOf(line.substr(2));
+      const size_t value = parts[0].find('='), shown = std::min(parts[1].find('='), parts[1].size());
+      cases.push_back({parts[0].substr(0, value),
+                       parts[0].substr(value + 1),
+                       parts[1].substr(0, shown),
+                       parts[1].substr(std::min(shown + 1, parts[1].size())),
+                       test,
+                       {}});
+      std::istringstream more(parts.size() > 2 ? parts[2] : "");
+      for (std::string word; more >> word;) cases.back().more.push_back(word);
     }
     return cases;
   }
 
-  Ran Plan(const std::vector<std::string>& settings, const Words& more = {}) const {
+  Ran Plan(const Words& settings, const Words& more = {}) const {
     Words words = {"plan", "-conf", "tony.containers.command=true", "-conf", "tony.worker.instances=1"};
     for (const std::string& setting : settings) words = words + Conf(setting);
     return box_.Tony(words + more);
   }
   // The plan as one line of JSON.
-  json::value Planned(const std::vector<std::string>& settings) const {
+  json::value Planned(const Words& settings) const {
     const Ran ran = Plan(settings, {"--json", "--explain"});
     EXPECT_EQ(ran.exit, 0) << ran.err;
-    return ran.exit == 0 ? ParseJson(ran.out) : json::value();
+    return ran.exit == 0 ? ParseJson(ran.out) : value();
   }
   static bool IsTold(const json::value& plan, const std::string& key) {
     const json::value warnings = At(plan, "/warnings");
@@ -182,20 +250,6 @@ class KeysTest : public TonyTest {
     const json::value all = At(plan, "/without_effect");
     const json::value* why = all.as_object().if_contains(key);
     return why ? std::string(why->as_string()) : "";
-  }
-
-  void ExpectHonoured(const KeyCase& one, const std::vector<std::string>& settings) const {
-    if (one.pointer == kRefuses) {
-      const Ran ran = Plan(settings);
-      EXPECT_EQ(ran.exit, 65) << one.key;
-      EXPECT_THAT(ran.err, HasSubstr(one.key));
-      return;
-    }
-    const json::value plan = Planned(settings);
-    EXPECT_FALSE(IsTold(plan, one.key)) << json::serialize(At(plan, "/warnings"));
-    EXPECT_EQ(WhyNot(plan, one.key), "");
-    if (one.pointer == kElsewhere) return;
-    EXPECT_EQ(json::serialize(At(plan, "/spec" + one.pointer)), one.expected) << one.key;
   }
 };
 
@@ -226,13 +280,22 @@ std::string AnotherValue(const Key& row) {
 TEST_F(KeysTest, EveryKeyThatIsHonouredHasItsEffectInThePlan) {
   std::set<std::string_view> rows;
   for (const KeyCase& one : Cases()) {
+    SCOPED_TRACE(one.key);
     const Key* row = FindKey(one.key);
-    ASSERT_NE(row, nullptr) << one.key;
+    ASSERT_NE(row, nullptr);
     rows.insert(row->name);
-    std::vector<std::string> settings = one.more;
-    settings.push_back(one.key + "=" + one.value);
+    Words settings = one.more + Words{one.key + "=" + one.value};
     if (row->effect == KeyEffect::kYarn) settings.push_back("tony.scheduler=yarn");
-    ExpectHonoured(one, settings);
+    if (one.pointer == "refuses") {
+      const Ran ran = Plan(settings);
+      EXPECT_EQ(ran.exit, 65);
+      EXPECT_THAT(ran.err, HasSubstr(one.key));
+      continue;
+    }
+    const json::value plan = Planned(settings);
+    EXPECT_FALSE(IsTold(plan, one.key)) << json::serialize(At(plan, "/warnings"));
+    EXPECT_EQ(WhyNot(plan, one.key), "");
+    if (one.pointer != "elsewhere") EXPECT_EQ(json::serialize(At(plan, "/spec" + one.pointer)), one.expected);
   }
   for (const Key& row : AllKeys()) {
     const bool honoured =
@@ -270,7 +333,7 @@ TEST_F(KeysTest, WhatWouldRunTheWrongThingIsRefusedWithTheReason) {
     const std::string key = Instance(row);
     const Ran ran = Plan({key + "=" + AnotherValue(row)});
     EXPECT_EQ(ran.exit, 65) << key;
-    EXPECT_THAT(ran.err, testing::AllOf(HasSubstr(key), HasSubstr(row.reason)));
+    EXPECT_THAT(ran.err, HasAll({key, std::string(row.reason)}));
   }
 }
 
@@ -286,21 +349,140 @@ TEST_F(KeysTest, ADefaultIsNeverTold) {
 
 TEST_F(KeysTest, TheExplanationMarksWhatHasNoEffect) {
   const Ran ran = Plan({"tony.http.port=x", "tony.yarn.queue=ml"}, {"--explain"});
-  EXPECT_THAT(ran.out, HasSubstr("tony.http.port = x  (-conf); no effect: only TonY's portal reads it\n"));
-  EXPECT_THAT(ran.out, HasSubstr("tony.yarn.queue = ml  (-conf); no effect without tony.scheduler=yarn\n"));
-  EXPECT_THAT(ran.out, HasSubstr("tony.worker.instances = 1  (-conf)\n"));
+  EXPECT_THAT(ran.out, HasAll({"tony.http.port = x  (-conf); no effect: only TonY's portal reads it\n",
+                               "tony.yarn.queue = ml  (-conf); no effect without tony.scheduler=yarn\n",
+                               "tony.worker.instances = 1  (-conf)\n"}));
 }
 
 TEST_F(KeysTest, HelpListsTheKeys) {
-  const Ran all = box_.Tony({"help", "keys"});
-  EXPECT_EQ(all.exit, 0);
+  const Ran all = Succeeds({"help", "keys"});
   for (const Key& row : AllKeys())
     EXPECT_THAT("\n" + all.out, HasSubstr("\n" + std::string(row.name) + "  (")) << row.name;
   const Ran some = box_.Tony({"help", "keys", "docker"});
   EXPECT_THAT(some.out, HasSubstr("tony.docker.enabled"));
   EXPECT_THAT(some.out, testing::Not(HasSubstr("tony.yarn.queue")));
-  EXPECT_EQ(box_.Tony({"help", "keys", "no-such"}).exit, 64);
-  EXPECT_EQ(box_.Tony({"help", "submit", "keys"}).exit, 64);
+  Fails(64, {"help", "keys", "no-such"});
+  Fails(64, {"help", "submit", "keys"});
+}
+
+std::string SourcesIn(const std::string& folder) {
+  std::string all;
+  for (const auto& entry : fs::recursive_directory_iterator(SourceFolder() + folder))
+    if (entry.is_regular_file()) all += ReadText(entry.path());
+  return all;
+}
+
+TEST_F(KeysTest, EveryKeyHasATestThatRunsIt) {
+  const std::string tests = SourcesIn("/tests/e2e") + SourcesIn("/tests/unit");
+  const std::string hadoop = SourcesIn("/tests/conformance/hadoop");
+  for (const KeyCase& one : Cases()) {
+    if (one.test == "hadoop") {  // who may end an application: by hand
+      EXPECT_TRUE(one.key == "tony.yarn.modify-acl" || hadoop.find(one.key) != std::string::npos) << one.key;
+      continue;
+    }
+    const std::string suite = one.test.substr(0, one.test.find('.')), name = one.test.substr(suite.size() + 1);
+    // A row of a table (tests/support/table_test.h) is a test, too.
+    const bool is_row = tests.find("TABLE_TEST(" + suite + ",") != std::string::npos &&
+                        tests.find("{\"" + name + "\",") != std::string::npos;
+    EXPECT_TRUE(is_row || tests.find("(" + suite + ", " + name + ")") != std::string::npos)
+        << one.key << ": " << one.test;
+  }
+}
+
+// ---- jobs
+
+// %T begins the submit of a job whose worker fails in its first two attempts.
+const TestRow kKeysRun[] = {
+    {"ATaskFindsItsFilesAndItsVariables",
+     {{"write src/here", ""},
+      {"write environment/here", ""},
+      {"write resource/here", ""},
+      {"write roles", ""},
+      {"submit tony.worker.instances=1 tony.src-dir=src tony.python-venv=environment "
+       "tony.containers.resources=resource "
+       "tony.worker.resources=roles::renamed tony.application.tags=a,b tony.containers.env.A=1,2 "
+       "tony.containers.envs=B=3,C=4 tony.execution.env.D=5,6 tony.execution.envs=E=7,F=8 "
+       "`tony.containers.command=echo "
+       "$A $B $C $D $E $F; test -e here -a -e venv/here -a -d resource -a -e renamed`",
+       ""},
+      {"log worker-0 stdout", "out=1,2 3 4 5,6 7 8\n"},
+      {"status %J --json", "/tags=[\"a\",\"b\"]"}}},
+    {"AJobWithoutRolesHasKeysOfItsOwn",
+     {{"machine {\"memory_mb\":1000,\"gpus\":[3]}", ""},
+      {"write file", ""},
+      {"submit `tony.am.command=echo $CUDA_VISIBLE_DEVICES; test -e file` tony.am.memory=999m tony.am.gpus=1 "
+       "tony.am.resources=file",
+       ""},
+      {"log driver-0 stdout", "out=3\n"},
+      {"submit tony.am.command=true tony.am.gpus=1 tony.am.memory=1001m", "65 && err~tony.am.memory"},
+      {"submit tony.am.command=true tony.am.memory=999m tony.am.gpus=2", "65 && err~tony.am.gpus"}}},
+    // Two restarts by a budget of one, as the first is soon too long ago.
+    {"EachLevelOfRestartsHasABudgetAndAWindow",
+     {{"%T tony.restart.scope=task tony.restart.task.budget=1 tony.restart.task.window-ms=1 --json",
+       "/restart_count=2 && /restarts/1/scope=task"},
+      {"%T tony.restart.scope=role tony.restart.role.budget=1 tony.restart.role.window-ms=1 --json",
+       "/restart_count=2 && /restarts/1/scope=role"},
+      {"%T tony.restart.scope=gang tony.restart.gang.budget=1 tony.restart.gang.window-ms=1 --json",
+       "/restart_count=2 && /restarts/1/scope=gang"},
+      {"%T tony.restart.scope=job tony.restart.job.budget=1 tony.restart.job.window-ms=1 --json",
+       "/restart_count=2 && /restarts/1/scope=job"}}},
+    {"ARoleAndTonysRetriesHaveTheirOwn",
+     {{"%T tony.restart.scope=gang tony.worker.restart.scope=role tony.worker.restart.budget=2 --json",
+       "/restart_count=2 && /restarts/1/scope=role"},
+      {"%T tony.restart.scope=job tony.am.retry-count=2 --json", "/restart_count=2 && /restarts/1/scope=job"}}},
+    {"ATaskIsSuspectAfterItsTimeAndCleared",
+     {{"& one `%H` tony.task.suspect-after-ms=200 tony.task.heartbeat-interval-ms=50", ""},
+      {"running 1", ""},
+      {"signal STOP tony-executor", ""},
+      {"until status %J --json", "/tasks/0/suspect=true"},
+      {"signal CONT tony-executor", ""},
+      {"until status %J --json", "/tasks/0/suspect=false"},
+      {"go", ""},
+      {"end", ""}}},
+    {"AJobOfAHigherPriorityGoesBeforeItsUsersOthers",
+     {{"machine {\"memory_mb\":1000}", ""},
+      {"& one `%H` tony.worker.memory=900m", ""},
+      {"running 1", ""},
+      {"& one `%H` tony.worker.memory=900m tony.local.priority=0", ""},
+      {"until list --queue", "out~%1"},
+      {"& one `%H` tony.worker.memory=900m tony.local.priority=5", ""},
+      {"until list --queue --json", "/jobs/1/job=%2 && /jobs/2/job=%1"},
+      {"go", ""},
+      {"end 0", ""},
+      {"end 1", ""},
+      {"end 2", ""}}},
+    {"ARuleForASignalDecides",
+     {{"one `kill -USR1 $$` `tony.failure.signal.SIGUSR1=user_config, no licence` --json",
+       "1 && verdict=user_config && /verdict/message~no licence"}}},
+};
+TABLE_TEST(KeysRunTest, kKeysRun, [](const TestRow& row) {
+  RunScriptWith({{"%T",
+                  "workers 1 `test $TONY_ATTEMPT = 3` tony.ps.instances=1 `tony.ps.command=sleep 1000` "
+                  "tony.restart.backoff-ms=1 tony.restart.longest-backoff-ms=1"}},
+                row);
+});
+
+class KeyEffectTest : public TonyTest {};
+
+TEST_F(KeyEffectTest, WhatIsLostHasAWindowOfItsOwn) {
+  const auto client =
+      box_.StartTony(One(HoldUntilGo(), {"tony.restart.lost.budget=1", "tony.restart.lost.window-ms=1",
+                                         "tony.restart.backoff-ms=1", "tony.restart.longest-backoff-ms=1"}));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(WaitForRunning(1)) << client->err();
+    fs::remove(Running("worker-0"));
+    SignalAll("tony-executor", SIGKILL);
+  }
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  GoAndEnd(*client);
+}
+
+TEST_F(KeyEffectTest, TheHistoryIsWhereTheIntermediateKeySays) {
+  Succeeds(One("true", {"tony.history.intermediate=" + box_.File("histories")}));
+  Words names;
+  for (const auto& entry : fs::recursive_directory_iterator(box_.File("histories")))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, testing::Contains("tony-final.xml"));
 }
 
 }  // namespace

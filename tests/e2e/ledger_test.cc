@@ -1,118 +1,80 @@
 // Jobs that share one machine's ledger.
-#include <sys/stat.h>
-
-#include <csignal>
-
-#include "tests/e2e/json.h"
-#include "tests/e2e/tony_test.h"
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-namespace json = boost::json;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
+const TestRow kLedger[] = {
+    {"AnAskBeyondTheMachineIsRefusedWithBothNumbersBeforeAnythingStarts",
+     {{"workers 3 true tony.worker.memory=500m",
+       "65 && refused && err=tony: the job asks for 1500 MB of memory (3 tasks: worker 3 x 500 MB), this machine has "
+       "1000 "
+       "MB; set tony.worker.memory or tony.worker.instances\n"}}},
+    {"MoreGpusThanTheMachineHasAreRefusedToo",
+     {{"one true tony.worker.memory=1m tony.worker.gpus=3",
+       "65 && err~asks for 3 GPUs (1 task: worker 1 x 3), this machine has 2; set tony.worker.gpus"}}},
+    {"PlanWarnsOfWhatSubmitWouldRefuse",
+     {{"plan -executes true tony.worker.instances=3 tony.worker.memory=500m",
+       "err~tony: warning: the job asks for 1500 MB of memory"}}},
+    {"TheQueueShowsWhoRunsWhoWaitsAndWhy",
+     {{"& one `%H` tony.worker.memory=600m", ""},
+      {"running 1", ""},
+      {"& one true tony.worker.memory=600m", ""},
+      {"until list --queue --json", "/jobs/1/state=waiting"},
+      {"list --queue --json",
+       "/ledger=%B/ledger && /private=false && /machine/memory_mb=1000 && /free/memory_mb=400 && /jobs/0/state=running "
+       "&& "
+       "/jobs/1/position=2 && /jobs/1/memory_mb=600 && "
+       "/jobs/1/why=waits for 600 MB of memory: 400 of 1000 MB are free && /jobs/2=null"},
+      {"list --queue", "out~400 of 1000 MB of memory && out~running && out~waits for 600 MB"},
+      {"list", "out~  QUEUE   && out~ 1 of 1  "},
+      {"go", ""},
+      {"end 0", ""},
+      {"end 1", ""}}},
+    {"AnEmptyQueueSaysWhatIsFree",
+     {{"list --queue", "out=1000 of 1000 MB of memory and 2 of 2 GPUs are free\nno jobs\n"}}},
+    {"ARelativeLedgerIsRefused",
+     {{"TONY_LEDGER=here one true", "65 && err~TONY_LEDGER=here: expected an absolute path"}}},
+    {"ALedgerThatCannotBeMadeIsRefusedByItsPath",
+     {{"TONY_LEDGER=/proc/no/ledger one true", "73 && err~/proc/no"}, {"jobs 0", ""}}},
+    {"AMachineFileThatCannotBeReadIsSaidAndLeftOut",
+     {{"machine {", ""}, {"one true %M", "err~machine.json is left out: "}}},
+    {"ARefusalSaysThatTheMachineFileIsLeftOut",
+     {{"machine {", ""}, {"one true tony.worker.memory=100000g", "65 && err~machine.json is left out: "}}},
+    // It only looks.
+    {"TheDoctorFindsNothingInTheWayHere",
+     {{"doctor --json",
+       "/healthy=true && !\"health\":\"fail\" && /checks/0/name=home && /checks/1/name=old jobs && "
+       "/checks/2/name=ledger && "
+       "/checks/3/name=machine && /checks/4/name=queue && /checks/5/name=defaults && /checks/6/name=memory limits && "
+       "/checks/7/name=open files && /checks/8/name=processes && /checks/9/name=inotify && /checks/10/name=programs && "
+       "/checks/11/name=service && /checks/12=null"},
+      {"missing home/jobs", ""}}},
+    {"TheDoctorSaysWhatAnOrdinaryTaskNeedsWhereItDoesNotFit",
+     {{"doctor",
+       "out~warn  defaults: a task asks for 2048 MB unless told otherwise; 0 fit here && "
+       "out~-> state what a task needs: -conf tony.worker.memory=512m"}}},
+    {"TheDoctorFailsWhereNoJobCanRun",
+     {{"write file", ""},
+      {"TONY_HOME=%B/file/home doctor", "1 && out~fail  home: %B/file && out~-> set TONY_HOME"},
+      {"TONY_LEDGER=relative doctor", "1 && out~fail  ledger: TONY_LEDGER=relative"}}},
+};
+TABLE_TEST(LedgerTest, kLedger, [](TestRow row) {
+  row.cases.insert(row.cases.begin(), {"machine {\"memory_mb\":1000,\"gpus\":[0,1]}", ""});
+  RunScript(row);
+});
 
-class LedgerTest : public TonyTest {
+class LedgerTurnsTest : public TonyTest {
  protected:
-  LedgerTest() { box_.SetMachine(R"({"memory_mb":1000,"gpus":[0,1]})"); }
-
-  Words Sixty(const std::string& command) const { return One(command) + Conf("tony.worker.memory=600m"); }
-
-  // Appends to the file "turns" when it begins and when it ends.
-  std::string TakesATurn() const {
-    const std::string turns = box_.File("turns");
-    return "echo begin >> " + turns + "; sleep 0.1; echo end >> " + turns;
-  }
-  json::value Queue() const { return ParseJson(box_.Tony({"list", "--queue", "--json"}).out); }
-  size_t Jobs(const std::string& state) const {
-    size_t count = 0;
-    const json::value queue = Queue();
-    for (const auto& job : queue.at("jobs").as_array()) count += job.at("state").as_string() == state;
-    return count;
-  }
+  LedgerTurnsTest() { box_.SetMachine(R"({"memory_mb":1000})"); }
+  Words Sixty(const std::string& command) const { return One(command, {"tony.worker.memory=600m"}); }
+  value Queue() const { return Json({"list", "--queue"}); }
 };
 
-TEST_F(LedgerTest, AnAskBeyondTheMachineIsRefusedWithBothNumbersBeforeAnythingStarts) {
-  const Ran ran = box_.Tony(Workers(3, "true") + Conf("tony.worker.memory=500m"));
-  EXPECT_EQ(ran.exit, 65);
-  EXPECT_EQ(ran.err,
-            "tony: the job asks for 1500 MB of memory (3 tasks: worker 3 x 500 MB), this machine has 1000 MB; set "
-            "tony.worker.memory or tony.worker.instances\n");
-  EXPECT_THAT(ran.out, IsEmpty());
-  EXPECT_THAT(box_.Jobs(), IsEmpty());
-}
-
-TEST_F(LedgerTest, MoreGpusThanTheMachineHasAreRefusedToo) {
-  const Ran ran = box_.Tony(One("true") + Conf("tony.worker.memory=1m") + Conf("tony.worker.gpus=3"));
-  EXPECT_EQ(ran.exit, 65);
-  EXPECT_THAT(ran.err, HasSubstr("asks for 3 GPUs (1 task: worker 1 x 3), this machine has 2; set tony.worker.gpus"));
-}
-
-TEST_F(LedgerTest, PlanWarnsOfWhatSubmitWouldRefuse) {
-  Words words = Workers(3, "true") + Conf("tony.worker.memory=500m");
-  words[0] = "plan";
-  const Ran ran = box_.Tony(words);
-  EXPECT_EQ(ran.exit, 0);
-  EXPECT_THAT(ran.err, HasSubstr("tony: warning: the job asks for 1500 MB of memory"));
-}
-
-TEST_F(LedgerTest, JobsOfSixtyPercentTakeTurns) {
-  std::vector<std::unique_ptr<Background>> clients;
-  for (int i = 0; i < 3; ++i) clients.push_back(box_.StartTony(Sixty(TakesATurn())));
-  for (const auto& client : clients) EXPECT_EQ(client->Wait().exit, 0) << client->err();
-  EXPECT_EQ(ReadText(box_.File("turns")), "begin\nend\nbegin\nend\nbegin\nend\n");
-  EXPECT_EQ(Queue().at("jobs").as_array().size(), 0u);
-  ExpectNothingLeft();
-}
-
-TEST_F(LedgerTest, TheQueueShowsWhoRunsWhoWaitsAndWhy) {
-  const auto first = box_.StartTony(Sixty(HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(1)) << first->err();
-  const auto second = box_.StartTony(Sixty("true"));
-  ASSERT_TRUE(WaitFor([&] { return Jobs("waiting") == 1; })) << second->err();
-  const json::value queue = Queue();
-  EXPECT_EQ(queue.at("ledger").as_string(), box_.ledger().string());
-  EXPECT_FALSE(queue.at("private").as_bool());
-  EXPECT_EQ(queue.at("machine").at("memory_mb").as_int64(), 1000);
-  EXPECT_EQ(queue.at("free").at("memory_mb").as_int64(), 400);
-  const auto& jobs = queue.at("jobs").as_array();
-  ASSERT_EQ(jobs.size(), 2u);
-  EXPECT_EQ(jobs[0].at("state").as_string(), "running");
-  EXPECT_EQ(jobs[1].at("position").as_int64(), 2);
-  EXPECT_EQ(jobs[1].at("memory_mb").as_int64(), 600);
-  EXPECT_EQ(jobs[1].at("why").as_string(), "waits for 600 MB of memory: 400 of 1000 MB are free");
-  EXPECT_THAT(box_.Tony({"list", "--queue"}).out,
-              AllOf(HasSubstr("400 of 1000 MB of memory"), HasSubstr("running"), HasSubstr("waits for 600 MB")));
-  const std::string listed = box_.Tony({"list"}).out;
-  EXPECT_THAT(listed, testing::ContainsRegex("^JOB +STATE +QUEUE  "));
-  EXPECT_THAT(listed, testing::ContainsRegex("\nlocal-[^ ]+  (ALLOCATING|ACCEPTED) +1 of 1  "));
-  Go();
-  EXPECT_EQ(first->Wait().exit, 0);
-  EXPECT_EQ(second->Wait().exit, 0) << second->err();
-}
-
-TEST_F(LedgerTest, AJobThatWaitsCanBeKilledAndLeavesTheQueue) {
-  const auto first = box_.StartTony(Sixty(HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(1)) << first->err();
-  const auto second = box_.StartTony(Sixty("true"));
-  ASSERT_TRUE(WaitFor([&] { return Jobs("waiting") == 1; }));
-  second->Signal(SIGINT);
-  EXPECT_EQ(second->Wait().exit, 130) << second->err();
-  EXPECT_EQ(Jobs("waiting"), 0u);
-  EXPECT_EQ(Jobs("running"), 1u);
-  Go();
-  EXPECT_EQ(first->Wait().exit, 0);
-}
-
-TEST_F(LedgerTest, AfterEverythingWasKilledTheNextJobHasTheMachine) {
-  auto first = box_.StartTony(Sixty(HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(1)) << first->err();
+TEST_F(LedgerTurnsTest, AfterEverythingWasKilledTheNextJobHasTheMachine) {
+  auto first = Hold(Sixty(HoldUntilGo()));
   auto second = box_.StartTony(Sixty("true"));
-  ASSERT_TRUE(WaitFor([&] { return Jobs("waiting") == 1; }));
+  ASSERT_TRUE(WaitFor([&] { return Text(Queue(), "/jobs/1/state") == "waiting"; }));
   ASSERT_TRUE(WaitFor([&] {
     const std::vector<Process> left = box_.Processes();
     for (const Process& process : left) kill(process.pid, SIGKILL);
@@ -120,73 +82,8 @@ TEST_F(LedgerTest, AfterEverythingWasKilledTheNextJobHasTheMachine) {
   }));
   EXPECT_EQ(Queue().at("jobs").as_array().size(), 0u);
   EXPECT_GE(Queue().at("dead").as_int64(), 1);
-  const Ran third = box_.Tony(One("true") + Conf("tony.worker.memory=1000m"));
-  EXPECT_EQ(third.exit, 0) << third.err;
+  Succeeds(One("true", {"tony.worker.memory=1000m"}));
   EXPECT_EQ(Queue().at("dead").as_int64(), 0);
-}
-
-TEST_F(LedgerTest, AnEmptyQueueSaysWhatIsFree) {
-  const Ran ran = box_.Tony({"list", "--queue"});
-  EXPECT_EQ(ran.exit, 0);
-  EXPECT_EQ(ran.out, "1000 of 1000 MB of memory and 2 of 2 GPUs are free\nno jobs\n");
-}
-
-TEST_F(LedgerTest, ARelativeLedgerIsRefused) {
-  const Ran ran = box_.Tony(One("true"), {{"TONY_LEDGER", "here"}});
-  EXPECT_EQ(ran.exit, 65);
-  EXPECT_THAT(ran.err, HasSubstr("TONY_LEDGER=here: expected an absolute path"));
-}
-
-TEST_F(LedgerTest, ALedgerThatCannotBeMadeIsRefusedByItsPath) {
-  const Ran ran = box_.Tony(One("true"), {{"TONY_LEDGER", "/proc/no/ledger"}});
-  EXPECT_EQ(ran.exit, 73);
-  EXPECT_THAT(ran.err, HasSubstr("/proc/no"));
-  EXPECT_THAT(box_.Jobs(), IsEmpty());
-}
-
-TEST_F(LedgerTest, AMachineFileThatCannotBeReadIsSaidAndLeftOut) {
-  box_.SetMachine("{");
-  const Ran ran = box_.Tony(One("true") + Conf(LittleMemory()));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("machine.json is left out: "));
-}
-
-TEST_F(LedgerTest, ARefusalSaysThatTheMachineFileIsLeftOut) {
-  box_.SetMachine("{");
-  const Ran ran = box_.Tony(One("true") + Conf("tony.worker.memory=100000g"));
-  EXPECT_EQ(ran.exit, 65);
-  EXPECT_THAT(ran.err, HasSubstr("machine.json is left out: "));
-}
-
-TEST_F(LedgerTest, TheDoctorFindsNothingInTheWayHere) {
-  const Ran ran = box_.Tony({"doctor", "--json"});
-  EXPECT_EQ(ran.exit, 0) << ran.out;
-  const json::value report = ParseJson(ran.out);
-  EXPECT_TRUE(report.at("healthy").as_bool());
-  std::vector<std::string> names;
-  for (const auto& check : report.at("checks").as_array()) {
-    names.emplace_back(check.at("name").as_string());
-    EXPECT_NE(check.at("health").as_string(), "fail") << check;
-  }
-  EXPECT_THAT(names, ElementsAre("home", "old jobs", "ledger", "machine", "queue", "defaults", "memory limits",
-                                 "open files", "processes", "inotify", "programs", "service"));
-  EXPECT_FALSE(std::filesystem::exists(box_.home() / "jobs"));  // it only looks
-}
-
-TEST_F(LedgerTest, TheDoctorSaysWhatAnOrdinaryTaskNeedsWhereItDoesNotFit) {
-  const Ran ran = box_.Tony({"doctor"});
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("warn  defaults: a task asks for 2048 MB unless told otherwise; 0 fit here"),
-                             HasSubstr("-> state what a task needs: -conf tony.worker.memory=512m")));
-}
-
-TEST_F(LedgerTest, TheDoctorFailsWhereNoJobCanRun) {
-  const std::string file = box_.Write("file", "");
-  const Ran home = box_.Tony({"doctor"}, {{"TONY_HOME", file + "/home"}});
-  EXPECT_EQ(home.exit, 1);
-  EXPECT_THAT(home.out, AllOf(StartsWith("fail  home: " + file), HasSubstr("-> set TONY_HOME")));
-  const Ran ledger = box_.Tony({"doctor"}, {{"TONY_LEDGER", "relative"}});
-  EXPECT_EQ(ledger.exit, 1);
-  EXPECT_THAT(ledger.out, HasSubstr("fail  ledger: TONY_LEDGER=relative"));
 }
 
 }  // namespace

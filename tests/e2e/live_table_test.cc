@@ -5,10 +5,6 @@
 namespace tony {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
-
 class LiveTableTest : public TonyTest {
  protected:
   static constexpr TerminalSize kSize = {24, 80};
@@ -25,14 +21,12 @@ TEST_F(LiveTableTest, LinksComeFirstThenATableInPlaceThenTheVerdict) {
   const std::string screen = tony.screen().Text();
   EXPECT_THAT(screen, StartsWith(Job() + "\n"));
   EXPECT_LT(screen.find("follow: tony logs " + Job() + " -f\n"), screen.find("job RUNNING"));
-  EXPECT_THAT(screen, HasSubstr("\nworker:0  running "));
-  EXPECT_THAT(screen, HasSubstr("\nworker:1  running "));
+  EXPECT_THAT(screen, HasAll({"\nworker:0  running ", "\nworker:1  running "}));
   Go();
   EXPECT_EQ(tony.Wait(), 0);
   const std::string all = tony.screen().ScrolledAway() + tony.screen().Text();
   EXPECT_EQ(Count(all, "worker:0 "), 1u) << all;
-  EXPECT_THAT(all, HasSubstr("\n  worker  2 succeeded\n"));
-  EXPECT_THAT(all, HasSubstr("job " + Job() + " SUCCEEDED after"));
+  EXPECT_THAT(all, HasAll({"\n  worker  2 succeeded\n", "job " + Job() + " SUCCEEDED after"}));
   EXPECT_THAT(tony.bytes(), HasSubstr("\x1b[1m")) << "in colour";
   ExpectNothingLeft();
 }
@@ -54,13 +48,12 @@ TEST_F(LiveTableTest, AResizedTerminalShowsOneTableThatFits) {
 }
 
 TEST_F(LiveTableTest, RestartsAndFailuresScrollAboveAndStay) {
-  const Words arguments = One("if [ $TONY_ATTEMPT -lt 3 ]; then exit 3; fi") + Conf("tony.restart.task.budget=5") +
-                          Conf("tony.restart.backoff-ms=10");
+  const Words arguments =
+      One("if [ $TONY_ATTEMPT -lt 3 ]; then exit 3; fi", {"tony.restart.task.budget=5", "tony.restart.backoff-ms=10"});
   TerminalRun tony(box_, arguments, kSize, {{"TERM", "xterm"}});
   EXPECT_EQ(tony.Wait(), 0);
   const std::string all = tony.screen().ScrolledAway() + tony.screen().Text();
-  EXPECT_THAT(all, HasSubstr("\nrestart 1 (task): worker:0 failed"));
-  EXPECT_THAT(all, HasSubstr("\nrestart 2 (task): worker:0 failed"));
+  EXPECT_THAT(all, HasAll({"\nrestart 1 (task): worker:0 failed", "\nrestart 2 (task): worker:0 failed"}));
   EXPECT_LT(all.find("restart 2"), all.find("job SUCCEEDED"));
 }
 
@@ -77,20 +70,19 @@ TEST_F(LiveTableTest, CtrlCKillsTheJobAndSaysSoAboveTheTable) {
   tony.Type("\x03");
   EXPECT_EQ(tony.Wait(), 130);
   const std::string all = tony.screen().ScrolledAway() + tony.screen().Text();
-  EXPECT_THAT(all, HasSubstr("SIGINT: killing job " + Job()));
-  EXPECT_THAT(all, HasSubstr("KILLED"));
+  EXPECT_THAT(all, HasAll({"SIGINT: killing job " + Job(), "KILLED"}));
   ExpectNothingLeft();
 }
 
 TEST_F(LiveTableTest, ATerminalThatHangsUpDuringAWaitLeavesTheJobAlone) {
-  ASSERT_EQ(box_.Tony(Workers(2, HoldUntilGo()) + Words{"--detach"}).exit, 0);
+  Succeeds(Workers(2, HoldUntilGo()) + Words{"--detach"});
   TerminalRun tony(box_, {"wait", Job()}, kSize, {{"TERM", "xterm"}});
   ASSERT_TRUE(tony.WaitForText("2 running")) << tony.screen().Text();
   tony.HangUp();
   EXPECT_EQ(tony.Wait(), 129);
   EXPECT_THAT(box_.Tony({"status", Job()}).out, HasSubstr("RUNNING"));
   Go();
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+  Succeeds({"wait", Job()});
 }
 
 TEST_F(LiveTableTest, ATerminalThatIsStoppedDoesNotStopTheJob) {
@@ -115,7 +107,7 @@ TEST_F(LiveTableTest, ADumbTerminalGetsLines) {
 
 TEST_F(LiveTableTest, WhatTasksPrintReachesTheTerminalWithoutTheirEscapeSequences) {
   const std::string evil = R"(printf '\033]0;owned\007\033[2Jtext\n')";
-  ASSERT_EQ(box_.Tony(Workers(2, evil + "; " + evil + " >&2; [ $TASK_INDEX = 0 ] || exit 3")).exit, 1);
+  Fails(1, Workers(2, evil + "; " + evil + " >&2; [ $TASK_INDEX = 0 ] || exit 3"));
   for (const Words& arguments : {Words{"logs", Job()}, Words{"logs", Job(), "-f"}, Words{"logs", Job(), "worker:0"},
                                  Words{"status", Job()}, Words{"wait", Job()}, Words{"list"}}) {
     TerminalRun tony(box_, arguments, kSize, {{"TERM", "xterm"}});  // the screen fails on what it must not get

@@ -1,38 +1,23 @@
 // Any process may die or hang at any instant, alone or with another: same verdict, and no attempt runs twice.
-#include <algorithm>
-#include <csignal>
-#include <fstream>
-#include <set>
 #include <tuple>
 
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using testing::HasSubstr;
 
 class LivenessTest : public TonyTest {
  protected:
   // Two workers that note each start. A program that is killed counts as the program's failure, hence the budget.
   void StartJob(const Words& more = {}) {
     const std::string note = "echo $TASK_INDEX $TONY_ATTEMPT >> " + box_.File("starts") + "; ";
-    client_ = box_.StartTony(Workers(2, note + HoldUntilGo()) + Conf("tony.restart.gang.budget=5") +
-                             Conf("tony.restart.backoff-ms=10") + more);
-    ASSERT_TRUE(WaitForRunning(2)) << client_->err();
+    client_ =
+        Hold(Workers(2, note + HoldUntilGo(), {"tony.restart.gang.budget=5", "tony.restart.backoff-ms=10"}) + more, 2);
   }
   std::vector<pid_t> Victims(const std::string& what) const {
     if (what == "task") return {static_cast<pid_t>(std::stoi(ReadText(Running("worker-0"))))};
     const std::vector<pid_t> pids = box_.Pids(what);
     return pids.empty() ? pids : std::vector<pid_t>{pids.front()};
-  }
-  void SignalAll(const std::vector<pid_t>& pids, int signal) {
-    for (const pid_t pid : pids) kill(pid, signal);
-  }
-  bool Reachable() {
-    const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-    return At(status, "/am_reachable") == boost::json::value(true);
   }
   void ExpectNoAttemptTwice() const {
     std::ifstream starts(box_.File("starts"));
@@ -129,16 +114,15 @@ TEST_F(LivenessTest, TwoWaitsThatBringAJobBackAtOnceStartOneKeeper) {
   StartJob();
   client_->Signal(SIGKILL);
   client_->Wait();
-  for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(box_.Pids(program), SIGSTOP);
-  for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(box_.Pids(program), SIGKILL);
+  for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(program, SIGSTOP);
+  for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(program, SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").empty() && box_.Pids("tony-am").empty(); }));
   const auto other = box_.StartTony({"wait", Job()});
   client_ = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Reachable(); })) << client_->err() << other->err();
   EXPECT_EQ(box_.Pids("tony-am").size(), 1u);
   EXPECT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").size() == 1u; })) << "the second leaves";
-  Go();
-  EXPECT_EQ(other->Wait().exit, 0);
+  GoAndEnd(*other);
   ExpectSuccess();
   EXPECT_EQ(ReadText(box_.JobFolder(Job()) / "epoch"), "2\n");
 }
@@ -157,9 +141,8 @@ TEST_F(LivenessTest, AnApplicationMasterWithoutItsKeeperStopsRulingAndComesBack)
 
 // Stopped for longer than all timers of its executors, then woken: nobody has noticed, and nothing is done twice.
 TEST_F(LivenessTest, AnApplicationMasterThatSleptHarmsNothing) {
-  StartJob(Conf("tony.am.lease-ms=700") + Conf("tony.task.heartbeat-interval-ms=100") +
-           Conf("tony.task.record-fresh-ms=500") + Conf("tony.task.cutoff-after-ms=2200") +
-           Conf("tony.task.stop-grace-ms=500") + Conf("tony.task.lost-after-ms=7800"));
+  StartJob(Confs({"tony.am.lease-ms=700", "tony.task.heartbeat-interval-ms=100", "tony.task.record-fresh-ms=500",
+                  "tony.task.cutoff-after-ms=2200", "tony.task.stop-grace-ms=500", "tony.task.lost-after-ms=7800"}));
   const std::string before = ReadText(Running("worker-0")) + ReadText(Running("worker-1"));
   const std::vector<pid_t> am = box_.Pids("tony-am");
   SignalAll(am, SIGSTOP);
@@ -178,7 +161,7 @@ TEST_F(LivenessTest, AKilledKeeperIsReplacedAlsoWhereItsApplicationMasterHangs) 
   StartJob();
   const std::vector<pid_t> am = box_.Pids("tony-am");
   SignalAll(am, SIGSTOP);
-  SignalAll(box_.Pids("tony-keeper"), SIGKILL);
+  SignalAll("tony-keeper", SIGKILL);
   ASSERT_TRUE(WaitFor([&] {
     const std::vector<pid_t> now = box_.Pids("tony-am");
     return !now.empty() && std::ranges::find(now, am.front()) == now.end();
@@ -191,13 +174,12 @@ TEST_F(LivenessTest, AKilledKeeperIsReplacedAlsoWhereItsApplicationMasterHangs) 
 TEST_F(LivenessTest, AKillReplacesAKeeperThatIsStopped) {
   StartJob();
   const std::string keeper = "process " + std::to_string(box_.Pids("tony-keeper").front()) + " (tony-keeper)";
-  SignalAll(box_.Pids("tony-keeper"), SIGSTOP);
+  SignalAll("tony-keeper", SIGSTOP);
   constexpr Limit kReplaced(90'000);  // three times what is promised
   const Ran killed = box_.StartTony({"kill", Job()})->Wait(kReplaced);
   EXPECT_EQ(killed.exit, 0) << killed.err;
-  EXPECT_THAT(killed.err, HasSubstr("waits for the keeper of job " + Job() + ", " + keeper));
-  EXPECT_THAT(killed.err, HasSubstr("stopped (state T)"));
-  EXPECT_EQ(client_->Wait().exit, 1);
+  EXPECT_THAT(killed.err, HasAll({"waits for the keeper of job " + Job() + ", " + keeper, "stopped (state T)"}));
+  Ends(*client_, 1);
   ExpectNothingLeft();
 }
 
@@ -207,15 +189,15 @@ class DamagedJournalTest : public LivenessTest {
   void StartAndDamage() {
     StartJob();
     ASSERT_TRUE(WaitFor([&] { return client_->err().find("job running") != std::string::npos; }));
-    for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(box_.Pids(program), SIGSTOP);
-    SignalAll(box_.Pids("tony-am"), SIGKILL);
+    for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(program, SIGSTOP);
+    SignalAll("tony-am", SIGKILL);
     {
       std::fstream journal(box_.JobFolder(Job()) / "journal", std::ios::in | std::ios::out | std::ios::binary);
       ASSERT_TRUE(journal);
       journal.seekp(40);
       journal.put('\x7f');
     }
-    SignalAll(box_.Pids("tony-keeper"), SIGCONT);
+    SignalAll("tony-keeper", SIGCONT);
     ASSERT_TRUE(WaitFor([&] { return client_->err().find("trouble: ") != std::string::npos; })) << client_->err();
   }
 };
@@ -226,12 +208,10 @@ TEST_F(DamagedJournalTest, IsSaidWhileTheTasksRunOnAndInTheVerdict) {
   EXPECT_THAT(box_.Tony({"status", Job()}).out, HasSubstr("  trouble: "));
   for (const char* task : {"worker-0", "worker-1"}) EXPECT_EQ(kill(std::stoi(ReadText(Running(task))), 0), 0);
   Go();
-  const Ran ran = client_->Wait();
-  EXPECT_EQ(ran.exit, 1) << ran.err;
+  const Ran ran = Ends(*client_, 1);
   EXPECT_THAT(ran.out, HasSubstr("damaged at byte "));
-  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-  EXPECT_EQ(Text(status, "/state"), "FAILED");
-  EXPECT_EQ(Text(status, "/verdict/class"), "infra");
+  const auto status = Status();
+  ExpectJson(status, {{"/state", "FAILED"}, {"/verdict/class", "infra"}});
   EXPECT_EQ(Text(status, "/tasks/0/attempt_state"), "succeeded") << "what the task did is not lost";
   EXPECT_FALSE(ReadText(box_.JobFolder(Job()) / "journal").empty()) << "nothing is deleted";
   ExpectNoAttemptTwice();
@@ -240,10 +220,9 @@ TEST_F(DamagedJournalTest, IsSaidWhileTheTasksRunOnAndInTheVerdict) {
 
 TEST_F(DamagedJournalTest, AKillStillEndsTheJob) {
   StartAndDamage();
-  const Ran ran = box_.Tony({"kill", Job(), "--reason", "no use"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Succeeds({"kill", Job(), "--reason", "no use"});
   EXPECT_THAT(ran.out, HasSubstr("KILLED: no use"));
-  EXPECT_EQ(client_->Wait().exit, 1);
+  Ends(*client_, 1);
   ExpectNothingLeft();
 }
 

@@ -1,67 +1,115 @@
 // `tony logs` while a job runs and after its end.
 #include "runtime/base/time.h"
-#include "tests/e2e/json.h"
-#include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+const TestRow kLogs[] = {
+    {"EachLineOfSeveralTasksNamesItsTask",
+     {{"workers 2 `echo one $TASK_INDEX; printf 'no end'; echo problem $TASK_INDEX >&2`", ""},
+      {"logs %J",
+       "out~worker:0 | one 0\n && out~worker:0 | no end\n && out~worker:0 ! problem 0\n && out~worker:1 | one 1\n"},
+      {"logs %J worker:1 --stdout", "out=one 1\nno end"},
+      {"logs %J worker:1#1 --stderr", "out=problem 1\n"}}},
+    {"FollowingShowsLinesAsTheyComeAndEndsWithTheJob",
+     {{"& workers 2 `echo early; %H; echo late; printf last`", ""},
+      {"running 2", ""},
+      {"& logs %J -f", ""},
+      {"says 1 `worker:0 | early\nworker:1 | early\n`", ""},
+      {"go", ""},
+      {"end 1", "out~worker:1 | late\n && out~worker:0 | last\n"},
+      {"end 0", ""}}},
+    {"FollowingFromBeforeTheFirstTaskMissesNothing",
+     {{"workers 2 `for i in $(seq 500); do echo line $i; done` --detach", ""},
+      {"logs %J -f --stdout", "outlines=1000"},
+      {"wait %J", ""}}},
+    {"FollowingOneTaskGoesOnWithItsNextAttempt",
+     {{"one `echo attempt $TONY_ATTEMPT; if [ $TONY_ATTEMPT = 1 ]; then until [ -e %B/fail ]; do sleep 0.02; done; "
+       "printf 'last words'; exit 3; fi` tony.restart.task.budget=1 --detach",
+       ""},
+      {"& logs %J worker:0 -f --stdout", ""},
+      {"says 0 `attempt 1\n`", ""},
+      {"write fail", ""},
+      {"end", "out=attempt 1\nlast words\n==> worker:0#2 <==\nattempt 2\n"},
+      {"wait %J", ""}}},
+    {"TheLastLinesOfEachStreamForPeopleAndForPrograms",
+     {{"workers 2 `for i in 1 2 3 4; do echo out $i; echo err $i >&2; done; printf 'no end'`", ""},
+      {"logs %J --tail 2",
+       "out=worker:0 | out 4\nworker:0 | no end\nworker:0 ! err 3\nworker:0 ! err 4\nworker:1 | out 4\n"
+       "worker:1 | no end\nworker:1 ! err 3\nworker:1 ! err 4\n"},
+      {"logs %J worker:1 --stderr --tail 1", "out=err 4\n"},
+      {"logs %J worker:1#1 --tail 0", "out="},
+      {"logs %J worker:1 --stderr --tail 9 --max-bytes 13", "out=err 3\nerr 4\n"},
+      {"logs %J worker:0 --stderr --tail 1 --json",
+       "/entries/0/text=err 4\n && /eof=true && /cursor=worker:0#1/stderr=24"}}},
+    // The cursor stands behind the six lines of the beginning, each of two bytes.
+    {"TheLastLinesGoWithFollowingAndTheirCursorGoesOn",
+     {{"& one `seq 5; %H; echo late`", ""},
+      {"running 1", ""},
+      {"& logs %J -f --tail 2", ""},
+      {"logs %J --tail 1 --json",
+       "/entries/0/text=5\n && /eof=false && /cursor=worker:0#1/stderr=0,worker:0#1/stdout=10"},
+      {"says 1 `4\n5\n`", ""},
+      {"go", ""},
+      {"end 0", ""},
+      {"end 1", "out=4\n5\nlate\n"},
+      {"logs %J --cursor worker:0#1/stderr=0,worker:0#1/stdout=10 --json", "/entries/0/text=late\n"}}},
+    {"FollowingFromNoLinesOnShowsWhatComesNow",
+     {{"& one `seq 5; until [ -e %B/go ]; do sleep 0.02; echo tick; done`", ""},
+      {"until logs %0 --stdout", "out~tick"},
+      {"& logs %J -f --tail 0", ""},
+      {"says 1 `tick\ntick\n`", ""},
+      {"go", ""},
+      {"end 0", ""},
+      {"end 1", "out~tick && out!1 && out!5"}}},
+    {"TheLastLinesOfALargeLogAreThereAtOnce",
+     {{"one `seq 20000000`", ""}, {"logs %J --tail 3", "out=19999998\n19999999\n20000000\n"}}},
+    {"WhatDoesNotGoWithTheLastLinesIsRefused",
+     {{"one true", ""},
+      {"logs %J --tail 3 --cursor ``", "64 && line"},
+      {"logs %J --tail 3 -f --max-bytes 9", "64 && line"},
+      {"logs %J --tail 3 --since 1d --cursor ``", "64 && line"},
+      {"logs %J --tail -1", "64"},
+      {"logs %J --tail many", "64"}}},
+    {"FollowingEndsWithTheVerdictAndItsExitCode",
+     {{"one `echo begun; exit 3` --detach", ""},
+      {"logs %J --follow", "1 && out=begun\n && line && err~job %J FAILED: "},
+      {"logs %J -f --json", ""},  // to a program the status tells it
+      {"logs %J", ""}}},
+    {"RolesTasksAndSeveralOfThemAreChosen",
+     {{"workers 2 `echo $JOB_NAME $TASK_INDEX` tony.ps.instances=1 tony.chief.instances=1", ""},
+      {"logs %J worker", "out=worker:0 | worker 0\nworker:1 | worker 1\n"},
+      {"logs %J worker:1 ps", "out=ps:0     | ps 0\nworker:1 | worker 1\n"},
+      {"logs %J chief", "out=chief 0\n"},
+      {"logs %J -f ps chief:0#1", "outlines=2 && out~chief:0 | chief 0\n && out~ps:0    | ps 0\n"},
+      {"logs %J worker evaluator", "66 && err~no role evaluator; it has 1 chief, 1 ps, 2 worker"}}},
+    {"OnlyLinesThatMatchAreShownOnceAndWhileFollowing",
+     {{"& one `for i in $(seq 30); do echo step $i; done; %H; echo step 31; echo loss; printf 'step end'`", ""},
+      {"running 1", ""},
+      {"logs %J --grep `^step .?[05]$` -n 3", "out=step 20\nstep 25\nstep 30\n"},
+      {"& logs %J -f --grep `step (29|30|31|e)` -n 1", ""},
+      {"says 1 `step 30\n`", ""},
+      {"go", ""},
+      {"end 0", ""},
+      {"end 1", "out=step 30\nstep 31\nstep end"},
+      {"logs %J --json --grep loss", "/entries/0/text=loss\n && /entries/1=null"},
+      {"logs %J --grep a[bc", "64 && err~from character 2 on && line"}}},
+    {"ASubmitThatShowsLogsSaysWhatTheTasksWriteAndThenTheVerdict",
+     {{"workers 2 `echo from $TASK_INDEX; echo problem >&2` --logs",
+       "out~%J\n && out~\nworker:0 | from 0\n && out~\nworker:1 | from 1\n && out~\nworker:1 ! problem\n && "
+       "out~SUCCEEDED after"},
+      {"one `echo shown; exit 2` --logs --json", "1 && err~\nshown\n && outlines=1"},
+      {"one true --logs --detach", "64"}}},
+    {"TheVerdictFollowsWhatTheTasksWrote", {{"one `echo last` --logs", "out~\nlast\njob %J SUCCEEDED after"}}},
+    {"ATaskThatTheJobDoesNotHaveIsNamed", {{"one true", ""}, {"logs %J worker:7", "66 && line && ~worker:7"}}},
+};
+TABLE_TEST(LogsTest, kLogs, RunScript);
 
-class LogsTest : public TonyTest {};
+class LogTextsTest : public TonyTest {};
 
-TEST_F(LogsTest, EachLineOfSeveralTasksNamesItsTask) {
-  ASSERT_EQ(box_.Tony(Workers(2, "echo one $TASK_INDEX; printf 'no end'; echo problem $TASK_INDEX >&2")).exit, 0);
-  const Ran all = box_.Tony({"logs", Job()});
-  EXPECT_EQ(all.exit, 0) << all.err;
-  for (const char* line : {"worker:0 | one 0\n", "worker:0 | no end\n", "worker:0 ! problem 0\n", "worker:1 | one 1\n"})
-    EXPECT_THAT(all.out, HasSubstr(line));
-  const Ran one = box_.Tony({"logs", Job(), "worker:1", "--stdout"});
-  EXPECT_EQ(one.out, "one 1\nno end") << "of one task, the bytes as they are";
-  const Ran attempt = box_.Tony({"logs", Job(), "worker:1#1", "--stderr"});
-  EXPECT_EQ(attempt.out, "problem 1\n");
-}
-
-TEST_F(LogsTest, FollowingShowsLinesAsTheyComeAndEndsWithTheJob) {
-  const auto client = box_.StartTony(Workers(2, "echo early; " + HoldUntilGo() + "; echo late; printf last"));
-  ASSERT_TRUE(WaitForRunning(2)) << client->err();
-  const auto logs = box_.StartTony({"logs", Job(), "-f"});
-  ASSERT_TRUE(WaitFor([&] { return CountLines(logs->out()) == 2; }));
-  EXPECT_EQ(logs->out(), "worker:0 | early\nworker:1 | early\n");
-  Go();
-  const Ran ran = logs->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("worker:1 | late\n"));
-  EXPECT_THAT(ran.out, HasSubstr("worker:0 | last\n"));
-  EXPECT_EQ(client->Wait().exit, 0);
-}
-
-TEST_F(LogsTest, FollowingFromBeforeTheFirstTaskMissesNothing) {
-  ASSERT_EQ(box_.Tony(Workers(2, "for i in $(seq 500); do echo line $i; done") + Words{"--detach"}).exit, 0);
-  const Ran ran = box_.Tony({"logs", Job(), "-f", "--stdout"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(CountLines(ran.out), 1000u);
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
-}
-
-TEST_F(LogsTest, FollowingOneTaskGoesOnWithItsNextAttempt) {
-  const std::string fail = "until [ -e " + box_.File("fail") + " ]; do sleep 0.02; done; printf 'last words'; exit 3; ";
-  const Ran submit = box_.Tony(One("echo attempt $TONY_ATTEMPT; if [ $TONY_ATTEMPT = 1 ]; then " + fail + "fi") +
-                               Conf("tony.restart.task.budget=1") + Words{"--detach"});
-  ASSERT_EQ(submit.exit, 0) << submit.err;
-  const auto logs = box_.StartTony({"logs", Job(), "worker:0", "-f", "--stdout"});
-  ASSERT_TRUE(WaitFor([&] { return logs->out() == "attempt 1\n"; })) << logs->err();
-  box_.Write("fail", "");
-  const Ran ran = logs->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(ran.out, "attempt 1\nlast words\n==> worker:0#2 <==\nattempt 2\n");
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
-}
-
-TEST_F(LogsTest, ALineOfAMegabyteComesWhole) {
-  ASSERT_EQ(box_.Tony(Workers(2, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo short")).exit, 0);
+TEST_F(LogTextsTest, ALineOfAMegabyteComesWhole) {
+  Succeeds(Workers(2, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo short"));
   const Ran ran = box_.Tony({"logs", Job(), "worker:0", "--stdout"});
   EXPECT_EQ(ran.out, std::string(1000000, 'x') + "\nshort\n");
   const Ran both = box_.Tony({"logs", Job(), "--stdout"});
@@ -69,13 +117,12 @@ TEST_F(LogsTest, ALineOfAMegabyteComesWhole) {
   EXPECT_EQ(CountLines(both.out), 4u);
 }
 
-TEST_F(LogsTest, ACursorGoesOnWhereTheLastAnswerEnded) {
-  ASSERT_EQ(box_.Tony(One("for i in 1 2 3 4 5 6; do echo line-$i; done; printf '\\377\\n' >&2")).exit, 0);
+TEST_F(LogTextsTest, ACursorGoesOnWhereTheLastAnswerEnded) {
+  Succeeds(One("for i in 1 2 3 4 5 6; do echo line-$i; done; printf '\\377\\n' >&2"));
   std::string text, cursor;
   bool eof = false;
   for (int answers = 0; !eof && answers < 20; ++answers) {
-    const Ran ran = box_.Tony({"logs", Job(), "--json", "--max-bytes", "15", "--cursor", cursor});
-    ASSERT_EQ(ran.exit, 0) << ran.err;
+    const Ran ran = Succeeds({"logs", Job(), "--json", "--max-bytes", "15", "--cursor", cursor});
     const auto answer = ParseJson(ran.out);
     const auto entries = At(answer, "/entries");
     ASSERT_TRUE(entries.is_array()) << ran.out;
@@ -86,70 +133,8 @@ TEST_F(LogsTest, ACursorGoesOnWhereTheLastAnswerEnded) {
   EXPECT_EQ(text, "line-1\nline-2\nline-3\nline-4\nline-5\nline-6\n\xEF\xBF\xBD\n");
 }
 
-TEST_F(LogsTest, TheLastLinesOfEachStreamForPeopleAndForPrograms) {
-  ASSERT_EQ(box_.Tony(Workers(2, "for i in 1 2 3 4; do echo out $i; echo err $i >&2; done; printf 'no end'")).exit, 0);
-  const Ran all = box_.Tony({"logs", Job(), "--tail", "2"});
-  EXPECT_EQ(all.exit, 0) << all.err;
-  std::string expected;
-  for (const std::string task : {"worker:0", "worker:1"})
-    expected += task + " | out 4\n" + task + " | no end\n" + task + " ! err 3\n" + task + " ! err 4\n";
-  EXPECT_EQ(all.out, expected);
-  EXPECT_EQ(box_.Tony({"logs", Job(), "worker:1", "--stderr", "--tail", "1"}).out, "err 4\n");
-  EXPECT_EQ(box_.Tony({"logs", Job(), "worker:1#1", "--tail", "0"}).out, "");
-  EXPECT_EQ(box_.Tony({"logs", Job(), "worker:1", "--stderr", "--tail", "9", "--max-bytes", "13"}).out,
-            "err 3\nerr 4\n");
-  const auto answer = ParseJson(box_.Tony({"logs", Job(), "worker:0", "--stderr", "--tail", "1", "--json"}).out);
-  EXPECT_EQ(Text(answer, "/entries/0/text"), "err 4\n");
-  EXPECT_EQ(At(answer, "/eof"), boost::json::value(true));
-  EXPECT_EQ(Text(answer, "/cursor"), "worker:0#1/stderr=24");
-}
-
-TEST_F(LogsTest, TheLastLinesGoWithFollowingAndTheirCursorGoesOn) {
-  const auto client = box_.StartTony(One("seq 5; " + HoldUntilGo() + "; echo late"));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
-  const auto logs = box_.StartTony({"logs", Job(), "-f", "--tail", "2"});
-  const auto answer = ParseJson(box_.Tony({"logs", Job(), "--tail", "1", "--json"}).out);
-  EXPECT_EQ(Text(answer, "/entries/0/text"), "5\n");
-  EXPECT_EQ(At(answer, "/eof"), boost::json::value(false));
-  ASSERT_TRUE(WaitFor([&] { return CountLines(logs->out()) == 2; })) << logs->out();
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
-  EXPECT_EQ(logs->Wait().out, "4\n5\nlate\n");
-  const auto rest = ParseJson(box_.Tony({"logs", Job(), "--cursor", Text(answer, "/cursor"), "--json"}).out);
-  EXPECT_EQ(Text(rest, "/entries/0/text"), "late\n");
-}
-
-TEST_F(LogsTest, FollowingFromNoLinesOnShowsWhatComesNow) {
-  const auto client =
-      box_.StartTony(One("seq 5; until [ -e " + box_.File("go") + " ]; do sleep 0.02; echo tick; done"));
-  ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && CountLines(LogText("worker-0", "stdout")) > 5; }));
-  const auto logs = box_.StartTony({"logs", Job(), "-f", "--tail", "0"});
-  ASSERT_TRUE(WaitFor([&] { return CountLines(logs->out()) > 1; })) << logs->err();
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
-  EXPECT_THAT(logs->Wait().out, testing::MatchesRegex("(tick\n)+"));
-}
-
-TEST_F(LogsTest, TheLastLinesOfALargeLogAreThereAtOnce) {
-  ASSERT_EQ(box_.Tony(One("seq 20000000")).exit, 0);
-  const Ran ran = box_.Tony({"logs", Job(), "--tail", "3"});
-  EXPECT_EQ(ran.out, "19999998\n19999999\n20000000\n");
-}
-
-TEST_F(LogsTest, WhatDoesNotGoWithTheLastLinesIsRefused) {
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
-  for (const Words& more :
-       {Words{"--cursor", ""}, Words{"-f", "--max-bytes", "9"}, Words{"--since", "1d", "--cursor", ""}}) {
-    const Ran ran = box_.Tony(Words{"logs", Job(), "--tail", "3"} + more);
-    EXPECT_EQ(ran.exit, 64) << ran.out;
-    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
-  }
-  EXPECT_EQ(box_.Tony({"logs", Job(), "--tail", "-1"}).exit, 64);
-  EXPECT_EQ(box_.Tony({"logs", Job(), "--tail", "many"}).exit, 64);
-}
-
-TEST_F(LogsTest, FollowingInJsonGivesOneObjectALine) {
-  ASSERT_EQ(box_.Tony(Workers(2, "echo out; echo err >&2")).exit, 0);
+TEST_F(LogTextsTest, FollowingInJsonGivesOneObjectALine) {
+  Succeeds(Workers(2, "echo out; echo err >&2"));
   const Ran ran = box_.Tony({"logs", Job(), "-f", "--json"});
   std::string seen;
   for (size_t at = 0; at < ran.out.size(); at = ran.out.find('\n', at) + 1) {
@@ -161,9 +146,8 @@ TEST_F(LogsTest, FollowingInJsonGivesOneObjectALine) {
   EXPECT_EQ(seen, "worker:0 stdout out\nworker:0 stderr err\nworker:1 stdout out\nworker:1 stderr err\n");
 }
 
-TEST_F(LogsTest, AReaderThatLeavesEndsTheFollowing) {
-  const Ran submit = box_.Tony(One("while :; do echo again; sleep 0.02; done") + Words{"--detach"});
-  ASSERT_EQ(submit.exit, 0) << submit.err;
+TEST_F(LogTextsTest, AReaderThatLeavesEndsTheFollowing) {
+  Succeeds(One("while :; do echo again; sleep 0.02; done") + Words{"--detach"});
   const auto head = std::make_unique<Background>(
       Words{"/bin/bash", "-c", ProgramFolder() + "/tony logs -f " + Job() + " | head -n 1"},
       Words{"PATH=/usr/bin:/bin", "TONY_HOME=" + box_.home().string(), "TONY_LEDGER=" + box_.ledger().string()},
@@ -171,69 +155,19 @@ TEST_F(LogsTest, AReaderThatLeavesEndsTheFollowing) {
   const Ran ran = head->Wait();
   EXPECT_FALSE(ran.timed_out);
   EXPECT_EQ(ran.out, "again\n");
-  EXPECT_EQ(box_.Tony({"kill", Job()}).exit, 0);
+  Succeeds({"kill", Job()});
   ExpectNothingLeft();
 }
 
-TEST_F(LogsTest, FollowingEndsWithTheVerdictAndItsExitCode) {
-  const Words fails = One("echo begun; exit 3") + Words{"--detach"};
-  ASSERT_EQ(box_.Tony(fails).exit, 0);
-  const Ran ran = box_.Tony({"logs", Job(), "--follow"});
-  EXPECT_EQ(ran.exit, 1);
-  EXPECT_EQ(ran.out, "begun\n");
-  EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
-  EXPECT_THAT(ran.err, testing::StartsWith("job " + Job() + " FAILED: "));
-  EXPECT_EQ(box_.Tony({"logs", Job(), "-f", "--json"}).exit, 0) << "to a program the status tells it";
-  EXPECT_EQ(box_.Tony({"logs", Job()}).exit, 0);
-}
-
-TEST_F(LogsTest, RolesTasksAndSeveralOfThemAreChosen) {
-  const Words two_roles = Words{"submit", "-executes", "echo $JOB_NAME $TASK_INDEX"} +
-                          Conf("tony.application.framework=tensorflow") + Conf("tony.worker.instances=2") +
-                          Conf("tony.ps.instances=1") + Conf("tony.chief.instances=1");
-  ASSERT_EQ(box_.Tony(two_roles).exit, 0);
-  EXPECT_EQ(box_.Tony({"logs", Job(), "worker"}).out, "worker:0 | worker 0\nworker:1 | worker 1\n");
-  EXPECT_EQ(box_.Tony({"logs", Job(), "worker:1", "ps"}).out, "ps:0     | ps 0\nworker:1 | worker 1\n");
-  EXPECT_EQ(box_.Tony({"logs", Job(), "chief"}).out, "chief 0\n");
-  const std::string followed = box_.Tony({"logs", Job(), "-f", "ps", "chief:0#1"}).out;
-  EXPECT_EQ(CountLines(followed), 2u);
-  EXPECT_THAT(followed, HasSubstr("chief:0 | chief 0\n"));
-  EXPECT_THAT(followed, HasSubstr("ps:0    | ps 0\n"));
-  const Ran unknown = box_.Tony({"logs", Job(), "worker", "evaluator"});
-  EXPECT_EQ(unknown.exit, 66);
-  EXPECT_THAT(unknown.err, HasSubstr("no role evaluator; it has 1 chief, 1 ps, 2 worker"));
-}
-
-TEST_F(LogsTest, OnlyLinesThatMatchAreShownOnceAndWhileFollowing) {
-  const auto client = box_.StartTony(One("for i in $(seq 30); do echo step $i; done; " + HoldUntilGo() +
-                                         "; echo step 31; echo loss; printf 'step end'"));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
-  EXPECT_EQ(box_.Tony({"logs", Job(), "--grep", "^step .?[05]$", "-n", "3"}).out, "step 20\nstep 25\nstep 30\n");
-  const auto logs = box_.StartTony({"logs", Job(), "-f", "--grep", "step (29|30|31|e)", "-n", "1"});
-  ASSERT_TRUE(WaitFor([&] { return logs->out() == "step 30\n"; })) << logs->out() << logs->err();
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
-  EXPECT_EQ(logs->Wait().out, "step 30\nstep 31\nstep end");
-  const auto answer = ParseJson(box_.Tony({"logs", Job(), "--json", "--grep", "loss"}).out);
-  EXPECT_EQ(At(answer, "/entries").as_array().size(), 1u);
-  EXPECT_EQ(Text(answer, "/entries/0/text"), "loss\n");
-  const Ran wrong = box_.Tony({"logs", Job(), "--grep", "a[bc"});
-  EXPECT_EQ(wrong.exit, 64);
-  EXPECT_THAT(wrong.err, HasSubstr("from character 2 on"));
-  EXPECT_EQ(CountLines(wrong.err), 1u);
-}
-
 // The first line is written, and noted, a second and more before the last one.
-TEST_F(LogsTest, LinesHaveTheTimesAtWhichTheyWereWritten) {
-  const auto client = box_.StartTony(One("echo early; " + HoldUntilGo() + "; echo late"));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+TEST_F(LogTextsTest, LinesHaveTheTimesAtWhichTheyWereWritten) {
+  const auto client = Hold(One("echo early; " + HoldUntilGo() + "; echo late"));
   const std::string times = (box_.JobFolder(Job()) / "logs/worker-0/1/stdout.times").string();
   ASSERT_TRUE(WaitFor([&] { return CountLines(ReadText(times)) == 1; }));
   const std::string noted = ReadText(times).substr(0, ReadText(times).find(' '));
   ASSERT_TRUE(WaitFor([&] { return WallNow() > FromMillis(std::stoll(noted)) + std::chrono::milliseconds(1100); }));
   const std::string between = ToIso8601(FromMillis(std::stoll(noted)) + std::chrono::milliseconds(50));
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
+  GoAndEnd(*client);
   const std::string early = ToIso8601(FromMillis(std::stoll(noted))).substr(0, 19);
   const Ran stamped = box_.Tony({"logs", Job(), "--timestamps"});
   EXPECT_THAT(stamped.out, testing::StartsWith(early + "Z early\n20")) << stamped.out;
@@ -245,29 +179,7 @@ TEST_F(LogsTest, LinesHaveTheTimesAtWhichTheyWereWritten) {
   EXPECT_EQ(box_.Tony({"logs", Job(), "--since", "0s"}).out, "");
   const auto answer = ParseJson(box_.Tony({"logs", Job(), "--json", "-t"}).out);
   EXPECT_EQ(Text(answer, "/entries/0/time"), ToIso8601(FromMillis(std::stoll(noted))));
-  EXPECT_EQ(box_.Tony({"logs", Job(), "--since", "yesterday"}).exit, 64);
-}
-
-TEST_F(LogsTest, ASubmitThatShowsLogsSaysWhatTheTasksWriteAndThenTheVerdict) {
-  const Ran ran = box_.Tony(Workers(2, "echo from $TASK_INDEX; echo problem >&2") + Words{"--logs"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.out, testing::StartsWith(Job() + "\n"));
-  for (const char* line : {"\nworker:0 | from 0\n", "\nworker:1 | from 1\n", "\nworker:1 ! problem\n"})
-    EXPECT_THAT(ran.out, HasSubstr(line));
-  EXPECT_GT(ran.out.find("SUCCEEDED after"), ran.out.rfind("worker:")) << ran.out;
-  const Ran json = box_.Tony(One("echo shown; exit 2") + Words{"--logs", "--json"});
-  EXPECT_EQ(json.exit, 1);
-  EXPECT_THAT(json.err, HasSubstr("\nshown\n"));
-  EXPECT_EQ(CountLines(json.out), 1u);
-  EXPECT_EQ(box_.Tony(One("true") + Words{"--logs", "--detach"}).exit, 64);
-}
-
-TEST_F(LogsTest, ATaskThatTheJobDoesNotHaveIsNamed) {
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
-  const Ran ran = box_.Tony({"logs", Job(), "worker:7"});
-  EXPECT_EQ(ran.exit, 66);
-  EXPECT_EQ(CountLines(ran.err), 1u);
-  EXPECT_THAT(ran.err, HasSubstr("worker:7"));
+  Fails(64, {"logs", Job(), "--since", "yesterday"});
 }
 
 }  // namespace

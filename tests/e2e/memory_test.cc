@@ -1,18 +1,10 @@
 // The kernel's own killer at a container's memory limit, and what a person is told of it.
-#include <unistd.h>
-
-#include <filesystem>
-
 #include "runtime/base/strings.h"
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/cgroup_look.h"
 
 namespace tony {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 // In MB. Executors with sanitizers take more than 64 MB themselves.
 std::string MemoryLimit() { return SanitizedPrograms() ? "400" : "64"; }
@@ -27,12 +19,11 @@ class MemoryTest : public TonyTest {
     if (LookForCgroups().limits.empty()) GTEST_SKIP() << "no cgroup with a memory limit can be made";
   }
   Ran Run(const std::string& command) const {
-    return box_.Tony(One(command) + Conf(StrCat("tony.worker.memory=", MemoryLimit(), "m")));
+    return box_.Tony(One(command, {StrCat("tony.worker.memory=", MemoryLimit(), "m")}));
   }
   static testing::Matcher<std::string> NamesTheLimit() {
     return HasSubstr(StrCat("out of memory: the container's limit of ", MemoryLimit(), " MB was reached (peak "));
   }
-  boost::json::value Status() { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
 };
 
 TEST_F(MemoryTest, NeedsWritableCgroupTaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers) {
@@ -58,21 +49,19 @@ TEST_F(MemoryTest, NeedsWritableCgroupChildThatTheProgramSurvivesIsNotTheCause) 
 }
 
 TEST_F(MemoryTest, NeedsWritableCgroupOneTaskAboveItsLimitHarmsNoOther) {
-  const Ran ran =
-      box_.Tony(Workers(2, "if [ $TASK_INDEX = 1 ]; then " + TakeTooMuch() + "; else until grep -q -s oom " +
-                               box_.File("never") + "; do sleep 0.02; done; fi") +
-                Conf(StrCat("tony.worker.memory=", MemoryLimit(), "m")));
-  EXPECT_EQ(ran.exit, 1) << ran.err;
+  Fails(1, Workers(2,
+                   "if [ $TASK_INDEX = 1 ]; then " + TakeTooMuch() + "; else until grep -q -s oom " +
+                       box_.File("never") + "; do sleep 0.02; done; fi",
+                   {StrCat("tony.worker.memory=", MemoryLimit(), "m")}));
   const auto status = Status();
-  EXPECT_EQ(Text(status, "/verdict/task"), "worker:1");
-  EXPECT_EQ(Text(status, "/tasks/0/outcome/class"), "killed");
+  ExpectJson(status, {{"/verdict/task", "worker:1"}, {"/tasks/0/outcome/class", "killed"}});
 }
 
 // The kernel frees no memory by killing whoever wrote it, so it goes on until it comes to the executor.
 TEST_F(MemoryTest, NeedsWritableCgroupAFileInSharedMemoryAboveTheLimitIsOutOfMemoryAtOnce) {
   const std::string file = StrCat("/dev/shm/tony-test-", getpid());
   const Ran ran = Run(StrCat("head -c 900M /dev/zero > ", file));
-  std::filesystem::remove(file);
+  fs::remove(file);
   EXPECT_EQ(ran.exit, 1) << ran.err;
   const auto status = Status();
   EXPECT_EQ(Text(status, "/verdict/class"), "oom");
@@ -101,10 +90,10 @@ class SharedMemoryE2eTest : public TonyTest {
     if (access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no /dev/shm to write to";
   }
   ~SharedMemoryE2eTest() override {
-    for (const char* file : {"one", "two", "both", "closed"}) std::filesystem::remove(Shared(file));
+    for (const char* file : {"one", "two", "both", "closed"}) fs::remove(Shared(file));
   }
   static std::string Shared(const std::string& name) { return StrCat("/dev/shm/tony-test-", getpid(), "-", name); }
-  static bool IsThere(const std::string& name) { return std::filesystem::exists(Shared(name)); }
+  static bool IsThere(const std::string& name) { return fs::exists(Shared(name)); }
   std::string Submit(const std::string& name) {
     const std::string command = StrCat("echo > ", Shared("closed"), "; exec 3>", Shared(name), " 4>", Shared("both"),
                                        "; touch ", box_.File(name), "; sleep 1000");

@@ -1,16 +1,11 @@
 // Whole jobs where the kernel's newer calls are missing: pidfds, close_range and others.
-#include <csignal>
 #include <cstdlib>
 #include <optional>
 
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-using testing::HasSubstr;
 
 const Words kPrograms = {"tony-am", "tony-executor", "tony-keeper"};
 
@@ -39,8 +34,7 @@ class OldKernelTest : public TonyTest {
   // Two workers that note each start, and are started anew together.
   void StartJob() {
     const std::string note = "echo $TASK_INDEX $TONY_ATTEMPT >> " + box_.File("starts") + "; ";
-    client_ = StartOld(Workers(2, note + HoldUntilGo()) + Conf("tony.restart.gang.budget=5") +
-                       Conf("tony.restart.backoff-ms=10"));
+    client_ = StartOld(Workers(2, note + HoldUntilGo(), {"tony.restart.gang.budget=5", "tony.restart.backoff-ms=10"}));
     ASSERT_TRUE(WaitForRunning(2)) << client_->err();
     ExpectFiltered();
   }
@@ -54,15 +48,11 @@ class OldKernelTest : public TonyTest {
       for (const pid_t pid : pids) EXPECT_EQ(Filters(std::to_string(pid)), *ours + 1) << program;
     }
   }
-  void KillAll(const std::string& program) const {
-    for (const pid_t pid : box_.Pids(program)) kill(pid, SIGKILL);
-  }
+  void KillAll(const std::string& program) const { SignalAll(program, SIGKILL); }
   std::string KeeperLog() const { return ReadText(box_.JobFolder(Job()) / "keeper.log"); }
   size_t Starts() const { return CountLines(ReadText(box_.File("starts"))); }
   void ExpectSuccess() {
-    Go();
-    const Ran ran = client_->Wait();
-    EXPECT_EQ(ran.exit, 0) << ran.err << ran.out << KeeperLog();
+    const Ran ran = GoAndEnd(*client_);
     ExpectNothingLeft();
   }
 
@@ -98,7 +88,7 @@ TEST_F(OldKernelTest, AnAdoptedExecutorThatDiesIsSeen) {
 TEST_F(OldKernelTest, AKilledJobLeavesNothing) {
   StartJob();
   EXPECT_EQ(StartOld({"kill", Job()})->Wait().exit, 0);
-  EXPECT_EQ(client_->Wait().exit, 1);
+  Ends(*client_, 1);
   ExpectNothingLeft();
 }
 

@@ -1,185 +1,126 @@
 // What the chief leaves in $TONY_OUTPUT_FILE, and what `tony outputs` makes of it afterwards.
-#include <sys/stat.h>
-
-#include <csignal>
-#include <filesystem>
-
-#include "tests/e2e/json.h"
-#include "tests/e2e/tony_test.h"
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+const TestRow kOutputs[] = {
+    {"TheObjectOfTheChiefIsThereWhenAllHasExited",
+     {{"workers 2 `test $TASK_INDEX = 1 || printf '{\"model\": \"/m/7\",\\n \"loss\": 0.10}\\n' > $TONY_OUTPUT_FILE`",
+       "out!outputs"},
+      {"left", ""},
+      {"outputs %J --json", "/schema=1 && /job=%J && /task=worker:0 && /outputs/model=/m/7"},
+      {"outputs %J", "out={\n  \"model\": \"/m/7\",\n  \"loss\": 0.10\n}\n"}}},
+    {"NothingWrittenIsNoMistake", {{"one true", ""}, {"outputs %J --json", "/outputs={}"}, {"outputs %J", "out={}\n"}}},
+    {"WhatCameWithTheSourcesIsNotAnOutput",
+     {{"write src/tony-output.json {\"old\":1}", ""},
+      {"one true -src_dir src", ""},
+      {"outputs %J --json", "/outputs={}"}}},
+    {"AJobWithoutRolesLeavesOutputsToo",
+     {{"submit -executes `printf '{\"a\":1}' > $TONY_OUTPUT_FILE`", ""}, {"outputs %J --json", "/outputs/a=1"}}},
+    {"OfAFileThatIsTooLongWhatFitsIsKept",
+     {{"one `(printf '{\"model.path\":\"/m\",\"big\":\"'; head -c 2000000 /dev/zero | tr '\\0' x; printf '\"}') > "
+       "$TONY_OUTPUT_FILE`",
+       ""},
+      {"outputs %J --json", "/outputs={\"model.path\":\"/m\"} && /problems/0/name=big"}}},
+    {"BrokenJsonIsNamedWithItsPlace",
+     {{"one `printf '{\"loss\":\\n 0.1.2}' > $TONY_OUTPUT_FILE`", "out~line 2, offset 13: expected , or }"},
+      {"outputs %J --json",
+       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~line 2, offset 13: expected , or } && "
+       "err~expected one JSON object && /error/class=spec_invalid"},
+      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 2, offset 13: expected , or }"}}},
+    {"AnythingButAnObjectIsRefused",
+     {{"one `echo 42 > $TONY_OUTPUT_FILE`", "out~line 1, offset 0: no JSON object begins here"},
+      {"outputs %J --json",
+       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~line 1, offset 0: no JSON object begins "
+       "here && "
+       "err~expected one JSON object && /error/class=spec_invalid"},
+      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 1, offset 0: no JSON object begins here"}}},
+    {"OfAFileThatIsTooLargeOnlyItsSizeIsKept",
+     {{"one `truncate -s 3G $TONY_OUTPUT_FILE`", "out~it has 3221225472 bytes, and at most 1048576 are kept"},
+      {"outputs %J --json",
+       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it has 3221225472 bytes, and at most "
+       "1048576 are kept && "
+       "err~expected one JSON object && /error/class=spec_invalid"},
+      {"status %J --json",
+       "/state=SUCCEEDED && /outputs_problem~it has 3221225472 bytes, and at most 1048576 are kept"},
+      {"missing %F/logs/worker-0/1/output.json", ""}}},
+    {"APipeInItsPlaceHoldsNobodyUp",
+     {{"one `mkfifo $TONY_OUTPUT_FILE`", "out~it is no regular file"},
+      {"outputs %J --json",
+       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it is no regular file && "
+       "err~expected one JSON object && /error/class=spec_invalid"},
+      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~it is no regular file"}}},
+    {"ALinkInItsPlaceShowsNobodyAnotherFile",
+     {{"one `ln -s /etc/passwd $TONY_OUTPUT_FILE`", "out~it is a symbolic link"},
+      {"outputs %J --json",
+       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it is a symbolic link && "
+       "err~expected one JSON object && /error/class=spec_invalid"},
+      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~it is a symbolic link"}}},
+    {"OfAChiefThatWasStartedAgainTheAttemptThatSucceededCounts",
+     {{"one `printf '{\"attempt\":%s}' $TONY_ATTEMPT > $TONY_OUTPUT_FILE; test $TONY_ATTEMPT = 2` "
+       "tony.restart.task.budget=1",
+       ""},
+      {"outputs %J --json", "/outputs/attempt=2"}}},
+    {"AFailedChiefHasNone",
+     {{"one `echo '{\"a\":1}' > $TONY_OUTPUT_FILE; exit 3`", "1"}, {"outputs %J --json", "/outputs={} && /task=null"}}},
+    // The keeper cannot start a new master while it is stopped itself. The outputs are there before the outcome.
+    {"TheyOutliveAnApplicationMasterThatDiesBetweenTheChiefsEndAndTheJobs",
+     {{"& one `%H; echo '{\"a\":1}' > $TONY_OUTPUT_FILE`", ""},
+      {"running 1", ""},
+      {"signal STOP tony-keeper", ""},
+      {"signal KILL tony-am", ""},
+      {"go", ""},
+      {"until file %F/logs/worker-0/1/outcome.json", "~{"},
+      {"log worker-0 output.json", "out={\"a\":1}\n"},
+      {"outputs %J", "69"},
+      {"signal CONT tony-keeper", ""},
+      {"end", ""},
+      {"outputs %J --json", "/outputs/a=1"}}},
+    {"AJobThatHasNotEndedHasNoneYet",
+     {{"& one `%H`", ""},
+      {"running 1", ""},
+      {"outputs %J", "69 && line && err~has not ended (RUNNING)"},
+      {"go", ""},
+      {"end", ""},
+      {"outputs no-such-job", "66"}}},
+};
+TABLE_TEST(OutputsTest, kOutputs, RunScript);
 
-class OutputsTest : public TonyTest {
+class OutputFilesTest : public TonyTest {
  protected:
-  // A job of one task that leaves what `command` does, and succeeds all the same.
-  Ran Leave(const std::string& command) {
-    const Ran ran = box_.Tony(One(command));
-    EXPECT_EQ(ran.exit, 0) << ran.err;
-    ExpectNothingLeft();
-    return ran;
-  }
-  boost::json::value Outputs() {
-    const Ran ran = box_.Tony({"outputs", Job(), "--json"});
-    EXPECT_EQ(ran.exit, 0) << ran.err;
-    EXPECT_EQ(CountLines(ran.out), 1u) << ran.out;
-    return ParseJson(ran.out);
-  }
-  // They cannot be had, for the reason `why`; the job itself has succeeded, and says so.
-  void ExpectRefused(const Ran& job, const std::string& why) {
-    EXPECT_THAT(job.out, HasSubstr(why));
-    const Ran ran = box_.Tony({"outputs", Job(), "--json"});
-    EXPECT_EQ(ran.exit, 65);
-    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
-    EXPECT_THAT(ran.err, HasSubstr("worker:0#1"));
-    EXPECT_THAT(ran.err, HasSubstr("logs/worker-0/1/output.json"));
-    EXPECT_THAT(ran.err, HasSubstr(why));
-    EXPECT_THAT(ran.err, HasSubstr("expected one JSON object"));
-    EXPECT_EQ(Text(ParseJson(ran.out), "/error/class"), "spec_invalid");
-    const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-    EXPECT_EQ(Text(status, "/state"), "SUCCEEDED");
-    EXPECT_THAT(Text(status, "/outputs_problem"), HasSubstr(why));
-  }
+  void Leave(const std::string& outputs) const { Succeeds(One("printf '" + outputs + "' > $TONY_OUTPUT_FILE")); }
+  value Outputs() const { return Json({"outputs", Job()}); }
 };
 
-TEST_F(OutputsTest, TheObjectOfTheChiefIsThereWhenAllHasExited) {
-  const Ran ran = box_.Tony(
-      Workers(2, R"(test $TASK_INDEX = 1 || printf '{"model": "/m/7",\n "loss": 0.10}\n' > $TONY_OUTPUT_FILE)"));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.out, Not(HasSubstr("outputs")));
-  ExpectNothingLeft();
-  const auto outputs = Outputs();
-  EXPECT_EQ(Number(outputs, "/schema"), 1);
-  EXPECT_EQ(Text(outputs, "/job"), Job());
-  EXPECT_EQ(Text(outputs, "/task"), "worker:0");
-  EXPECT_EQ(Text(outputs, "/outputs/model"), "/m/7");
-  EXPECT_EQ(box_.Tony({"outputs", Job()}).out, "{\n  \"model\": \"/m/7\",\n  \"loss\": 0.10\n}\n");
-}
-
-TEST_F(OutputsTest, TheJobsRecordServesWhereTheChiefsFolderIsGoneAndTheFolderWhereTheRecordIsDamaged) {
-  Leave(R"(printf '{"a":1}' > $TONY_OUTPUT_FILE)");
-  const std::filesystem::path folder = box_.JobFolder(Job()), copy = folder / "logs/worker-0/1/output.json";
-  std::filesystem::rename(copy, folder / "aside");
+TEST_F(OutputFilesTest, TheJobsRecordServesWhereTheChiefsFolderIsGoneAndTheFolderWhereTheRecordIsDamaged) {
+  Leave(R"({"a":1})");
+  const fs::path folder = box_.JobFolder(Job()), copy = folder / "logs/worker-0/1/output.json";
+  fs::rename(copy, folder / "aside");
   EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
-  std::filesystem::rename(folder / "aside", copy);
-  std::filesystem::remove(folder / "outputs");
+  fs::rename(folder / "aside", copy);
+  fs::remove(folder / "outputs");
   ASSERT_EQ(mkfifo((folder / "outputs").c_str(), 0600), 0);
   EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
 }
 
-TEST_F(OutputsTest, NothingWrittenIsNoMistake) {
-  Leave("true");
-  EXPECT_EQ(At(Outputs(), "/outputs"), boost::json::value(boost::json::object()));
-  EXPECT_EQ(box_.Tony({"outputs", Job()}).out, "{}\n");
-}
-
-TEST_F(OutputsTest, WhatCameWithTheSourcesIsNotAnOutput) {
-  std::filesystem::create_directory(box_.File("src"));
-  box_.Write("src/tony-output.json", "{\"old\":1}");
-  EXPECT_EQ(box_.Tony(One("true") + Words{"-src_dir", "src"}).exit, 0);
-  EXPECT_EQ(At(Outputs(), "/outputs"), boost::json::value(boost::json::object()));
-}
-
-TEST_F(OutputsTest, BrokenJsonIsNamedWithItsPlace) {
-  ExpectRefused(Leave(R"(printf '{"loss":\n 0.1.2}' > $TONY_OUTPUT_FILE)"), "line 2, offset 13: expected , or }");
-}
-
-TEST_F(OutputsTest, OneBadValueCostsOnlyItselfAndIsNamedEverywhere) {
-  const Ran job = Leave(R"(printf '{"loss":NaN,"big":1e400,"a":1,"a":2,"model.path":"/m"}' > $TONY_OUTPUT_FILE)");
+TEST_F(OutputFilesTest, OneBadValueCostsOnlyItselfAndIsNamedEverywhere) {
+  const Ran job =
+      Succeeds(One(R"(printf '{"loss":NaN,"big":1e400,"a":1,"a":2,"model.path":"/m"}' > $TONY_OUTPUT_FILE)"));
   const auto outputs = Outputs();
-  EXPECT_EQ(boost::json::serialize(At(outputs, "/outputs")), R"({"loss":"NaN","model.path":"/m"})");
-  EXPECT_EQ(Text(outputs, "/problems/0/name"), "loss");
-  EXPECT_EQ(At(outputs, "/problems/0/left_out"), boost::json::value(false));
-  EXPECT_EQ(Text(outputs, "/problems/1/name"), "big");
-  EXPECT_EQ(Text(outputs, "/problems/2/name"), "a");
+  EXPECT_EQ(json::serialize(At(outputs, "/outputs")), R"({"loss":"NaN","model.path":"/m"})");
+  ExpectJson(outputs, {{"/problems/0/name", "loss"},
+                       {"/problems/0/left_out", false},
+                       {"/problems/1/name", "big"},
+                       {"/problems/2/name", "a"}});
   const std::string told = ReadText(box_.JobFolder(Job()) / "logs/worker-0/1/executor.log");
-  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-  const Ran text = box_.Tony({"outputs", Job()});
-  EXPECT_EQ(text.exit, 0);
+  const auto status = Status();
+  const Ran text = Succeeds({"outputs", Job()});
   for (const std::string& place : {job.out, told, Text(status, "/outputs_problem"), text.err}) {
-    EXPECT_THAT(place, HasSubstr(R"("loss" is passed on as text (line 1, offset 8: NaN is no JSON number))"));
-    EXPECT_THAT(place, HasSubstr(R"("big" is left out (line 1, offset 18: a number out of range))"));
-    EXPECT_THAT(place, HasSubstr(R"("a" is left out (line 1, offset 30: the name is there twice))"));
+    EXPECT_THAT(place, HasAll({R"("loss" is passed on as text (line 1, offset 8: NaN is no JSON number))",
+                               R"("big" is left out (line 1, offset 18: a number out of range))",
+                               R"("a" is left out (line 1, offset 30: the name is there twice))"}));
   }
-}
-
-TEST_F(OutputsTest, AJobWithoutRolesLeavesOutputsToo) {
-  const Ran ran = box_.Tony({"submit", "-executes", R"(printf '{"a":1}' > $TONY_OUTPUT_FILE)"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
-}
-
-TEST_F(OutputsTest, OfAFileThatIsTooLongWhatFitsIsKept) {
-  Leave(
-      R"((printf '{"model.path":"/m","big":"'; head -c 2000000 /dev/zero | tr '\0' x; printf '"}') > $TONY_OUTPUT_FILE)");
-  const auto outputs = Outputs();
-  EXPECT_EQ(boost::json::serialize(At(outputs, "/outputs")), R"({"model.path":"/m"})");
-  EXPECT_EQ(Text(outputs, "/problems/0/name"), "big");
-}
-
-TEST_F(OutputsTest, AnythingButAnObjectIsRefused) {
-  ExpectRefused(Leave("echo 42 > $TONY_OUTPUT_FILE"), "line 1, offset 0: no JSON object begins here");
-}
-
-TEST_F(OutputsTest, OfAFileThatIsTooLargeOnlyItsSizeIsKept) {
-  ExpectRefused(Leave("truncate -s 3G $TONY_OUTPUT_FILE"), "it has 3221225472 bytes, and at most 1048576 are kept");
-  EXPECT_FALSE(std::filesystem::exists(box_.JobFolder(Job()) / "logs/worker-0/1/output.json"));
-}
-
-TEST_F(OutputsTest, APipeInItsPlaceHoldsNobodyUp) {
-  ExpectRefused(Leave("mkfifo $TONY_OUTPUT_FILE"), "it is no regular file");
-}
-
-TEST_F(OutputsTest, ALinkInItsPlaceShowsNobodyAnotherFile) {
-  ExpectRefused(Leave("ln -s /etc/passwd $TONY_OUTPUT_FILE"), "it is a symbolic link");
-}
-
-TEST_F(OutputsTest, OfAChiefThatWasStartedAgainTheAttemptThatSucceededCounts) {
-  const std::string twice = R"(printf '{"attempt":%s}' $TONY_ATTEMPT > $TONY_OUTPUT_FILE; test $TONY_ATTEMPT = 2)";
-  const Ran ran = box_.Tony(One(twice) + Conf("tony.restart.task.budget=1"));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(Number(Outputs(), "/outputs/attempt"), 2);
-}
-
-TEST_F(OutputsTest, AFailedChiefHasNone) {
-  EXPECT_EQ(box_.Tony(One("echo '{\"a\":1}' > $TONY_OUTPUT_FILE; exit 3")).exit, 1);
-  const auto outputs = Outputs();
-  EXPECT_EQ(At(outputs, "/outputs"), boost::json::value(boost::json::object()));
-  EXPECT_TRUE(At(outputs, "/task").is_null());
-}
-
-TEST_F(OutputsTest, TheyOutliveAnApplicationMasterThatDiesBetweenTheChiefsEndAndTheJobs) {
-  const auto client = box_.StartTony(One(HoldUntilGo() + "; echo '{\"a\":1}' > $TONY_OUTPUT_FILE"));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
-  // The keeper cannot start a new one while it is stopped itself.
-  const auto keeper = box_.Pids("tony-keeper"), master = box_.Pids("tony-am");
-  ASSERT_EQ(keeper.size(), 1u);
-  ASSERT_EQ(master.size(), 1u);
-  kill(keeper.front(), SIGSTOP);
-  kill(master.front(), SIGKILL);
-  Go();
-  const auto logs = box_.JobFolder(Job()) / "logs/worker-0/1";
-  EXPECT_TRUE(WaitForFile(logs / "outcome.json"));
-  EXPECT_EQ(ReadText(logs / "output.json"), "{\"a\":1}\n") << "before the outcome";
-  EXPECT_EQ(box_.Tony({"outputs", Job()}).exit, 69) << "nobody has judged the job yet";
-  kill(keeper.front(), SIGCONT);
-  EXPECT_EQ(client->Wait().exit, 0);
-  EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
-}
-
-TEST_F(OutputsTest, AJobThatHasNotEndedHasNoneYet) {
-  const auto client = box_.StartTony(One(HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
-  const Ran ran = box_.Tony({"outputs", Job()});
-  EXPECT_EQ(ran.exit, 69);
-  EXPECT_EQ(CountLines(ran.err), 1u);
-  EXPECT_THAT(ran.err, HasSubstr("has not ended (RUNNING)"));
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
-  EXPECT_EQ(box_.Tony({"outputs", "no-such-job"}).exit, 66);
 }
 
 }  // namespace

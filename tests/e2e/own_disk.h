@@ -2,10 +2,6 @@
 #pragma once
 
 #include <sys/mount.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <string>
 
 #include "tests/e2e/tony_test.h"
 
@@ -23,22 +19,22 @@ class OwnDiskTest : public TonyTest {
     if (!place_.empty()) umount2(place_.c_str(), MNT_DETACH);
   }
 
-  void MountAt(const std::filesystem::path& place) {
-    std::filesystem::create_directories(place);
+  void MountAt(const fs::path& place) {
+    fs::create_directories(place);
     const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                          Shell("truncate -s 64M " + box_.File("disk") + " && mkfs.ext4 -q " + box_.File("disk")) == 0 &&
                          MountFile(place);
     if (!mounted) GTEST_SKIP() << "needs mkfs.ext4 and a loop device";
     place_ = place;
   }
-  bool MountFile(const std::filesystem::path& place) const {
+  bool MountFile(const fs::path& place) const {
     return Shell("mount -o loop,errors=remount-ro " + box_.File("disk") + " " + place.string()) == 0;
   }
   int Shell(const std::string& command) const {
     return Background({"/bin/sh", "-c", command}, {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, box_.folder()).Wait().exit;
   }
 
-  std::filesystem::path place_;
+  fs::path place_;
 };
 
 }  // namespace tony

@@ -4,21 +4,14 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <thread>
 
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using testing::HasSubstr;
-using testing::StartsWith;
 
 sockaddr_in Loopback(int port) {
   sockaddr_in address{};
@@ -86,26 +79,19 @@ class Visit {
 class PagePortTest : public TonyTest {
  protected:
   void SetUp() override {
-    client_ = box_.StartTony(One(HoldUntilGo()));
-    ASSERT_TRUE(WaitForRunning(1)) << client_->err();
+    client_ = Hold(One(HoldUntilGo()));
     url_ = Url();
     ASSERT_THAT(url_, StartsWith("http://127.0.0.1:"));
   }
 
   std::string Url() const {  // as the job says it now; "" while no master answers
-    const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-    return At(status, "/am_reachable") == boost::json::value(true) ? Text(status, "/tracking_url") : "";
-  }
-  int64_t Epoch() const {
-    const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-    return At(status, "/am_reachable") == boost::json::value(true) ? Number(status, "/epoch") : 0;
+    const auto status = Status();
+    return At(status, "/am_reachable") == value(true) ? Text(status, "/tracking_url") : "";
   }
   static int PortOf(const std::string& url) { return std::stoi(url.substr(url.rfind(':') + 1)); }
   static std::string PathOf(const std::string& url) { return url.substr(url.find('/', 8)); }
 
-  void Signal(const char* program, int signal) const {
-    for (const pid_t pid : box_.Pids(program)) kill(pid, signal);
-  }
+  void Signal(const char* program, int signal) const { SignalAll(program, signal); }
   void Kill(const char* program) const {
     const std::vector<pid_t> pids = box_.Pids(program);
     for (const pid_t pid : pids) kill(pid, SIGKILL);
@@ -115,9 +101,7 @@ class PagePortTest : public TonyTest {
     }));
   }
   void EndWell() {
-    Go();
-    const Ran ran = client_->Wait();
-    EXPECT_EQ(ran.exit, 0) << ran.err;
+    const Ran ran = GoAndEnd(*client_);
     ExpectNothingLeft();
   }
 

@@ -1,20 +1,12 @@
 // What `tony plan --task` says of a task, against /proc/PID/cmdline and /proc/PID/environ of its process: word for
 // word, and variable for variable, nothing more and nothing less. What nobody can know before is named here:
 // Normalized().
-#include <unistd.h>
-
-#include <map>
 #include <regex>
 
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-namespace json = boost::json;
-using testing::HasSubstr;
 
 using Environment = std::map<std::string, std::string>;
 
@@ -33,19 +25,13 @@ struct Shape {
 };
 void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
 
-Words Confs(const Words& keys) {
-  Words words;
-  for (const std::string& key : keys) words = words + Words{"-conf", key};
-  return words;
-}
-
 class PlanTruthTest : public TonyTest, public testing::WithParamInterface<Shape> {
  protected:
   PlanTruthTest() {
-    std::filesystem::create_directory(box_.File("src"));
+    fs::create_directory(box_.File("src"));
     box_.Write("src/wait.sh", "while :; do sleep 0.1; done\n");
-    std::filesystem::create_directories(box_.File("environment/lib"));
-    std::filesystem::create_directory(box_.File("checkpoints"));
+    fs::create_directories(box_.File("environment/lib"));
+    fs::create_directory(box_.File("checkpoints"));
     box_.Write(
         "secret.json",
         R"({"executes":"while :; do sleep 0.1; done","framework":"standalone","tasks":{"worker":{"instances":1}},)"
@@ -108,8 +94,7 @@ class PlanTruthTest : public TonyTest, public testing::WithParamInterface<Shape>
   }
 
   json::value Plan(const Words& more) const {
-    const Ran ran = box_.Tony(Words{"plan"} + GetParam().job + more + Words{"--json"});
-    EXPECT_EQ(ran.exit, 0) << ran.err;
+    const Ran ran = Succeeds(Words{"plan"} + GetParam().job + more + Words{"--json"});
     for (const auto& [name, secret] : GetParam().secrets) EXPECT_EQ(ran.out.find(secret), std::string::npos) << name;
     return ParseJson(ran.out);
   }
@@ -128,7 +113,7 @@ class PlanTruthTest : public TonyTest, public testing::WithParamInterface<Shape>
       EXPECT_EQ(json::value_to<Environment>(processes[i].at("environment")), Normalized(EnvironmentOf(real.at(name))))
           << name;
       EXPECT_EQ(Replace(Text(plan, "/task/directory"), "<folder>", box_.JobFolder(Job()).string()),
-                std::filesystem::read_symlink(proc + "/cwd").string());
+                fs::read_symlink(proc + "/cwd").string());
     }
     return static_cast<int>(processes.size());
   }
@@ -143,7 +128,7 @@ TEST_P(PlanTruthTest, EachProcessIsStartedAsPlanned) {
   const auto client = box_.StartTony(Words{"submit"} + GetParam().job);
   ASSERT_TRUE(WaitFor([&] { return client->err().find("job running") != std::string::npos; })) << client->err();
   const auto all_run = [&] {
-    const json::value all = At(ParseJson(box_.Tony({"status", Job(), "--json"}).out), "/tasks");
+    const json::value all = At(Status(), "/tasks");
     for (const json::value& task : all.as_array())
       if (Text(task, "/attempt_state") != "running") return false;
     return true;
@@ -159,7 +144,7 @@ TEST_P(PlanTruthTest, EachProcessIsStartedAsPlanned) {
       all.push_back(Strings("/proc/" + std::to_string(process.pid) + "/cmdline"));
     EXPECT_THAT(all, testing::Contains(GetParam().shells_child));
   }
-  EXPECT_EQ(box_.Tony({"kill", Job()}).exit, 0);
+  Succeeds({"kill", Job()});
   client->Wait();
   ExpectNothingLeft();
 }
@@ -213,16 +198,14 @@ INSTANTIATE_TEST_SUITE_P(
 class PlanTaskTest : public TonyTest {};
 
 TEST_F(PlanTaskTest, PeopleReadTheCommandAndItsVariables) {
-  const Ran ran = box_.Tony({"plan", "-executes", "a\nb", "-shell_env", "KEY_SECRET=x", "--task", "driver:0"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Succeeds({"plan", "-executes", "a\nb", "-shell_env", "KEY_SECRET=x", "--task", "driver:0"});
   EXPECT_THAT(ran.out, testing::StartsWith("in <folder>/work/driver-0/1: /bin/bash -c a b\n  APPID=<job>\n"));
   EXPECT_THAT(ran.out, HasSubstr("\n  KEY_SECRET=********\n"));
 }
 
 TEST_F(PlanTaskTest, ATaskThatTheJobDoesNotHaveIsNamed) {
   for (const char* task : {"worker:2", "ps:0", "worker", "worker:x"}) {
-    const Ran ran = box_.Tony({"plan", "-executes", "true", "-conf", "tony.worker.instances=2", "--task", task});
-    EXPECT_EQ(ran.exit, 64);
+    const Ran ran = Fails(64, {"plan", "-executes", "true", "-conf", "tony.worker.instances=2", "--task", task});
     EXPECT_EQ(ran.err, std::string("tony: --task ") + task + ": no task of the job; expected ROLE:INDEX of 2 worker\n");
   }
 }

@@ -4,9 +4,6 @@
 namespace tony {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
 // The driver ends at once. Each process of a worker says in two ways who it is, and does what is said for its rank.
 constexpr std::string_view kSayWho = R"(
 if [ "$JOB_NAME" = driver ]; then
@@ -54,8 +51,7 @@ class ProcessesTest : public StagedJobTest {
 
 TEST_F(ProcessesTest, EachHasItsRankItsPortAndItsLogs) {
   Submit(kSayWho, 3);
-  const Ran ran = client_->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  Ends(*client_);
   ExpectNothingLeft();
   ExpectRanks(1);
   const std::string all = Logs({});
@@ -71,8 +67,7 @@ TEST_F(ProcessesTest, WhenOneFailsTheOthersEndAndTheJobSaysWhichItWas) {
   EXPECT_NE(ran.exit, 0);
   ExpectNothingLeft();
   const auto status = ParseJson(Status());
-  EXPECT_EQ(Text(status, "/verdict/task"), "worker:1");
-  EXPECT_EQ(Number(status, "/verdict/exit_code"), 3);
+  ExpectJson(status, {{"/verdict/task", "worker:1"}, {"/verdict/exit_code", 3}});
   EXPECT_THAT(Text(status, "/verdict/message"), HasSubstr("process 1: exit code 3"));
   EXPECT_THAT(Text(status, "/verdict/stderr_tail"), HasSubstr("boom of 5"));
   EXPECT_EQ(Number(status, "/tasks/2/outcome/process"), 1) << Status();
@@ -81,9 +76,8 @@ TEST_F(ProcessesTest, WhenOneFailsTheOthersEndAndTheJobSaysWhichItWas) {
 
 TEST_F(ProcessesTest, AGangThatFormsAgainHasAllOfThemAnew) {
   Submit(std::string(kSayWho) + std::string(kFailOnce), 3,
-         Conf("tony.task.stop-grace-ms=1000") + Conf("tony.restart.gang.budget=1"));
-  const Ran ran = client_->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+         Confs({"tony.task.stop-grace-ms=1000", "tony.restart.gang.budget=1"}));
+  Ends(*client_);
   ExpectNothingLeft();
   ExpectRanks(1);
   ExpectRanks(2);

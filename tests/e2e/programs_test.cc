@@ -1,21 +1,10 @@
 // Other programs are installed while a job runs: it goes on with those that it began with, whoever dies.
 #include <sys/mount.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <csignal>
-#include <fstream>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
 
 class ProgramsE2eTest : public TonyTest {
  protected:
@@ -53,7 +42,6 @@ class ProgramsE2eTest : public TonyTest {
     ASSERT_TRUE(WaitForRunning(2)) << ran.err;
     pids_ = TaskPids();
   }
-  std::string TaskPids() const { return ReadText(Running("worker-0")) + ReadText(Running("worker-1")); }
 
   void Kill(const std::string& program) const {
     const std::vector<pid_t> pids = box_.Pids(program);
@@ -66,13 +54,9 @@ class ProgramsE2eTest : public TonyTest {
   }
   void KillMasterAndKeeper() const {
     for (const char* program : {"tony-keeper", "tony-am"})
-      for (const pid_t pid : box_.Pids(program)) kill(pid, SIGSTOP);  // so that neither brings the other back
+      SignalAll(program, SIGSTOP);  // so that neither brings the other back
     Kill("tony-keeper");
     Kill("tony-am");
-  }
-  int64_t Epoch() const {
-    const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-    return At(status, "/am_reachable") == boost::json::value(true) ? Number(status, "/epoch") : 0;
   }
   // Where the programs that run lie.
   std::vector<std::string> Folders(const std::string& program) const {
@@ -139,12 +123,11 @@ TEST_P(ReplacedProgramsTest, AreNotStartedForATaskThatStartsAgain) {
   kill(executors[0], SIGKILL);
   const auto waiting = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] {
-    const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+    const auto status = Status();
     return Number(status, "/restart_count") == 1 && Text(status, "/state") == "RUNNING";
   })) << waiting->err();
   for (const std::string& folder : Folders("tony-executor")) EXPECT_EQ(folder, Entry());
-  Go();
-  EXPECT_EQ(waiting->Wait().exit, 0) << waiting->err();
+  GoAndEnd(*waiting);
   EXPECT_EQ(ReadText(Replaced()), "");
   ExpectNothingLeft();
 }
@@ -157,7 +140,7 @@ TEST_F(ProgramsE2eTest, AJobOfTheLastReleaseGoesOnWithThoseBesideWhoBringsItBack
   const fs::path file = box_.JobFolder(Job()) / "submission.json";
   auto submission = ParseJson(ReadText(file));
   ASSERT_EQ(submission.as_object().erase("programs"), 1u);
-  std::ofstream(file) << boost::json::serialize(submission);
+  std::ofstream(file) << json::serialize(submission);
   KillMasterAndKeeper();
   const auto waiting = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();
@@ -200,8 +183,8 @@ TEST_F(ProgramsE2eTest, StayAsLongAsAJobMayBeBroughtBackByThem) {
   const fs::path file = box_.JobFolder(Job()) / "submission.json";
   auto submission = ParseJson(ReadText(file));
   submission.as_object()["programs"] = ".entry";
-  std::ofstream(file) << boost::json::serialize(submission);
-  EXPECT_EQ(box_.Tony({"gc"}).exit, 0);
+  std::ofstream(file) << json::serialize(submission);
+  Succeeds({"gc"});
   EXPECT_TRUE(fs::exists(box_.home() / "programs/.entry"));
   const auto waiting = box_.StartTony({"wait", Job()});
   ExpectSuccess(*waiting);
@@ -224,8 +207,8 @@ TEST_F(MountedHomeTest, RootOnlyWhereProgramsDoNotRunTheInstalledOnesAreUsedAndT
   if (!Mount(MS_NOEXEC, "mode=700,size=64m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("warning: the job keeps no programs of its own: "), HasSubstr("noexec"),
-                             HasSubstr("it runs those in " + bin_.string())));
+  EXPECT_THAT(ran.err, HasAll({"warning: the job keeps no programs of its own: ", "noexec",
+                               "it runs those in " + bin_.string()}));
   EXPECT_THAT(Installed({"doctor"}).out, HasSubstr("warn  programs: "));
 }
 
@@ -234,7 +217,7 @@ TEST_F(MountedHomeTest, RootOnlyWhereThereIsNoRoomTheInstalledOnesAreUsedAndThat
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("warning: the job keeps no programs of its own: "));
-  EXPECT_EQ(At(ParseJson(ReadText(box_.JobFolder(Job()) / "submission.json")), "/programs"), boost::json::value());
+  EXPECT_EQ(At(ParseJson(ReadText(box_.JobFolder(Job()) / "submission.json")), "/programs"), value());
 }
 
 }  // namespace

@@ -1,16 +1,8 @@
 // Jobs that share one machine: who waits, what he is told, and who comes next, whatever dies meanwhile.
-#include <chrono>
-#include <csignal>
-#include <set>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-using testing::HasSubstr;
 
 // A machine of 1000 MB; jobs of 600 MB take turns.
 class QueueTest : public TonyTest {
@@ -29,14 +21,14 @@ class QueueTest : public TonyTest {
   bool WaitUntilRuns(const std::string& name, int task = 0) const {
     return WaitFor([&] { return Runs(name, task); });
   }
-  static Words Sixty(const std::string& command) { return One(command) + Conf("tony.worker.memory=600m"); }
+  static Words Sixty(const std::string& command) { return One(command, {"tony.worker.memory=600m"}); }
 
   static std::string JobOf(const Background& client) {
     EXPECT_TRUE(WaitFor([&] { return client.out().find('\n') != std::string::npos; })) << client.err();
     return client.out().substr(0, client.out().find('\n'));
   }
   std::string Delay(const std::string& job) const {
-    const auto delay = At(ParseJson(box_.Tony({"status", job, "--json"}).out), "/delay");
+    const auto delay = At(StatusOf(job), "/delay");
     return delay.is_string() ? std::string(delay.as_string()) : "";
   }
   bool Waits(const std::string& job) const {
@@ -93,7 +85,7 @@ TEST_F(QueueTest, KillingAWaitingJobIsQuickAndLeavesTheOthersAlone) {
   const auto second = box_.StartTony(Sixty(Hold("second")));
   ASSERT_TRUE(Waits(JobOf(*second)));
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(box_.Tony({"kill", JobOf(*second)}).exit, 0);
+  Succeeds({"kill", JobOf(*second)});
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "milliseconds on a quiet machine";
   const Ran ran = second->Wait();
   EXPECT_NE(ran.exit, 0);
@@ -125,7 +117,7 @@ TEST_F(QueueTest, TenJobsRunInTheOrderInWhichTheyCame) {
 TEST_F(QueueTest, GangThatFitsOnlyInPartWaitsWhole) {
   const auto first = box_.StartTony(Sixty(Hold("first")));
   ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
-  const auto gang = box_.StartTony(Workers(2, Hold("gang")) + Conf("tony.worker.memory=300m"));
+  const auto gang = box_.StartTony(Workers(2, Hold("gang"), {"tony.worker.memory=300m"}));
   ASSERT_TRUE(Waits(JobOf(*gang)));
   EXPECT_FALSE(Runs("gang", 0) || Runs("gang", 1)) << "one of them would have room";
   EXPECT_TRUE(PidsOf(JobOf(*gang), "tony-executor").empty());
@@ -181,14 +173,14 @@ TEST_F(QueueTest, RunningJobWhoseKeeperIsKilledKeepsItsPlace) {
 }
 
 TEST_F(QueueTest, TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem) {
-  const auto first = box_.StartTony(Workers(2, Hold("first")) + Conf(LittleMemory()) + Conf("tony.worker.gpus=2"));
+  const auto first = box_.StartTony(Workers(2, Hold("first"), {LittleMemory(), "tony.worker.gpus=2"}));
   ASSERT_TRUE(WaitUntilRuns("first", 0) && WaitUntilRuns("first", 1)) << first->err();
   const std::set<std::string> seen = {ReadText(box_.File("runs-first-0")), ReadText(box_.File("runs-first-1"))};
   EXPECT_EQ(seen, (std::set<std::string>{"0,1\n", "2,3\n"}));
-  const auto without = box_.StartTony(One(Hold("without")) + Conf(LittleMemory()));
+  const auto without = box_.StartTony(One(Hold("without"), {LittleMemory()}));
   ASSERT_TRUE(WaitUntilRuns("without"));
   EXPECT_EQ(ReadText(box_.File("runs-without-0")), "\n") << "sees none";
-  const auto next = box_.StartTony(One(Hold("next")) + Conf(LittleMemory()) + Conf("tony.worker.gpus=1"));
+  const auto next = box_.StartTony(One(Hold("next"), {LittleMemory(), "tony.worker.gpus=1"}));
   ASSERT_TRUE(Waits(JobOf(*next)));
   EXPECT_THAT(Delay(JobOf(*next)), HasSubstr("GPU"));
   Go("first");
@@ -200,28 +192,21 @@ TEST_F(QueueTest, TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem) {
   ExpectSuccess(*without);
 }
 
-TEST_F(QueueTest, TaskInheritsNothingOfTheClaim) {
-  const Ran ran = box_.Tony(One("ls /proc/self/fd") + Conf(LittleMemory()));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(LogText("worker-0", "stdout"), "0\n1\n2\n3\n") << "3 is the folder that ls reads";
-}
-
 TEST_F(QueueTest, GpusThatTheShellChoseAreTheOnesThatTheJobGets) {
   const Sandbox::Variables pinned = {{"CUDA_VISIBLE_DEVICES", "2,3"}};
-  const Words gpu = Conf(LittleMemory()) + Conf("tony.worker.gpus=1");
+  const Words gpu = Confs({LittleMemory(), "tony.worker.gpus=1"});
   const auto first = box_.StartTony(One(Hold("first")) + gpu, {{"CUDA_VISIBLE_DEVICES", "2"}});
   ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
   EXPECT_EQ(ReadText(box_.File("runs-first-0")), "2\n");
   const auto second = box_.StartTony(One(Hold("second")) + gpu, pinned);
   ASSERT_TRUE(WaitUntilRuns("second")) << second->err();
   EXPECT_EQ(ReadText(box_.File("runs-second-0")), "3\n");
-  const Ran beyond = box_.Tony(One("true") + Conf(LittleMemory()) + Conf("tony.worker.gpus=3"), pinned);
-  EXPECT_EQ(beyond.exit, 65);
+  const Ran beyond = Fails(65, One("true", {LittleMemory(), "tony.worker.gpus=3"}), pinned);
   EXPECT_THAT(beyond.err, HasSubstr("CUDA_VISIBLE_DEVICES=2,3 of this shell allows 2"));
   const Ran named = box_.Tony(One("true") + gpu, {{"CUDA_VISIBLE_DEVICES", "GPU-4f2a"}});
   EXPECT_THAT(named.err,
               HasSubstr("warning: CUDA_VISIBLE_DEVICES=GPU-4f2a of this shell: expected the numbers of GPUs"));
-  const Ran none = box_.Tony(One("true") + Conf(LittleMemory()), pinned);
+  const Ran none = box_.Tony(One("true", {LittleMemory()}), pinned);
   EXPECT_THAT(none.err,
               HasSubstr("warning: CUDA_VISIBLE_DEVICES=2,3 of this shell: the job asks for no GPU, so its tasks "
                         "see none; set tony.worker.gpus"));
@@ -241,7 +226,7 @@ TEST_F(QueueTest, AJobThatATaskSubmitsRunsOrIsRefusedAtOnce) {
   const auto outer =
       box_.StartTony(Sixty(submit + "300m -- true; echo small $?;" + submit + "500m -- true; echo large $?;" + bare +
                            submit + "500m -- true; echo bare $?"));
-  const std::filesystem::path logs = box_.JobFolder(JobOf(*outer)) / "logs/worker-0/1";
+  const fs::path logs = box_.JobFolder(JobOf(*outer)) / "logs/worker-0/1";
   ExpectSuccess(*outer);
   EXPECT_THAT(ReadText(logs / "stdout"), HasSubstr("\nsmall 0\nlarge 69\nbare 69\n")) << ReadText(logs / "stderr");
   EXPECT_THAT(ReadText(logs / "stderr"),
@@ -256,8 +241,7 @@ TEST_F(QueueTest, AJobThatATaskSubmittedEndsWhereItHasToWaitAfterAll) {
   const auto inner = box_.StartTony(Sixty("true"), {{"TONY_JOB_ID", JobOf(*outer)}});
   ASSERT_TRUE(Waits(JobOf(*inner))) << "the job above holds nothing yet";
   Go("first");
-  const Ran ran = inner->Wait();
-  EXPECT_EQ(ran.exit, 1);
+  const Ran ran = Ends(*inner, 1);
   EXPECT_THAT(ran.out,
               HasSubstr("a task of job " + JobOf(*outer) + " submits this job, which waits for 600 MB of memory"));
   Go("outer");
@@ -266,8 +250,7 @@ TEST_F(QueueTest, AJobThatATaskSubmittedEndsWhereItHasToWaitAfterAll) {
 }
 
 TEST_F(QueueTest, WhatTheUserSaysOfGpusStaysWhereHeAskedForNone) {
-  const auto job =
-      box_.StartTony(One(Hold("own")) + Conf(LittleMemory()) + Words{"-shell_env", "CUDA_VISIBLE_DEVICES=7"});
+  const auto job = box_.StartTony(One(Hold("own"), {LittleMemory()}) + Words{"-shell_env", "CUDA_VISIBLE_DEVICES=7"});
   ASSERT_TRUE(WaitUntilRuns("own")) << job->err();
   EXPECT_EQ(ReadText(box_.File("runs-own-0")), "7\n");
   Go("own");

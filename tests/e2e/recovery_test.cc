@@ -1,15 +1,9 @@
 // What `kill -9` of any of our own processes must not do.
-#include <csignal>
-
 #include "tests/e2e/installation.h"
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 // On a busy machine a keeper takes its time from its start to its lock.
 TEST_F(TonyTest, AJobWhoseKeeperOnlyBeginsIsRuledAndGetsNoOther) {
@@ -30,12 +24,9 @@ TEST_F(TonyTest, AJobWhoseKeeperOnlyBeginsIsRuledAndGetsNoOther) {
 class RecoveryTest : public TonyTest {
  protected:
   void SetUp() override {
-    client_ = box_.StartTony(Workers(2, HoldUntilGo()));
-    ASSERT_TRUE(WaitForRunning(2)) << client_->err();
+    client_ = Hold(Workers(2, HoldUntilGo()), 2);
     pids_ = TaskPids();
   }
-
-  std::string TaskPids() const { return ReadText(Running("worker-0")) + ReadText(Running("worker-1")); }
 
   // Kills every process of that name and waits until it is gone.
   void KillAll(const std::string& program) {
@@ -52,14 +43,7 @@ class RecoveryTest : public TonyTest {
 
   // So that neither brings the other back when it is killed.
   void StopRulers() const {
-    for (const char* program : {"tony-keeper", "tony-am"})
-      for (const pid_t pid : box_.Pids(program)) kill(pid, SIGSTOP);
-  }
-
-  int64_t Epoch() {
-    const Ran ran = box_.Tony({"status", Job(), "--json"});
-    const auto status = ParseJson(ran.out);
-    return At(status, "/am_reachable") == boost::json::value(true) ? Number(status, "/epoch") : 0;
+    for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(program, SIGSTOP);
   }
 
   Ran GoAndWait() {
@@ -88,27 +72,16 @@ TEST_F(RecoveryTest, AKilledApplicationMasterIsReplacedAndNoTaskNotices) {
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, TheApplicationMasterMayDieAgainAndAgain) {
-  for (int64_t epoch = 2; epoch <= 4; ++epoch) {
-    KillAll("tony-am");
-    ASSERT_TRUE(WaitFor([&] { return Epoch() == epoch; })) << client_->err();
-  }
-  const Ran ran = GoAndWait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
-  ExpectNothingLeft();
-}
-
 TEST_F(RecoveryTest, ATaskThatEndsWhileNobodyRulesIsNotForgotten) {
   // The keeper cannot start a new AM while it is stopped itself.
   const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
   ASSERT_EQ(keeper.size(), 1u);
   kill(keeper[0], SIGSTOP);
-  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  SignalAll("tony-am", SIGKILL);
   Go();
   ASSERT_TRUE(WaitFor([&] { return kill(std::stoi(ReadText(Running("worker-0"))), 0) != 0; }));
   kill(keeper[0], SIGCONT);
-  const Ran ran = client_->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  Ends(*client_);
   ExpectNothingLeft();
 }
 
@@ -118,35 +91,14 @@ TEST_F(RecoveryTest, AKilledExecutorCostsARestartOfTheGangAndNobodysBudget) {
   kill(executors[0], SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return client_->err().find("job running again (generation 2)") != std::string::npos; }))
       << client_->err();
-  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-  EXPECT_EQ(Number(status, "/restart_count"), 1);
-  EXPECT_EQ(Text(status, "/restarts/0/scope"), "gang");
-  EXPECT_EQ(At(status, "/restarts/0/charged"), boost::json::value(false));
-  EXPECT_EQ(Number(status, "/tasks/0/attempt"), 2);
-  EXPECT_EQ(Number(status, "/tasks/1/attempt"), 2);
-  Go();
-  const Ran ran = client_->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  const auto status = Status();
+  ExpectJson(status, {{"/restart_count", 1},
+                      {"/restarts/0/scope", "gang"},
+                      {"/restarts/0/charged", false},
+                      {"/tasks/0/attempt", 2},
+                      {"/tasks/1/attempt", 2}});
+  const Ran ran = GoAndEnd(*client_);
   EXPECT_THAT(ran.err, HasSubstr("restart 1 (gang): worker:"));
-  ExpectNothingLeft();
-}
-
-TEST_F(RecoveryTest, AKilledKeeperIsReplacedAndTheJobGoesOn) {
-  const std::vector<pid_t> before = box_.Pids("tony-keeper");
-  KillAll("tony-keeper");
-  ASSERT_TRUE(WaitFor([&] { return !box_.Pids("tony-keeper").empty(); })) << "nobody started a new keeper";
-  const Ran ran = GoAndWait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
-  ExpectNothingLeft();
-}
-
-TEST_F(RecoveryTest, TheWaitingClientBringsBackKeeperAndApplicationMaster) {
-  StopRulers();
-  KillAll("tony-keeper");
-  KillAll("tony-am");
-  ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();
-  const Ran ran = GoAndWait();
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
   ExpectNothingLeft();
 }
 
@@ -156,8 +108,7 @@ TEST_F(RecoveryTest, StatusOnlyReportsAJobThatNobodyRulesAndWaitBringsItBack) {
   StopRulers();
   KillAll("tony-keeper");
   KillAll("tony-am");
-  const Ran status = box_.Tony({"status", Job()});
-  EXPECT_EQ(status.exit, 0) << status.err;
+  const Ran status = Succeeds({"status", Job()});
   EXPECT_THAT(status.out, HasSubstr("nobody rules this job; tony wait " + Job() + " brings it back"));
   EXPECT_TRUE(box_.Pids("tony-keeper").empty()) << "status starts nothing";
   client_ = box_.StartTony({"wait", Job()});
@@ -172,28 +123,25 @@ TEST_F(RecoveryTest, AKillReachesTheNextApplicationMaster) {
   const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
   ASSERT_EQ(keeper.size(), 1u);
   kill(keeper[0], SIGSTOP);
-  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  SignalAll("tony-am", SIGKILL);
   client_->Signal(SIGINT);
   ASSERT_TRUE(WaitForFile(box_.JobFolder(Job()) / "kill-requests"));
   kill(keeper[0], SIGCONT);
-  EXPECT_EQ(client_->Wait().exit, 130) << client_->err();
+  Ends(*client_, 130);
   ExpectNothingLeft();
 }
 
 class NoFreeRestartTest : public TonyTest {};
 
 TEST_F(NoFreeRestartTest, AKilledExecutorFailsTheJobAndLeavesNothing) {
-  const auto client = box_.StartTony(Workers(2, HoldUntilGo()) + Conf("tony.restart.lost.budget=0"));
-  ASSERT_TRUE(WaitForRunning(2)) << client->err();
+  const auto client = Hold(Workers(2, HoldUntilGo(), {"tony.restart.lost.budget=0"}), 2);
   const std::vector<pid_t> executors = box_.Pids("tony-executor");
   ASSERT_EQ(executors.size(), 2u);
   kill(executors[0], SIGKILL);
-  const Ran ran = client->Wait();
-  EXPECT_EQ(ran.exit, 1) << ran.err << ran.out;
+  Ends(*client, 1);
   ExpectNothingLeft();
-  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-  EXPECT_EQ(Text(status, "/state"), "FAILED");
-  EXPECT_EQ(Text(status, "/verdict/class"), "infra");
+  const auto status = Status();
+  ExpectJson(status, {{"/state", "FAILED"}, {"/verdict/class", "infra"}});
 }
 
 }  // namespace

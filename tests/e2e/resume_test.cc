@@ -1,14 +1,8 @@
 // What a restarted task is told about checkpoints, and what ends a job that makes none.
-#include <filesystem>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::HasSubstr;
 
 class ResumeTest : public TonyTest {
  protected:
@@ -25,8 +19,7 @@ class ResumeTest : public TonyTest {
     return box_.File("saved") + (name.empty() ? "" : "/" + name);
   }
   Words WithCheckpoints() const {
-    return Conf("tony.checkpoint.dir=" + Saved()) + Conf("tony.checkpoint.pattern=ckpt-*") +
-           Conf("tony.restart.backoff-ms=1");
+    return Confs({"tony.checkpoint.dir=" + Saved(), "tony.checkpoint.pattern=ckpt-*", "tony.restart.backoff-ms=1"});
   }
 };
 
@@ -34,9 +27,8 @@ TEST_F(ResumeTest, ARestartedTaskIsToldTheNewestCheckpoint) {
   const std::string save = "cd $TONY_CHECKPOINT_DIR; touch ckpt-7 ckpt-12 ckpt-13.tmp other-99; exit 3";
   fs::create_directory(Saved());
   box_.Write("saved/ckpt-5", "of an earlier job");
-  const Ran ran = box_.Tony(One(FirstAndThen(save, "exit 0")) + WithCheckpoints() + Conf("tony.restart.task.budget=1") +
-                            Words{"--json"});
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  const Ran ran = Succeeds(One(FirstAndThen(save, "exit 0")) + WithCheckpoints() + Conf("tony.restart.task.budget=1") +
+                           Words{"--json"});
   EXPECT_EQ(Told("worker-0", 1), "none " + Saved() + " 1 0\n") << "a first start resumes nothing";
   EXPECT_THAT(Told("worker-0", 2), HasSubstr(Saved("ckpt-12") + " " + Saved() + " "));
   EXPECT_EQ(Number(ParseJson(ran.out), "/restart_count"), 1);
@@ -47,9 +39,8 @@ TEST_F(ResumeTest, AGangGoesOnFromOneCheckpoint) {
   const std::string save = "if [ $TASK_INDEX = 1 ]; then until [ -e " + Saved("ckpt-4") +
                            " ]; do sleep 0.02; done; exit 3; fi; mkdir -p " + Saved() + "; touch " + Saved("ckpt-4") +
                            "; exec sleep 100";
-  const Ran ran = box_.Tony(Workers(2, FirstAndThen(save, "exit 0")) + WithCheckpoints() +
-                            Conf("tony.restart.gang.budget=1") + Words{"--json"});
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  const Ran ran = Succeeds(Workers(2, FirstAndThen(save, "exit 0")) + WithCheckpoints() +
+                           Conf("tony.restart.gang.budget=1") + Words{"--json"});
   for (const char* task : {"worker-0", "worker-1"}) {
     EXPECT_EQ(Told(task, 1), "none " + Saved() + " 1 0\n");
     EXPECT_EQ(Told(task, 2), Saved("ckpt-4") + " " + Saved() + " 2 1\n");
@@ -59,9 +50,8 @@ TEST_F(ResumeTest, AGangGoesOnFromOneCheckpoint) {
 }
 
 TEST_F(ResumeTest, AJobThatMakesNoCheckpointsStartsFromTheBeginningAndThenGivesUp) {
-  const Ran ran = box_.Tony(One(FirstAndThen("exit 3", "exit 3")) + WithCheckpoints() +
-                            Conf("tony.restart.task.budget=100") + Words{"--json"});
-  EXPECT_EQ(ran.exit, 1) << ran.err << ran.out;
+  const Ran ran = Fails(1, One(FirstAndThen("exit 3", "exit 3")) + WithCheckpoints() +
+                               Conf("tony.restart.task.budget=100") + Words{"--json"});
   const auto status = ParseJson(ran.out);
   EXPECT_EQ(Text(status, "/state"), "FAILED");
   EXPECT_THAT(Text(status, "/verdict/message"), HasSubstr("without a newer checkpoint in " + Saved()));
@@ -75,9 +65,8 @@ TEST_F(ResumeTest, ANewCheckpointGivesTheJobNewTries) {
   const std::string save =
       "mkdir -p $TONY_CHECKPOINT_DIR; touch $TONY_CHECKPOINT_DIR/ckpt-$TONY_ATTEMPT; "
       "[ $TONY_ATTEMPT = 6 ]";
-  const Ran ran = box_.Tony(One(FirstAndThen(save, save)) + WithCheckpoints() +
-                            Conf("tony.checkpoint.fruitless-restarts=1") + Conf("tony.restart.task.budget=5"));
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  Succeeds(One(FirstAndThen(save, save)) + WithCheckpoints() +
+           Confs({"tony.checkpoint.fruitless-restarts=1", "tony.restart.task.budget=5"}));
   EXPECT_THAT(Told("worker-0", 6), HasSubstr(Saved("ckpt-5") + " "));
   ExpectNothingLeft();
 }
@@ -90,9 +79,8 @@ TEST_F(ResumeTest, AnEarlierJobsCheckpointIsNotResumedFrom) {
   fs::create_directory(Saved());
   box_.Write("saved/ckpt-99", "of an earlier job");
   const Ran ran =
-      box_.Tony(One(FirstAndThen("exit 3", "[ $TONY_ATTEMPT = 3 ] || { " + std::string(kSaveAndFail) + "; }")) +
-                WithCheckpoints() + Conf("tony.restart.task.budget=2") + Words{"--json"});
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+      Succeeds(One(FirstAndThen("exit 3", "[ $TONY_ATTEMPT = 3 ] || { " + std::string(kSaveAndFail) + "; }")) +
+               WithCheckpoints() + Conf("tony.restart.task.budget=2") + Words{"--json"});
   EXPECT_EQ(Told("worker-0", 2), "none " + Saved() + " 1 0\n") << "the job has written none yet";
   EXPECT_EQ(Told("worker-0", 3), Saved("ckpt-12") + " " + Saved() + " 1 0\n");
   const auto status = ParseJson(ran.out);
@@ -106,17 +94,15 @@ TEST_F(ResumeTest, WhatTheJobWritesOverAnEarlierJobsCheckpointIsItsOwn) {
   box_.Write("saved/ckpt-7/weights", "of an earlier job");
   box_.Write("saved/ckpt-99", "of an earlier job");
   const std::string save = "echo more >> $TONY_CHECKPOINT_DIR/ckpt-7/weights; exit 3";
-  const Ran ran = box_.Tony(One(FirstAndThen(save, "exit 0")) + WithCheckpoints() + Conf("tony.restart.task.budget=1"));
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  Succeeds(One(FirstAndThen(save, "exit 0")) + WithCheckpoints() + Conf("tony.restart.task.budget=1"));
   EXPECT_EQ(Told("worker-0", 2), Saved("ckpt-7") + " " + Saved() + " 1 0\n");
 }
 
 TEST_F(ResumeTest, TheLatestCheckpointOfAnybodyIsResumedFromWhereThatIsAskedFor) {
   fs::create_directory(Saved());
   box_.Write("saved/ckpt-99", "of an earlier job");
-  const Ran ran = box_.Tony(One(FirstAndThen("exit 0", "exit 1")) + WithCheckpoints() +
-                            Conf("tony.checkpoint.resume=latest") + Words{"--json"});
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  const Ran ran = Succeeds(One(FirstAndThen("exit 0", "exit 1")) + WithCheckpoints() +
+                           Conf("tony.checkpoint.resume=latest") + Words{"--json"});
   EXPECT_EQ(Told("worker-0", 1), Saved("ckpt-99") + " " + Saved() + " 1 0\n");
   EXPECT_EQ(Text(ParseJson(ran.out), "/checkpoint/resumed_from/writer"), "others");
 }
@@ -146,20 +132,17 @@ TEST_F(ResumeTest, AnEnginesNextTryGoesOnWhereItsJobBeforeWas) {
 TEST_F(ResumeTest, TwoRunningJobsDoNotShareAFolder) {
   fs::create_directory(Saved());
   fs::create_directory_symlink(Saved(), box_.File("link"));
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + WithCheckpoints() + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
+  HoldDetached(One(HoldUntilGo()) + WithCheckpoints());
   const std::string first = Job();
 
-  const Ran second = box_.Tony(One("exit 0") + Conf("tony.checkpoint.dir=" + box_.File("link")) + Words{"--json"});
-  EXPECT_EQ(second.exit, 1) << second.err << second.out;
+  const Ran second = Fails(1, One("exit 0", {"tony.checkpoint.dir=" + box_.File("link")}) + Words{"--json"});
   EXPECT_EQ(Text(ParseJson(second.out), "/verdict/class"), "user_config");
   EXPECT_THAT(Text(ParseJson(second.out), "/verdict/message"),
               HasSubstr("tony.checkpoint.dir: " + box_.File("link") + " is in use by job " + first));
   Go();
-  EXPECT_EQ(box_.Tony({"wait", first}).exit, 0);
+  Succeeds({"wait", first});
 
-  const Ran third = box_.Tony(One("exit 0") + WithCheckpoints());
-  EXPECT_EQ(third.exit, 0) << third.err << third.out;
+  Succeeds(One("exit 0") + WithCheckpoints());
 }
 
 }  // namespace

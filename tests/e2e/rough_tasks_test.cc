@@ -2,23 +2,11 @@
 // is left. What is refused before a job is made is in bad_input_test.cc, staging_test.cc and ledger_test.cc too.
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <fstream>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
 
 int64_t LineBytes() { return SanitizedPrograms() ? 40'000'000 : 200'000'000; }
 long MostClientMemoryKb() { return (SanitizedPrograms() ? 2048 : 64) * 1024; }
@@ -26,15 +14,12 @@ constexpr Limit kLong{100'000};  // for what takes ten seconds on a machine that
 
 class RoughTest : public TonyTest {
  protected:
-  boost::json::value Status() const { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
   void ExpectVerdict(const std::string& state, const std::string& outcome_class) const {
     const auto status = Status();
-    EXPECT_EQ(Text(status, "/verdict/state"), state);
-    EXPECT_EQ(Text(status, "/verdict/class"), outcome_class);
+    ExpectJson(status, {{"/verdict/state", state}, {"/verdict/class", outcome_class}});
   }
   void ExpectKillEnds(Background& client) const {
-    const Ran kill = box_.Tony({"kill", Job()});
-    EXPECT_EQ(kill.exit, 0) << kill.err;
+    const Ran kill = Succeeds({"kill", Job()});
     EXPECT_FALSE(kill.timed_out);
     EXPECT_EQ(client.Wait().exit, 1) << client.err();
     ExpectVerdict("KILLED", "killed");
@@ -74,11 +59,9 @@ class LongLineTest : public RoughTest {
 };
 
 TEST_F(LongLineTest, IsShownWholeInBoundedMemoryWhileItIsWrittenAndLater) {
-  const Ran submit =
-      box_.Tony(Workers(2, "if [ $TASK_INDEX = 0 ]; then " + WriteIt() + "; else echo short; fi") + Words{"--detach"});
-  ASSERT_EQ(submit.exit, 0) << submit.err;
+  Succeeds(Workers(2, "if [ $TASK_INDEX = 0 ]; then " + WriteIt() + "; else echo short; fi") + Words{"--detach"});
   ExpectAll(*StartCounting({"logs", "-f", Job()}));
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+  Succeeds({"wait", Job()});
   ExpectVerdict("SUCCEEDED", "success");
   ExpectNothingLeft();
   ExpectAll(*StartCounting({"logs", Job()}));
@@ -86,7 +69,7 @@ TEST_F(LongLineTest, IsShownWholeInBoundedMemoryWhileItIsWrittenAndLater) {
 }
 
 TEST_F(LongLineTest, BeyondTheLimitOfItsLogIsCutOnTheDiskAndItsEndIsKept) {
-  const Ran submit = box_.Tony(One(WriteIt()) + Conf("tony.task.log-limit=16m"), {}, kLong);
+  const Ran submit = box_.Tony(One(WriteIt(), {"tony.task.log-limit=16m"}), {}, kLong);
   ASSERT_EQ(submit.exit, 0) << submit.err;
   const fs::path folder = box_.JobFolder(Job()) / "logs/worker-0/1";
   struct stat info {};
@@ -107,23 +90,18 @@ TEST_F(LongLineTest, BeyondTheLimitOfItsLogIsCutOnTheDiskAndItsEndIsKept) {
 class RoughTaskTest : public RoughTest {};
 
 TEST_F(RoughTaskTest, ThatClosesItsOutputRunsOnAndEndsAsAnyOther) {
-  const auto client = box_.StartTony(One("exec >&- 2>&-; " + HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(One("exec >&- 2>&-; " + HoldUntilGo()));
   const auto logs = box_.StartTony({"logs", "-f", Job()});
   EXPECT_EQ(Text(Status(), "/tasks/0/attempt_state"), "running");
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0) << client->err();
-  const Ran followed = logs->Wait();
-  EXPECT_EQ(followed.exit, 0) << followed.err;
+  GoAndEnd(*client);
+  const Ran followed = Ends(*logs);
   EXPECT_EQ(followed.out, "");
   ExpectVerdict("SUCCEEDED", "success");
   ExpectNothingLeft();
 }
 
 TEST_F(RoughTaskTest, ThatIgnoresTermAndHasClosedItsOutputIsGoneWhenKillReturns) {
-  const auto client =
-      box_.StartTony(One("trap '' TERM; exec >&- 2>&-; " + HoldUntilGo()) + Conf("tony.task.stop-grace-ms=300"));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(One("trap '' TERM; exec >&- 2>&-; " + HoldUntilGo(), {"tony.task.stop-grace-ms=300"}));
   ExpectKillEnds(*client);
 }
 
@@ -143,7 +121,7 @@ class SleepersTest : public RoughTest {
 };
 
 TEST_F(SleepersTest, AThousandInSessionsOfTheirOwnAreGoneWhenTheJobHasSucceeded) {
-  const Ran ran = box_.Tony(One(LeaveThem() + "true") + Conf("tony.task.background=end"), {}, kLong);
+  const Ran ran = box_.Tony(One(LeaveThem() + "true", {"tony.task.background=end"}), {}, kLong);
   EXPECT_EQ(ran.exit, 0) << ran.err;
   ExpectVerdict("SUCCEEDED", "success");
   ExpectNothingLeft();
@@ -181,7 +159,7 @@ TEST_F(RoughTest, AResourceThatCannotBeReadIsRefused) {
   std::string resource = box_.Write("data", "x");
   fs::permissions(resource, fs::perms::none);
   if (geteuid() == 0) resource = "/proc/self/mem";  // root reads all files but those that fail
-  ExpectRefused(One("true") + Conf("tony.containers.resources=" + resource), 65, HasSubstr(resource));
+  ExpectRefused(One("true", {"tony.containers.resources=" + resource}), 65, HasSubstr(resource));
 }
 
 // Small disks that only this process and its children see.
@@ -240,8 +218,7 @@ class FilledByItsTaskTest : public SmallDiskTest {
 // The room that was set aside for it is enough for the end of the job to be written.
 TEST_F(FilledByItsTaskTest, RootOnlyTheJobEndsWithItsTasksOwnError) {
   const auto client = box_.StartTony(One(FillIt() + "exit 3"));
-  const Ran ran = client->Wait();
-  EXPECT_EQ(ran.exit, 1) << ran.err;
+  const Ran ran = Ends(*client, 1);
   ExpectVerdict("FAILED", "user_error");
   EXPECT_EQ(Number(Status(), "/verdict/exit_code"), 3);
   EXPECT_THAT(ran.out, HasSubstr("No space left on device"));
@@ -264,7 +241,7 @@ class SmallLedgerTest : public SmallDiskTest {
     Fill("filler");
     auto client = box_.StartTony(One("true"));
     EXPECT_TRUE(WaitFor([&] { return TimesSaid(*client) == 1; })) << client->err();
-    EXPECT_THAT(client->err(), AllOf(HasSubstr(place_.string()), HasSubstr("no space left on device")));
+    EXPECT_THAT(client->err(), HasAll({place_.string(), "no space left on device"}));
     return client;
   }
   static size_t TimesSaid(const Background& client) {
@@ -289,7 +266,7 @@ TEST_F(SmallLedgerTest, RootOnlyAFullLedgerIsSaidOnceAndTheJobCanBeKilled) {
 TEST_F(SmallLedgerTest, RootOnlyTheJobRunsWhenAFullLedgerHasRoom) {
   const auto client = SubmitWithoutRoom();
   fs::remove(place_ / "filler");
-  EXPECT_EQ(client->Wait().exit, 0) << client->err();
+  Ends(*client);
   ExpectVerdict("SUCCEEDED", "success");
   ExpectNothingLeft();
 }

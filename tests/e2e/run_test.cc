@@ -1,15 +1,9 @@
 // `tony run`: a job from a command line alone; `tony init`: one to begin with.
-#include <filesystem>
-
 #include "runtime/base/strings.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-using testing::HasSubstr;
-using testing::StartsWith;
 
 class RunTest : public TonyTest {
  protected:
@@ -18,7 +12,7 @@ class RunTest : public TonyTest {
     const Words command = Words{ProgramFolder() + "/tony", "run", "--memory", "150m"} + words;
     return Background(command, box_.Environment(variables), box_.File("program")).Wait();
   }
-  void SetUp() override { std::filesystem::create_directory(box_.File("program")); }
+  void SetUp() override { fs::create_directory(box_.File("program")); }
 };
 
 TEST_F(RunTest, TheWorkersRunTheCommandInCopiesOfItsFolder) {
@@ -27,7 +21,7 @@ TEST_F(RunTest, TheWorkersRunTheCommandInCopiesOfItsFolder) {
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(LogText("worker-0", "stdout"), "0 of 2: 0.1, it's $HOME\n");
   EXPECT_EQ(LogText("worker-1", "stdout"), "1 of 2: 0.1, it's $HOME\n");
-  EXPECT_FALSE(std::filesystem::exists(box_.File("program/written")));
+  EXPECT_FALSE(fs::exists(box_.File("program/written")));
   EXPECT_THAT(box_.Tony({"status", "small"}).out, HasSubstr("SUCCEEDED"));
   ExpectNothingLeft();
 }
@@ -59,7 +53,7 @@ TEST_F(RunTest, WhatIsNotUnderstoodStartsNothing) {
 class InitTest : public TonyTest {
  protected:
   Ran In(const std::string& folder, const Words& words) const {
-    std::filesystem::create_directories(box_.File(folder));
+    fs::create_directories(box_.File(folder));
     return Background(Words{ProgramFolder() + "/tony"} + words, box_.Environment(), box_.File(folder)).Wait();
   }
 };
@@ -81,13 +75,13 @@ TEST_F(InitTest, WhatItWritesRuns) {
 }
 
 TEST_F(InitTest, NothingIsWrittenOverAndNoKindGuessed) {
-  std::filesystem::create_directory(box_.File("here"));
+  fs::create_directory(box_.File("here"));
   box_.Write("here/train.py", "mine");
   const Ran over = In("here", {"init"});
   EXPECT_EQ(over.exit, 73);
   EXPECT_EQ(over.err, "tony: init: train.py is there already; nothing was written\n");
   EXPECT_EQ(ReadText(box_.File("here/train.py")), "mine");
-  EXPECT_FALSE(std::filesystem::exists(box_.File("here/job.yaml")));
+  EXPECT_FALSE(fs::exists(box_.File("here/job.yaml")));
   const Ran unknown = In("there", {"init", "keras"});
   EXPECT_EQ(unknown.exit, 64);
   EXPECT_EQ(unknown.err, "tony: init: unknown kind \"keras\"; expected one of pytorch, jax, tensorflow, batch\n");

@@ -4,8 +4,6 @@
 namespace tony {
 namespace {
 
-using testing::HasSubstr;
-
 // The driver listens at its port "control", publishes where, and greets two workers, who say whom they have met.
 constexpr std::string_view kTask = R"(
 if [ "$JOB_NAME" = driver ]; then
@@ -42,8 +40,7 @@ class StagedTest : public StagedJobTest {
   void LetTheDriverPublish() const { box_.Write("publish", ""); }
 
   void ExpectThatWorkersMetTheDriver() {
-    const Ran ran = client_->Wait();
-    EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+    const Ran ran = Ends(*client_);
     for (const char* worker : {"met-0", "met-1"})
       EXPECT_THAT(ReadText(box_.File(worker)), HasSubstr("hello from driver:0=127.0.0.1:"));
     const std::string data = ReadText(box_.File("data-0"));
@@ -55,7 +52,7 @@ class StagedTest : public StagedJobTest {
 
 TEST_F(StagedTest, WorkersStartWithWhatTheDriverHasPublished) {
   ASSERT_TRUE(WaitFor([&] { return Status().find(R"("running")") != std::string::npos; })) << Status();
-  EXPECT_FALSE(std::filesystem::exists(box_.File("data-0"))) << "the driver has published nothing yet";
+  EXPECT_FALSE(fs::exists(box_.File("data-0"))) << "the driver has published nothing yet";
   LetTheDriverPublish();
   ExpectThatWorkersMetTheDriver();
   const std::string history = box_.Tony({"history", job_, "--events"}).out;

@@ -2,14 +2,8 @@
 // spec, and the master that replaces its first one goes by that.
 #pragma once
 
-#include <algorithm>
-#include <csignal>
-#include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -19,13 +13,13 @@ class StagedJobTest : public TonyTest {
   // One driver and two workers, who run `task` in the sandbox's folder. Returns once it is to start.
   void Submit(std::string_view task, int processes_of_worker = 1, const Words& more = {}) {
     box_.SetMachine(R"({"memory_mb":1000})");
-    holder_ = box_.StartTony(One(HoldUntilGo()) + Conf("tony.worker.memory=600m"));
+    holder_ = box_.StartTony(One(HoldUntilGo(), {"tony.worker.memory=600m"}));
     ASSERT_TRUE(WaitForRunning(1)) << holder_->err();
     const std::string script = box_.Write("task.sh", "cd " + box_.folder().string() + "\n" + std::string(task));
-    client_ =
-        box_.StartTony(Words{"submit", "-executes", "bash " + script} + Conf("tony.application.framework=pytorch") +
-                       Conf("tony.driver.instances=1") + Conf("tony.driver.memory=200m") +
-                       Conf("tony.worker.instances=2") + Conf("tony.worker.memory=200m") + more);
+    client_ = box_.StartTony(Words{"submit", "-executes", "bash " + script} +
+                             Confs({"tony.application.framework=pytorch", "tony.driver.instances=1",
+                                    "tony.driver.memory=200m", "tony.worker.instances=2", "tony.worker.memory=200m"}) +
+                             more);
     ASSERT_TRUE(WaitFor([&] { return client_->out().find('\n') != std::string::npos; })) << client_->err();
     job_ = client_->out().substr(0, client_->out().find('\n'));
     ASSERT_TRUE(WaitFor([&] { return Status().find("waits for ") != std::string::npos; })) << Status();
@@ -42,7 +36,7 @@ class StagedJobTest : public TonyTest {
     if (processes_of_worker > 1)
       Replace(spec, worker, worker + R"("processes":)" + std::to_string(processes_of_worker) + ",");
     box_.Write("spec.json", spec);
-    std::filesystem::rename(box_.File("spec.json"), file);
+    fs::rename(box_.File("spec.json"), file);
     Kill("tony-am");
     ASSERT_TRUE(WaitFor([&] { return Epoch() == 2; })) << Status();
   }
@@ -67,7 +61,7 @@ class StagedJobTest : public TonyTest {
   std::string Status() const { return box_.Tony({"status", job_, "--json"}).out; }
   int64_t Epoch() const {
     const auto status = ParseJson(Status());
-    return At(status, "/am_reachable") == boost::json::value(true) ? Number(status, "/epoch") : 0;
+    return At(status, "/am_reachable") == value(true) ? Number(status, "/epoch") : 0;
   }
 
   std::unique_ptr<Background> holder_, client_;

@@ -1,19 +1,12 @@
 // A job's files from where they were written to the folder of a task, through the built programs.
-#include <sys/stat.h>
-
 #include <cstdlib>
 
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/archive_builder.h"
 
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 using Kind = BuiltEntry::Kind;
 
 class StagingTest : public TonyTest {
@@ -76,16 +69,14 @@ TEST_F(StagingTest, FolderBecomesTheTasksOwnAndTheSecondSubmitCopiesNothing) {
   Write("app/run.sh", "#!/bin/sh\nexec python3 train.py\n", fs::perms(0755));
   fs::create_symlink("run.sh", box_.folder() / "app/start");
   const Words submit = One("./start") + Words{"-src_dir", box_.File("app")};
-  const Ran first = box_.Tony(submit);
-  ASSERT_EQ(first.exit, 0) << first.err << first.out;
+  Succeeds(submit);
   const std::string job = Job();
   EXPECT_EQ(Out(job, "worker-0"), "sibling relative\nTrue\n");
   const fs::path work = box_.JobFolder(job) / "work/worker-0/1";
   EXPECT_EQ(ReadText(work / "config.ini"), "as it was;edited");
   EXPECT_EQ(StagedEntries(), 1u);
   const auto before = StoreState();
-  const Ran second = box_.Tony(submit);
-  ASSERT_EQ(second.exit, 0) << second.err;
+  const Ran second = Succeeds(submit);
   EXPECT_EQ(StoreState(), before) << "neither the tasks nor the second submit may touch it";
   EXPECT_EQ(ReadText(box_.folder() / "app/config.ini"), "as it was;");
 }
@@ -95,8 +86,7 @@ TEST_F(StagingTest, ArchiveAsSourceKeepsBitsAndLinks) {
                                            {.name = "start", .kind = Kind::kSymlink, .content = "bin/run.sh"},
                                            {.name = "value", .content = "from the archive\n"}};
   for (const auto& [name, form] : {std::pair("app.zip", ArchiveForm::kZip), {"app.tar.gz", ArchiveForm::kTarGz}}) {
-    const Ran ran = box_.Tony(One("./start >> " + box_.File("out")) + Words{"-src_dir", Archive(name, form, entries)});
-    ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
+    Succeeds(One("./start >> " + box_.File("out")) + Words{"-src_dir", Archive(name, form, entries)});
   }
   EXPECT_EQ(ReadText(box_.File("out")), "from the archive\nfrom the archive\n");
 }
@@ -108,11 +98,11 @@ TEST_F(StagingTest, ResourcesAreThereUnderTheirNamesAndForTheirRoles) {
   const std::string model = Archive("model.zip", ArchiveForm::kZip, {{.name = "weights", .content = "w\n"}});
   const std::string look =
       "cat input.csv model.zip/weights folder/inner/deep.txt; test -e only.txt && cat only.txt || echo none";
-  const Ran ran = box_.Tony(Workers(1, look) + Conf("tony.chief.instances=1") +
-                            Conf("tony.containers.resources=" + box_.File("data.csv") + "::input.csv," + model +
-                                 "#archive," + box_.File("folder")) +
-                            Conf("tony.chief.resources=" + box_.File("only.txt")));
-  ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
+  Succeeds(Workers(1, look,
+                   {"tony.chief.instances=1",
+                    "tony.containers.resources=" + box_.File("data.csv") + "::input.csv," + model + "#archive," +
+                        box_.File("folder"),
+                    "tony.chief.resources=" + box_.File("only.txt")}));
   EXPECT_EQ(LogText("worker-0", "stdout"), "1,2\nw\ndeep\nnone\n");
   EXPECT_EQ(LogText("chief-0", "stdout"), "1,2\nw\ndeep\nfor ps\n");
   struct stat info {};
@@ -130,18 +120,15 @@ TEST_F(StagingTest, PlanAndSubmitTellWhatTravelsAndWhatDoesNot) {
                                                      "\"standalone\", \"tasks\": {\"worker\": {\"instances\": 1, "
                                                      "\"memory\": \"64m\"}}}");
   const Ran plan = box_.Tony({"plan", job});
-  EXPECT_THAT(plan.out, HasSubstr(": 4 files, 46 bytes\n"));
-  EXPECT_THAT(plan.out, HasSubstr("    left out: .git: 1 file, 12 bytes (.git)\n"));
-  EXPECT_THAT(plan.out, HasSubstr("    left out: data/y: 1 file, 7 bytes (.tonyignore: data/)\n"));
-  const Ran submit = box_.Tony({"submit", "--json", job});
-  ASSERT_EQ(submit.exit, 0) << submit.err;
+  EXPECT_THAT(plan.out, HasAll({": 4 files, 46 bytes\n", "    left out: .git: 1 file, 12 bytes (.git)\n",
+                                "    left out: data/y: 1 file, 7 bytes (.tonyignore: data/)\n"}));
+  const Ran submit = Succeeds({"submit", "--json", job});
   EXPECT_EQ(LogText("worker-0", "stdout"), "a.txt\ndata/x\ndata/x\n");
-  EXPECT_THAT(submit.err, HasSubstr("tony: src_dir " + box_.File("app") + ": 4 files, 46 bytes\n"));
-  EXPECT_THAT(submit.err, HasSubstr("tony: left out: a.log: 1 file, 6 bytes (.tonyignore: *.log)\n"));
+  EXPECT_THAT(submit.err, HasAll({"tony: src_dir " + box_.File("app") + ": 4 files, 46 bytes\n",
+                                  "tony: left out: a.log: 1 file, 6 bytes (.tonyignore: *.log)\n"}));
   const auto planned = ParseJson(box_.Tony({"plan", "--json", job}).out);
   EXPECT_EQ(At(planned, "/sources"), At(ParseJson(submit.out), "/sources"));
-  EXPECT_EQ(Number(planned, "/sources/files"), 4);
-  EXPECT_EQ(Text(planned, "/sources/left_out/0/rule"), ".git");
+  ExpectJson(planned, {{"/sources/files", 4}, {"/sources/left_out/0/rule", ".git"}});
 }
 
 TEST_F(StagingTest, PackedPythonEnvironmentRunsTheProgram) {
@@ -149,18 +136,14 @@ TEST_F(StagingTest, PackedPythonEnvironmentRunsTheProgram) {
   ASSERT_EQ(std::system(("tar czf " + box_.File("env.tar.gz") + " -C " + box_.File("env") + " .").c_str()), 0);
   Write("app/train.py", "import packed, sys\nprint(packed.value, sys.prefix != sys.base_prefix)\n");
   const Words venv = {"-python_venv", box_.File("env.tar.gz"), "-src_dir", box_.File("app")};
-  const Ran ran = box_.Tony(One("train.py") + venv + Words{"-python_binary_path", "bin/python3"});
-  ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
+  Succeeds(One("train.py") + venv + Words{"-python_binary_path", "bin/python3"});
   EXPECT_EQ(LogText("worker-0", "stdout"), "42 True\n");
-  const Ran by_name = box_.Tony(One("env X=1 python3 train.py") + venv);
-  EXPECT_EQ(by_name.exit, 0) << by_name.err;
+  const Ran by_name = Succeeds(One("env X=1 python3 train.py") + venv);
   EXPECT_EQ(Out(by_name.out.substr(0, by_name.out.find('\n')), "worker-0"), "42 True\n");
   const Ran other = box_.Tony(One("/usr/bin/python3 -c pass") + venv);
   EXPECT_THAT(other.err,
               HasSubstr("warning: role worker: its command does not use python_venv: it runs /usr/bin/python3"));
-  const Ran wrong = box_.Tony(One("train.py") + venv + Words{"-python_binary_path", "Python/bin/python3"});
-  EXPECT_EQ(wrong.exit, 65);
-  EXPECT_EQ(CountLines(wrong.err), 1u) << wrong.err;
+  const Ran wrong = FailsInALine(65, One("train.py") + venv + Words{"-python_binary_path", "Python/bin/python3"});
   EXPECT_THAT(wrong.err, HasSubstr("it has bin/python3"));
   EXPECT_EQ(box_.Jobs().size(), 3u) << "nothing was started";
 }
@@ -168,17 +151,15 @@ TEST_F(StagingTest, PackedPythonEnvironmentRunsTheProgram) {
 TEST_F(StagingTest, PythonWritesNothingIntoTheStore) {
   MakeEnvironment();
   Write("lib/shared.py", "value = 1\n");
-  const Ran ran = box_.Tony(One("-c 'import sys; sys.path.insert(0, \"lib\"); import packed, shared'") +
-                            Words{"-python_venv", box_.File("env"), "-python_binary_path", "bin/python3"} +
-                            Conf("tony.containers.resources=" + box_.File("lib")));
-  ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
+  Succeeds(One("-c 'import sys; sys.path.insert(0, \"lib\"); import packed, shared'") +
+           Words{"-python_venv", box_.File("env"), "-python_binary_path", "bin/python3"} +
+           Conf("tony.containers.resources=" + box_.File("lib")));
   for (const auto& [path, state] : StoreState()) EXPECT_THAT(path, Not(HasSubstr("__pycache__")));
 }
 
 TEST_F(StagingTest, HostileArchiveIsRefusedBeforeAnythingStarts) {
   const std::string bad = Archive("bad.tar", ArchiveForm::kTar, {{.name = "../escaped", .content = "x"}});
-  const Ran ran = box_.Tony(One("true") + Words{"-src_dir", bad});
-  EXPECT_EQ(ran.exit, 65);
+  const Ran ran = Fails(65, One("true") + Words{"-src_dir", bad});
   EXPECT_EQ(ran.err, "tony: src_dir " + bad + ": \"../escaped\": a name with \"..\"\n");
   EXPECT_THAT(ran.out, IsEmpty());
   EXPECT_THAT(box_.Jobs(), IsEmpty());
@@ -187,12 +168,10 @@ TEST_F(StagingTest, HostileArchiveIsRefusedBeforeAnythingStarts) {
 
 TEST_F(StagingTest, ResourceThatIsGoneIsOneLine) {
   Write("data.csv", "1");
-  const Words job = One("true") + Conf("tony.containers.resources=" + box_.File("data.csv"));
-  EXPECT_EQ(box_.Tony(Words{"plan"} + Words(job.begin() + 1, job.end())).exit, 0);
+  const Words job = One("true", {"tony.containers.resources=" + box_.File("data.csv")});
+  Succeeds(Words{"plan"} + Words(job.begin() + 1, job.end()));
   fs::remove(box_.File("data.csv"));
-  const Ran ran = box_.Tony(job);
-  EXPECT_EQ(ran.exit, 65);
-  EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+  const Ran ran = FailsInALine(65, job);
   EXPECT_THAT(ran.err, HasSubstr(box_.File("data.csv")));
   EXPECT_THAT(box_.Jobs(), IsEmpty());
 }
@@ -203,10 +182,8 @@ TEST_F(StagingTest, InterruptWhileStagingLeavesNoJobAndNoPart) {
   const auto submit = box_.StartTony(One("true") + Words{"-src_dir", box_.File("app")});
   ASSERT_TRUE(WaitFor([&] { return submit->err().find("staging src_dir") != std::string::npos; })) << submit->err();
   submit->Signal(SIGTERM);
-  const Ran ran = submit->Wait();
-  EXPECT_EQ(ran.exit, 143) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("nothing was submitted"));
-  EXPECT_THAT(ran.err, HasSubstr(" of 8.6 GB"));
+  const Ran ran = Ends(*submit, 143);
+  EXPECT_THAT(ran.err, HasAll({"nothing was submitted", " of 8.6 GB"}));
   EXPECT_THAT(box_.Jobs(), IsEmpty());
   EXPECT_EQ(StagedEntries(), 0u);
 }
@@ -215,32 +192,28 @@ TEST_F(StagingTest, DamageIsMendedByTheNextSubmitBesideAJobThatUsesTheEntry) {
   Write("data/part", "1");
   Write("data/whole", "2");
   const Words resource = Conf("tony.containers.resources=" + box_.File("data"));
-  const auto living = box_.StartTony(One("cd data; " + HoldUntilGo() + "; cat whole") + resource);
-  ASSERT_TRUE(WaitForRunning(1));
+  const auto living = Hold(One("cd data; " + HoldUntilGo() + "; cat whole") + resource);
   const std::string job = Job();
   const fs::path entry = fs::read_symlink(box_.JobFolder(job) / "work/worker-0/1/data");
   fs::permissions(entry, fs::perms::owner_all);
   fs::remove(entry / "part");
   fs::permissions(entry, fs::perms(0555));
-  const Ran next = box_.Tony(One("cat data/part data/whole >" + box_.File("seen")) + resource);
-  EXPECT_EQ(next.exit, 0) << next.err;
+  const Ran next = Succeeds(One("cat data/part data/whole >" + box_.File("seen")) + resource);
   EXPECT_THAT(next.err, HasSubstr("tony: what was staged of resource " + box_.File("data") +
                                   " is damaged (part is missing); it is made anew\n"));
   EXPECT_EQ(ReadText(box_.File("seen")), "12");
-  EXPECT_EQ(box_.Tony({"gc", "--older-than", "0m"}).exit, 0);
-  Go();
-  EXPECT_EQ(living->Wait().exit, 0);
+  Succeeds({"gc", "--older-than", "0m"});
+  GoAndEnd(*living);
   EXPECT_EQ(Out(job, "worker-0"), "2") << "its folder is the one that it was in";
 }
 
 TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {
-  std::filesystem::remove(box_.home() / "programs");  // the store that all tests share
+  fs::remove(box_.home() / "programs");  // the store that all tests share
   Write("app/train.sh", "true");
   const Words source = {"-src_dir", box_.File("app")};
-  ASSERT_EQ(box_.Tony(One("true") + source).exit, 0);
+  Succeeds(One("true") + source);
   const std::string ended = Job();
-  const auto living = box_.StartTony(One(HoldUntilGo()) + source);
-  ASSERT_TRUE(WaitForRunning(1));
+  const auto living = Hold(One(HoldUntilGo()) + source);
   EXPECT_EQ(
       box_.Tony({"gc", "--json"}).out,
       R"({"schema":1,"dry_run":false,"jobs":[],"staged":[],"programs":[],"unfinished":[],"notes":[],"kept":[],"stays":["1 staged entries of jobs that stay","1 jobs that ended less than 14d ago","1 jobs that have not ended"],"history_lines":0,"requests":0,"bytes":0})"
@@ -248,14 +221,12 @@ TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {
   const Ran dry = box_.Tony({"gc", "--older-than", "0m", "--dry-run"});
   EXPECT_THAT(dry.out, HasSubstr("job " + ended + "\nwould free "));
   EXPECT_EQ(box_.Jobs().size(), 2u);
-  const Ran gc = box_.Tony({"gc", "--older-than", "0m"});
-  EXPECT_EQ(gc.exit, 0) << gc.err;
-  EXPECT_THAT(gc.out, HasSubstr("job " + ended + "\nfreed "));
-  EXPECT_THAT(gc.out, HasSubstr("\nkept 1 staged entries of jobs that stay\nkept 1 jobs that have not ended\n"));
+  const Ran gc = Succeeds({"gc", "--older-than", "0m"});
+  EXPECT_THAT(gc.out, HasAll({"job " + ended + "\nfreed ",
+                              "\nkept 1 staged entries of jobs that stay\nkept 1 jobs that have not ended\n"}));
   EXPECT_EQ(box_.Jobs().size(), 1u);
   EXPECT_EQ(StagedEntries(), 1u) << "the living job's, and younger than an hour";
-  Go();
-  EXPECT_EQ(living->Wait().exit, 0);
+  GoAndEnd(*living);
   for (const char* age : {"", "x", "5", "-1d", "3w"}) EXPECT_EQ(box_.Tony({"gc", "--older-than", age}).exit, 64) << age;
 }
 

@@ -1,82 +1,84 @@
-// What `status`, `list` and `wait` tell, as documents.
-#include <unistd.h>
-
-#include "tests/e2e/json.h"
-#include "tests/e2e/tony_test.h"
+// What `status`, `list` and `wait` tell, also of jobs that nobody rules or that cannot be read.
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-using testing::HasSubstr;
-
-class StatusTest : public TonyTest {
- protected:
-  boost::json::value Json(const Words& arguments, int exit = 0) {
-    const Ran ran = box_.Tony(arguments + Words{"--json"});
-    EXPECT_EQ(ran.exit, exit) << ran.err;
-    EXPECT_EQ(CountLines(ran.out), 1u) << ran.out;
-    return ParseJson(ran.out);
-  }
+const TestRow kStatus[] = {
+    // The client has heard of both tasks, and of nothing else to come.
+    {"OfARunningJobItTellsEachTaskAndItsProcess",
+     {{"& workers 2 `%H`", ""},
+      {"running 2", ""},
+      {"says 0 `worker:0 running on 127.0.0.1 (pid `", ""},
+      {"says 0 `worker:1 running`", ""},
+      {"says 0 `job running`", ""},
+      {"status %J --json", "/state=RUNNING && /am_reachable=true && /tasks/1/attempt_state=running && /tasks/0/pid=%P"},
+      {"says 0 `worker:0 running on 127.0.0.1 (pid %P)`", ""},
+      {"status %J", "out~worker:1"},
+      {"go", ""},
+      {"end", ""}}},
+    {"OfAnEndedJobItNeedsNoProcess",
+     {{"one `echo oops >&2; exit 9`", "1 && verdict=user_error"},
+      {"status %J --json", "/state=FAILED && /verdict/exit_code=9 && /verdict/retryable~e"},
+      {"status %J", "out~oops"}}},
+    // The ids of one second sort by chance.
+    {"ListShowsTheNewestFirst",
+     {{"list --json", "/jobs=[]"},
+      {"& one true tony.application.name=first", ""},
+      {"end", ""},
+      {"& one false tony.application.name=second", ""},
+      {"end", "1"},
+      {"list --json", "/jobs/2=null && ~\"name\":\"first\" && ~\"name\":\"second\""},
+      {"list", "out~SUCCEEDED && out~FAILED"},
+      {"status %0 %1 --json", "/jobs/0/job=%0 && /jobs/1/job=%1"}}},
+    {"WaitReturnsTheFinalDocumentAndTheJobsExitCode",
+     {{"one `exit 2` --detach", ""},
+      {"wait %J --json", "1 && /verdict/state=FAILED"},
+      {"wait %J --json", "1 && /verdict/state=FAILED"},  // of an ended job it returns at once
+      {"left", ""}}},
+    // The document is printed all the same.
+    {"WaitGivesUpAfterItsTimeout",
+     {{"one `%H` --detach", ""},
+      {"running 1", ""},
+      {"wait %J --timeout 0.3 --json", "69 && /job=%J"},
+      {"go", ""},
+      {"wait %J", ""}}},
 };
+TABLE_TEST(StatusTest, kStatus, RunScript);
 
-TEST_F(StatusTest, OfARunningJobItTellsEachTaskAndItsProcess) {
-  const auto client = box_.StartTony(Workers(2, HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(2)) << client->err();
-  // The client has heard of both, and of nothing else to come.
-  ASSERT_TRUE(WaitFor([&] {
-    const std::string err = client->err();
-    return err.find("worker:0 running") != std::string::npos && err.find("worker:1 running") != std::string::npos &&
-           err.find("job running") != std::string::npos;
-  })) << client->err();
-  const auto status = Json({"status", Job()});
-  EXPECT_EQ(Text(status, "/state"), "RUNNING");
-  EXPECT_EQ(At(status, "/am_reachable"), boost::json::value(true));
-  EXPECT_EQ(Text(status, "/tasks/1/attempt_state"), "running");
-  EXPECT_EQ(Number(status, "/tasks/0/pid"), std::stoi(ReadText(Running("worker-0"))));
-  EXPECT_THAT(client->err(),
-              HasSubstr("worker:0 running on 127.0.0.1 (pid " + std::to_string(Number(status, "/tasks/0/pid")) + ")"));
-  const Ran text = box_.Tony({"status", Job()});
-  EXPECT_THAT(text.out, HasSubstr("worker:1"));
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
-}
+const TestRow kList[] = {
+    {"AJobThatNobodyRulesIsListedAsSuch",
+     {{"one `%H` --detach", ""},
+      {"running 1", ""},
+      {"list", "out!unruled"},
+      {"list --json", "out~\"unruled\":false"},
+      {"killed", ""},
+      {"list", "out~%J  unruled && out~nobody rules it; tony wait %J brings it back\n"},
+      {"list --json", "out~\"unruled\":true"},
+      {"go", ""},
+      {"wait %J", ""}}},
+    {"ADamagedJobHidesNoOtherAndIsNotSuccess",
+     {{"& one true", ""},
+      {"end", ""},
+      {"one true", ""},
+      {"remove home/jobs/%0/status.json", ""},
+      {"write home/jobs/%0/status.json {", ""},
+      {"list", "65 && outlines=2 && lines=2 && err~tony: 1 of 2 jobs could not be read\n"}}},
+    {"AJobWithoutItsTokenIsFollowedByItsFiles",
+     {{"one `%H` --detach", ""},
+      {"running 1", ""},
+      {"remove home/jobs/%J/token", ""},
+      {"& wait %J", ""},
+      {"says 0 `following the job's files instead`", ""},
+      {"go", ""},
+      {"end", "err~token: no such file or directory; following the job's files instead\n"}}},
+};
+TABLE_TEST(ListTest, kList, RunScript);
 
-TEST_F(StatusTest, OfAnEndedJobItNeedsNoProcess) {
-  ASSERT_EQ(box_.Tony(One("echo oops >&2; exit 9")).exit, 1);
-  ExpectNothingLeft();
-  const auto status = Json({"status", Job()});
-  EXPECT_EQ(Text(status, "/state"), "FAILED");
-  EXPECT_EQ(Number(status, "/verdict/exit_code"), 9);
-  EXPECT_TRUE(At(status, "/verdict/retryable").is_bool());
-  EXPECT_THAT(box_.Tony({"status", Job()}).out, HasSubstr("oops"));
-}
+class AnswerTest : public TonyTest {};
 
-TEST_F(StatusTest, ListShowsTheNewestFirst) {
-  EXPECT_EQ(Json({"list"}).as_object().at("jobs").as_array().size(), 0u);
-  ASSERT_EQ(box_.Tony(One("true") + Conf("tony.application.name=first")).exit, 0);
-  ASSERT_EQ(box_.Tony(One("false") + Conf("tony.application.name=second")).exit, 1);
-  const auto list = Json({"list"});
-  ASSERT_EQ(At(list, "/jobs").as_array().size(), 2u);
-  std::vector<std::string> names = {Text(list, "/jobs/0/name"), Text(list, "/jobs/1/name")};
-  EXPECT_THAT(names, testing::UnorderedElementsAre("first", "second"));  // ids of one second sort by chance
-  const Ran text = box_.Tony({"list"});
-  EXPECT_THAT(text.out, HasSubstr("SUCCEEDED"));
-  EXPECT_THAT(text.out, HasSubstr("FAILED"));
-  const auto jobs = box_.Jobs();
-  EXPECT_EQ(At(Json({"status", jobs[0], jobs[1]}), "/jobs").as_array().size(), 2u);
-}
-
-TEST_F(StatusTest, WaitReturnsTheFinalDocumentAndTheJobsExitCode) {
-  ASSERT_EQ(box_.Tony(One("exit 2") + Words{"--detach"}).exit, 0);
-  const auto status = Json({"wait", Job()}, 1);
-  EXPECT_EQ(Text(status, "/verdict/state"), "FAILED");
-  EXPECT_EQ(Text(Json({"wait", Job()}, 1), "/verdict/state"), "FAILED") << "waiting for an ended job returns at once";
-  ExpectNothingLeft();
-}
-
-TEST_F(StatusTest, WaitSinceReturnsAtTheNextChange) {
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
+TEST_F(AnswerTest, WaitSinceReturnsAtTheNextChange) {
+  HoldDetached(One(HoldUntilGo()));
   // The job comes to rest in the state in which every task runs.
   auto status = Json({"wait", Job(), "--since", "0"});
   while (Text(status, "/tasks/0/attempt_state") != "running")
@@ -86,23 +88,12 @@ TEST_F(StatusTest, WaitSinceReturnsAtTheNextChange) {
   Go();
   const Ran ran = wait->Wait();
   EXPECT_GT(Number(ParseJson(ran.out), "/seq"), std::stoll(seq)) << ran.err;
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+  Succeeds({"wait", Job()});
 }
 
-TEST_F(StatusTest, WaitGivesUpAfterItsTimeout) {
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
-  const Ran ran = box_.Tony({"wait", Job(), "--timeout", "0.3", "--json"});
-  EXPECT_EQ(ran.exit, 69);
-  EXPECT_EQ(Text(ParseJson(ran.out), "/job"), Job()) << "the document is printed all the same";
-  Go();
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
-}
-
-TEST_F(StatusTest, WaitFollowPrintsOneDocumentAChange) {
-  ASSERT_EQ(box_.Tony(One("true") + Words{"--detach"}).exit, 0);
-  const Ran ran = box_.Tony({"wait", Job(), "--follow", "--json"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+TEST_F(AnswerTest, WaitFollowPrintsOneDocumentAChange) {
+  Succeeds(One("true") + Words{"--detach"});
+  const Ran ran = Succeeds({"wait", Job(), "--follow", "--json"});
   std::string last;
   int64_t seq = -1;
   for (size_t at = 0; at < ran.out.size(); at = ran.out.find('\n', at) + 1) {
@@ -114,24 +105,53 @@ TEST_F(StatusTest, WaitFollowPrintsOneDocumentAChange) {
   EXPECT_EQ(Text(ParseJson(last), "/verdict/state"), "SUCCEEDED");
 }
 
-TEST_F(StatusTest, AJobOfAnotherMachineIsNamedAsSuch) {
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
+TEST_F(AnswerTest, AJobOfAnotherMachineIsNamedAsSuch) {
+  HoldDetached(One(HoldUntilGo()));
   const auto submission = box_.JobFolder(Job()) / "submission.json";
   const std::string ours = ReadText(submission);
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   std::string theirs = ours;
   theirs.replace(theirs.find(host), std::string(host).size(), "elsewhere.example");
-  std::filesystem::remove(submission);
+  fs::remove(submission);
   box_.Write("home/jobs/" + Job() + "/submission.json", theirs);
-  const Ran ran = box_.Tony({"status", Job()});
-  EXPECT_EQ(ran.exit, 69);
-  EXPECT_EQ(CountLines(ran.err), 1u);
+  const Ran ran = FailsInALine(69, {"status", Job()});
   EXPECT_THAT(ran.err, HasSubstr("elsewhere.example"));
   box_.Write("home/jobs/" + Job() + "/submission.json", ours);
   Go();
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+  Succeeds({"wait", Job()});
+}
+
+TEST_F(AnswerTest, AnAnswerThatIsLostIsAFailureAndAJobsEndIsTold) {
+  const auto shell = [&](const std::string& words) {
+    const std::string line = ProgramFolder() + "/tony " + words;
+    return Background({"/bin/bash", "-c", line}, box_.Environment(), box_.folder()).Wait();
+  };
+  for (const std::string answer : {"list", "list --json", "history", "version", "help"}) {
+    const Ran lost = shell(answer + " >/dev/full");
+    EXPECT_EQ(lost.exit, 73) << answer;
+    EXPECT_EQ(lost.err, "tony: standard output: no space left on device\n") << answer;
+  }
+  for (const std::string answer : {"version >&-", "list <&- >&-"}) EXPECT_EQ(shell(answer).exit, 73) << answer;
+  const Ran job = shell("submit -executes true -conf tony.worker.instances=1 -conf tony.worker.memory=16m >/dev/full");
+  EXPECT_EQ(job.exit, 0);
+  EXPECT_THAT(job.err, HasSubstr("tony: standard output: no space left on device\n"));
+  EXPECT_EQ(shell("outputs " + Job() + " >/dev/full").exit, 73);
+}
+
+TEST_F(AnswerTest, ADiskThatFailsIsNotAnEmptyList) {
+  Succeeds(One("true"));
+  fs::create_directory(box_.File("shim"));
+  const Sandbox::Variables broken = WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")},
+                                                            {"SHIM_PROGRAM", "tony"},
+                                                            {"SHIM_ROOT", box_.home().string()},
+                                                            {"SHIM_UNREADABLE", "1"}});
+  const Ran list = Fails(69, {"list"}, broken);
+  EXPECT_THAT(list.out, IsEmpty());
+  EXPECT_THAT(list.err, HasAll({"tony: job " + Job() + " left out: ", "input/output error\n",
+                                "tony: 1 of 1 jobs could not be read\n"}));
+  const Ran json = Fails(69, {"list", "--json"}, broken);
+  EXPECT_THAT(json.out, HasAll({R"("jobs":[])", R"("error":{"code":69)"}));
 }
 
 }  // namespace

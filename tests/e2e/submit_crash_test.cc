@@ -1,12 +1,8 @@
 // A submit under a request id, killed at each of its writes, syncs and renames in turn: nothing is left of it, or a job
 // that the request finds; the next submit ends with one job, whose task was started once.
-#include <algorithm>
 #include <cstdlib>
-#include <fstream>
 
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -43,7 +39,7 @@ class SubmitCrashTest : public testing::TestWithParam<std::tuple<bool, int>> {
   std::vector<SubmitPoint> RunOne(const std::string& at) {
     const Sandbox box;
     const std::string old = replaces_ ? StartPredecessor(box) : "";
-    std::filesystem::create_directory(box.File("shim"));
+    fs::create_directory(box.File("shim"));
     const Ran killed = box.Tony(Own(box), WithShim("crash_shim", {{"SHIM_FOLDER", box.File("shim")},
                                                                   {"SHIM_PROGRAM", "tony"},
                                                                   {"SHIM_ROOT", box.home().string()},

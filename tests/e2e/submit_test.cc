@@ -1,227 +1,85 @@
 // From a command line to tasks that ran, and what they found.
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "tests/e2e/json.h"
-#include "tests/e2e/tony_test.h"
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
-class SubmitTest : public TonyTest {
- protected:
-  // The environment that a task wrote with `env -0`.
-  std::map<std::string, std::string> EnvironmentOf(const std::string& task) const {
-    std::map<std::string, std::string> all;
-    const std::string text = ReadText(box_.File("env-" + task));
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = text.find('\0', at), equals = text.find('=', at);
-      all[text.substr(at, equals - at)] = text.substr(equals + 1, end - equals - 1);
-      at = end + 1;
-    }
-    return all;
-  }
-  std::string WriteEnvironment() const { return "env -0 > " + box_.File("env-") + "$JOB_NAME-$TASK_INDEX"; }
+const TestRow kSubmit[] = {
+    {"ASucceedingCommandEndsWithExitZeroAndLeavesNothing",
+     {{"one `echo hello`", "out~%J\n && out~SUCCEEDED && out~logs: %F/logs"},
+      {"left", ""},
+      {"log worker-0 stdout", "out=hello\n"}}},
+    {"ATaskStartsWithDefaultSignalsAndNoForeignDescriptors",
+     {{"one `grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/$$/fd; true`", ""},
+      {"log worker-0 stdout", "out=SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n0\n1\n2\n"}}},
+    {"HadoopXmlAndJavaPropertiesSayTheSameJob",
+     {{"write job.xml `<?xml version=\"1.0\"?><configuration>\n"
+       "<property><name>tony.application.framework</name><value>standalone</value></property>\n"
+       "<property><name>tony.worker.instances</name><value>1</value></property>\n"
+       "<property><name>tony.worker.command</name><value>echo a &gt; out.txt; cat out.txt</value></property>\n"
+       "</configuration>`",
+       ""},
+      {"write job.properties `tony.application.framework = standalone\ntony.worker.instances: 1\n"
+       "tony.worker.command=echo a > out.txt; \\\n  cat out.txt\n`",
+       ""},
+      {"plan -conf_file job.xml", "out~  worker      1  2048 MB      1     0  echo a > out.txt; cat out.txt\n"},
+      {"plan job.properties", "out~  worker      1  2048 MB      1     0  echo a > out.txt; cat out.txt\n"},
+      {"submit job.properties", ""},
+      {"log worker-0 stdout", "out=a\n"}}},
+    {"TheProgramsFolderMayBeBesideTheJobFileAndALineSaysWhichItIs",
+     {{"write project/src/data `of the project\n`", ""},
+      {"write project/job.properties `tony.application.framework=standalone\ntony.worker.instances=1\n"
+       "tony.src-dir=src\ntony.worker.command=cat data\n`",
+       ""},
+      {"submit --json project/job.properties", "err~tony: tony.src-dir src is the one beside project/job.properties\n"},
+      {"log worker-0 stdout", "out=of the project\n"},
+      {"write src/data `of this folder\n`", ""},
+      {"submit --logs %B/project/job.properties",
+       "out~of this folder\n && "
+       "err~tony: tony.src-dir src is the one of this folder, not that beside %B/project/job.properties\n"}}},
+    // Nobody holds the client's output open.
+    {"DetachedItPrintsTheJobIdAloneAndTheJobGoesOn",
+     {{"one `%H` --detach", "out=%J\n"}, {"running 1", ""}, {"go", ""}, {"wait %J", ""}, {"left", ""}}},
+    // The id is said as soon as the job is recorded.
+    {"WithJsonStandardOutputIsExactlyTheFinalStatus",
+     {{"one `exit 3` --json",
+       "1 && outlines=1 && /schema=1 && /job=%J && /state=FAILED && /verdict/class=user_error && /verdict/exit_code=3 "
+       "&& "
+       "err~%J"}}},
+    {"DetachedJsonNamesTheJob", {{"one true --detach --json", "/job=%J"}, {"wait %J", ""}}},
+    {"PlanStartsNothingAndMasksSecrets",
+     {{"plan -executes true tony.worker.instances=2 -shell_env DB_PASSWORD=hunter2 -container_env API_token=abc123 "
+       "-shell_env PLACE=here --json",
+       "!hunter2 && !abc123 && out~here && /spec/schema=1"},
+      {"plan -executes true tony.worker.instances=2 -shell_env DB_PASSWORD=hunter2,PLACE=here",
+       "out~job TonyApplication, tensorflow, on this machine\n && "
+       "out~\n  in all 2 tasks, 4096 MB of memory, 2 cores, 0 GPUs\n && out~\n  variable: PLACE=here\n && !hunter2"},
+      {"missing home/jobs", ""}}},
 };
+TABLE_TEST(SubmitTest, kSubmit, RunScript);
 
-TEST_F(SubmitTest, ASucceedingCommandEndsWithExitZeroAndLeavesNothing) {
-  const Ran ran = box_.Tony(One("echo hello"));
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_FALSE(ran.timed_out);
-  ExpectNothingLeft();
-  EXPECT_THAT(ran.out, HasSubstr(Job() + "\n"));
-  EXPECT_THAT(ran.out, HasSubstr("SUCCEEDED"));
-  EXPECT_THAT(ran.out, HasSubstr("logs: " + (box_.JobFolder(Job()) / "logs").string()));
-  EXPECT_EQ(LogText("worker-0", "stdout"), "hello\n");
-}
+class SubmitTextTest : public TonyTest {};
 
-TEST_F(SubmitTest, WhateverTheUmaskNoFolderOfAJobIsOpenToOthers) {
+TEST_F(SubmitTextTest, WhateverTheUmaskNoFolderOfAJobIsOpenToOthers) {
   const mode_t before = umask(0);
   const Ran ran = box_.Tony(One("umask"));
   umask(before);
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(LogText("worker-0", "stdout"), "0000\n") << "the task has the submitter's";
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(box_.JobFolder(Job())))
-    EXPECT_EQ(entry.status().permissions() & std::filesystem::perms(077), std::filesystem::perms::none) << entry;
+  for (const auto& entry : fs::recursive_directory_iterator(box_.JobFolder(Job())))
+    EXPECT_EQ(entry.status().permissions() & fs::perms(077), fs::perms::none) << entry;
 }
 
-TEST_F(SubmitTest, EveryTaskKnowsItselfAndTheSameCluster) {
-  const Ran ran =
-      box_.Tony(Workers(2, WriteEnvironment()) + Conf("tony.chief.instances=1") + Conf("tony.ps.instances=1"));
-  ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
-  ExpectNothingLeft();
-  const std::string cluster = boost::json::serialize(At(ParseJson(EnvironmentOf("worker-0")["TF_CONFIG"]), "/cluster"));
-  for (const auto& [role, index] : {std::pair("chief", 0), {"worker", 0}, {"worker", 1}}) {
-    auto env = EnvironmentOf(std::string(role) + "-" + std::to_string(index));
-    EXPECT_EQ(env["TONY_JOB_ID"], Job());
-    EXPECT_EQ(env["TONY_TASK"], std::string(role) + ":" + std::to_string(index));
-    EXPECT_EQ(env["TONY_ATTEMPT"], "1");
-    EXPECT_EQ(env["TONY_GENERATION"], "1");
-    EXPECT_EQ(env["JOB_NAME"], role);
-    EXPECT_EQ(env["IS_CHIEF"], role == std::string("chief") ? "true" : "");
-    const auto config = ParseJson(env["TF_CONFIG"]);
-    EXPECT_EQ(Text(config, "/task/type"), role);
-    EXPECT_EQ(Number(config, "/task/index"), index);
-    EXPECT_EQ(boost::json::serialize(At(config, "/cluster")), cluster);
-  }
-}
-
-TEST_F(SubmitTest, AnUntrackedParameterServerIsStoppedWhenTheWorkersAreDone) {
-  // Also a job whose untracked tasks come up last: the workers hold until the server runs.
-  const std::string command = "if [ $JOB_NAME = ps ]; then touch " + box_.File("ps") +
-                              "; exec sleep 1000; fi; until [ -e " + box_.File("ps") + " ]; do sleep 0.02; done";
-  const Ran ran = box_.Tony(Workers(2, command) + Conf("tony.ps.instances=1"));
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
-  ExpectNothingLeft();
-}
-
-TEST_F(SubmitTest, ShellAndContainerEnvironmentReachTheTask) {
-  const Ran ran =
-      box_.Tony(One(WriteEnvironment()) + Words{"-shell_env", "COLOUR=deep red", "--container_env=SHAPE=a=b"},
-                {{"FROM_SUBMITTER", "yes"}});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
-  auto env = EnvironmentOf("worker-0");
-  EXPECT_EQ(env["COLOUR"], "deep red");
-  EXPECT_EQ(env["SHAPE"], "a=b");
-  EXPECT_EQ(env["FROM_SUBMITTER"], "yes");
-}
-
-TEST_F(SubmitTest, TheSourceFolderIsCopiedIntoTheWorkingFolder) {
-  std::filesystem::create_directories(box_.folder() / "program/lib");
-  box_.Write("program/main.sh", "cat lib/words.txt; echo \"$@\"; echo changed > lib/words.txt");
-  box_.Write("program/lib/words.txt", "from a file\n");
-  const Ran ran = box_.Tony(
-      One("main.sh") + Words{"-src_dir", "program", "-python_binary_path", "/bin/bash", "-task_params", "--epochs 3"});
-  ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
-  EXPECT_EQ(LogText("worker-0", "stdout"), "from a file\n--epochs 3\n");
-  EXPECT_EQ(ReadText(box_.File("program/lib/words.txt")), "from a file\n")
-      << "the submitter's own files are not the task's";
-}
-
-TEST_F(SubmitTest, StandardOutputAndErrorAreKeptApart) {
-  const Ran ran = box_.Tony(One("echo good; echo bad >&2"));
-  ASSERT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(LogText("worker-0", "stdout"), "good\n");
-  EXPECT_EQ(LogText("worker-0", "stderr"), "bad\n");
-}
-
-TEST_F(SubmitTest, ATaskStartsWithDefaultSignalsAndNoForeignDescriptors) {
-  const Ran ran = box_.Tony(One("grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/$$/fd; true"));
-  ASSERT_EQ(ran.exit, 0) << ran.err;
-  const std::string out = LogText("worker-0", "stdout");
-  EXPECT_THAT(out, HasSubstr("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"));
-  EXPECT_THAT(out, testing::EndsWith("\n0\n1\n2\n"));
-}
-
-TEST_F(SubmitTest, HadoopXmlAndJavaPropertiesSayTheSameJob) {
-  const std::string xml = box_.Write("tony.job.xml", R"(<?xml version="1.0"?><configuration>
-    <property><name>tony.application.framework</name><value>standalone</value></property>
-    <property><name>tony.worker.instances</name><value>1</value></property>
-    <property><name>tony.worker.command</name><value>echo a &gt; out.txt; cat out.txt</value></property>
-  </configuration>)");
-  const std::string properties = box_.Write("job.properties",
-                                            "tony.application.framework = standalone\ntony.worker.instances: 1\n"
-                                            "tony.worker.command=echo a > out.txt; \\\n  cat out.txt\n");
-  const Ran from_xml = box_.Tony({"plan", "-conf_file", xml}), from_properties = box_.Tony({"plan", properties});
-  ASSERT_EQ(from_xml.exit, 0) << from_xml.err;
-  ASSERT_EQ(from_properties.exit, 0) << from_properties.err;
-  EXPECT_EQ(from_xml.out, from_properties.out);
-  const Ran ran = box_.Tony({"submit", properties});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(LogText("worker-0", "stdout"), "a\n");
-}
-
-TEST_F(SubmitTest, TheProgramsFolderMayBeBesideTheJobFileAndALineSaysWhichItIs) {
-  std::filesystem::create_directories(box_.File("project/src"));
-  box_.Write("project/src/data", "of the project\n");
-  const std::string job = box_.Write("project/job.properties",
-                                     "tony.application.framework=standalone\ntony.worker.instances=1\n"
-                                     "tony.src-dir=src\ntony.worker.command=cat data\n");
-  const Ran beside = box_.Tony({"submit", "--json", "project/job.properties"});
-  EXPECT_EQ(beside.exit, 0) << beside.err;
-  EXPECT_THAT(beside.err, HasSubstr("tony: tony.src-dir src is the one beside project/job.properties\n"));
-  EXPECT_EQ(LogText("worker-0", "stdout"), "of the project\n");
-  std::filesystem::create_directories(box_.File("src"));
-  box_.Write("src/data", "of this folder\n");
-  const Ran here = box_.Tony({"submit", "--logs", job});
-  EXPECT_THAT(here.out, HasSubstr("of this folder\n"));
-  EXPECT_THAT(here.err, HasSubstr("tony: tony.src-dir src is the one of this folder, not that beside " + job + "\n"));
-}
-
-TEST_F(SubmitTest, DetachedItPrintsTheJobIdAloneAndTheJobGoesOn) {
-  const Ran ran = box_.Tony(One(HoldUntilGo()) + Words{"--detach"});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_FALSE(ran.timed_out) << "somebody holds the client's output open";
-  EXPECT_EQ(ran.out, Job() + "\n");
-  ASSERT_TRUE(WaitForRunning(1));
-  Go();
-  const Ran wait = box_.Tony({"wait", Job()});
-  EXPECT_EQ(wait.exit, 0) << wait.err;
-  ExpectNothingLeft();
-}
-
-TEST_F(SubmitTest, WithJsonStandardOutputIsExactlyTheFinalStatus) {
-  const Ran ran = box_.Tony(One("exit 3") + Words{"--json"});
-  EXPECT_EQ(ran.exit, 1);
-  EXPECT_EQ(CountLines(ran.out), 1u);
-  const auto status = ParseJson(ran.out);
-  EXPECT_EQ(Number(status, "/schema"), 1);
-  EXPECT_EQ(Text(status, "/job"), Job());
-  EXPECT_EQ(Text(status, "/state"), "FAILED");
-  EXPECT_EQ(Text(status, "/verdict/class"), "user_error");
-  EXPECT_EQ(Number(status, "/verdict/exit_code"), 3);
-  EXPECT_THAT(ran.err, HasSubstr(Job())) << "the id is said as soon as the job is recorded";
-}
-
-TEST_F(SubmitTest, DetachedJsonNamesTheJob) {
-  const Ran ran = box_.Tony(One("true") + Words{"--detach", "--json"});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(Text(ParseJson(ran.out), "/job"), Job());
-  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
-}
-
-TEST_F(SubmitTest, PlanStartsNothingAndMasksSecrets) {
-  const Ran ran = box_.Tony(Words{"plan"} + Words{"-executes", "true", "-conf", "tony.worker.instances=2", "-shell_env",
-                                                  "DB_PASSWORD=hunter2", "-container_env", "API_token=abc123",
-                                                  "-shell_env", "PLACE=here", "--json"});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
-  const Ran person = box_.Tony({"plan", "-executes", "true", "-conf", "tony.worker.instances=2", "-shell_env",
-                                "DB_PASSWORD=hunter2,PLACE=here"});
-  EXPECT_THAT(person.out, testing::StartsWith("job TonyApplication, tensorflow, on this machine\n"));
-  EXPECT_THAT(person.out, HasSubstr("\n  in all 2 tasks, 4096 MB of memory, 2 cores, 0 GPUs\n"));
-  EXPECT_THAT(person.out, HasSubstr("\n  variable: PLACE=here\n"));
-  EXPECT_THAT(person.out, Not(HasSubstr("hunter2")));
-  EXPECT_THAT(ran.out, Not(HasSubstr("hunter2")));
-  EXPECT_THAT(ran.out, Not(HasSubstr("abc123")));
-  EXPECT_THAT(ran.out, HasSubstr("here"));
-  EXPECT_EQ(Number(ParseJson(ran.out), "/spec/schema"), 1);
-  EXPECT_FALSE(std::filesystem::exists(box_.home() / "jobs"));
-}
-
-TEST_F(SubmitTest, JobsOfOneHomeRunSideBySide) {
-  const auto first = box_.StartTony(One(HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(1));
-  const Ran second = box_.Tony(One("true"));
-  EXPECT_EQ(second.exit, 0) << second.err;
-  Go();
-  EXPECT_EQ(first->Wait().exit, 0);
-  ExpectNothingLeft();
-}
-
-TEST_F(SubmitTest, NeedsPythonAFileOfTheSourcesIsRunByPythonAndPlanShowsIt) {
+TEST_F(SubmitTextTest, NeedsPythonAFileOfTheSourcesIsRunByPythonAndPlanShowsIt) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
-  std::filesystem::create_directory(box_.File("src"));
+  fs::create_directory(box_.File("src"));
   box_.Write("src/train.py", "import sys\nprint('trained', *sys.argv[1:])\n");
   const Words job = One("train.py") + Words{"-src_dir", "src", "-task_params", "--epochs 3"};
   Words plan = job;
   plan[0] = "plan";
   EXPECT_THAT(box_.Tony(plan).out, HasSubstr("  worker      1  2048 MB      1     0  python3 train.py --epochs 3\n"));
   EXPECT_THAT(box_.Tony(plan + Words{"--json"}).out, HasSubstr(R"("command":"python3 train.py --epochs 3")"));
-  const Ran ran = box_.Tony(job);
-  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  Succeeds(job);
   EXPECT_EQ(LogText("worker-0", "stdout"), "trained --epochs 3\n");
 }
 

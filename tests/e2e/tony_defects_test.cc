@@ -1,18 +1,9 @@
 // What was wrong with TonY and is not with ours, where no other test shows it: tests/conformance/README.md has them
 // all.
-#include <unistd.h>
-
-#include <fstream>
-#include <set>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-namespace json = boost::json;
 
 class TonyDefectsTest : public TonyTest {
  protected:
@@ -41,16 +32,14 @@ class TonyDefectsTest : public TonyTest {
 // 0.5.3 put the name into a shell line, unquoted: "(" failed every executor, ";" ran a command in each container.
 TEST_F(TonyDefectsTest, AJobsNameIsNoCommand) {
   const std::string name = "nightly (ctr); touch " + box_.File("harm") + " & echo '`\"$HOME";
-  const Ran ran = box_.Tony(One("true") + Conf("tony.application.name=" + name) + Words{"--json"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Succeeds(One("true", {"tony.application.name=" + name}) + Words{"--json"});
   EXPECT_EQ(Text(ParseJson(ran.out), "/name"), name);
   EXPECT_FALSE(fs::exists(box_.File("harm")));
 }
 
 // 0.4.6 noticed the end of a task with the next of its ticks of 5 s, and told its client within a second more.
 TEST_F(TonyDefectsTest, TheEndOfATaskEndsItsJobWithoutWaitingForATick) {
-  const Ran ran = box_.Tony(Workers(2, "true") + Words{"--json"});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Succeeds(Workers(2, "true") + Words{"--json"});
   const json::value status = ParseJson(ran.out);
   std::chrono::milliseconds least = std::chrono::hours(1);
   for (const char* task : {"/tasks/0/ended", "/tasks/1/ended"})
@@ -60,8 +49,7 @@ TEST_F(TonyDefectsTest, TheEndOfATaskEndsItsJobWithoutWaitingForATick) {
 
 // The published 0.5.3 had one core busy for each task that it waited for.
 TEST_F(TonyDefectsTest, WhoWaitsForATaskUsesNoProcessor) {
-  const auto client = box_.StartTony(Workers(1, HoldUntilGo()));
-  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto client = Hold(Workers(1, HoldUntilGo()));
   std::map<pid_t, long> before;
   for (const Process& process : box_.Processes())
     if (process.program.starts_with("tony")) before[process.pid] = CpuTicks(process.pid);
@@ -69,8 +57,7 @@ TEST_F(TonyDefectsTest, WhoWaitsForATaskUsesNoProcessor) {
   WaitFor([] { return false; }, Limit(1000));
   for (const auto& [pid, ticks] : before)
     EXPECT_LT(CpuTicks(pid) - ticks, sysconf(_SC_CLK_TCK) / 2) << ToString(box_.Processes());
-  Go();
-  EXPECT_EQ(client->Wait().exit, 0);
+  GoAndEnd(*client);
 }
 
 // It left ID-tony-final.xml and tony_src_ID.zip where its client had been started.
@@ -83,7 +70,7 @@ TEST_F(TonyDefectsTest, ASubmitLeavesNothingInTheCurrentFolder) {
     return found;
   };
   std::set<std::string> expected = names();
-  ASSERT_EQ(box_.Tony(One("sh train.sh") + Words{"-src_dir", "src"}).exit, 0);
+  Succeeds(One("sh train.sh") + Words{"-src_dir", "src"});
   expected.insert("home");
   EXPECT_EQ(names(), expected);
 }

@@ -5,22 +5,12 @@
 // Expected is what TonY's table says, and where that is weak, more. Not here: Horovod, which is refused in one line.
 #include <sched.h>
 
-#include <csignal>
-
-#include "tests/e2e/installation.h"
-#include "tests/e2e/json.h"
-#include "tests/e2e/tony_test.h"
+#include "tests/e2e/script.h"
 #include "tests/support/archive_builder.h"
 
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
-namespace json = boost::json;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 using Clock = std::chrono::steady_clock;
 
 // A task that is silent is lost after 7.4 s: the cut-off, the grace, and five seconds. And that ends the job.
@@ -44,28 +34,152 @@ class OneProcessor {
   cpu_set_t before_;
 };
 
-class TonyScenariosTest : public TonyTest {
- protected:
-  TonyScenariosTest() {
-    const fs::path corpus = fs::path(SourceFolder()) / "tests/corpus";
-    fs::copy(corpus / "files", box_.folder(), fs::copy_options::recursive | fs::copy_options::overwrite_existing);
-    for (const char* name : {"common.zip", "test.zip", "test2.zip"}) {
-      fs::remove(box_.File(name));
-      BuildArchive(box_.File(name), ArchiveForm::kZip, {{.name = "123.xml", .content = "<configuration/>"}});
-    }
+// The confs, and the files that they name.
+void CopyMethods(const fs::path& folder) {
+  const fs::path corpus = fs::path(SourceFolder()) / "tests/corpus";
+  fs::copy(corpus / "files", folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  for (const auto& file : fs::directory_iterator(corpus)) {
+    const std::string name = file.path().filename();
+    if (name.starts_with("method-") || name.starts_with("bad-method-")) fs::copy_file(file.path(), folder / name);
   }
+  for (const char* name : {"common.zip", "test.zip", "test2.zip"}) {
+    fs::remove(folder / name);
+    BuildArchive(folder / name, ArchiveForm::kZip, {{.name = "123.xml", .content = "<configuration/>"}});
+  }
+}
+
+// `submit method-NAME.properties` submits the conf tests/corpus/method-NAME.properties, whose tasks wait for the file $UNTIL.
+const TestRow kScenarios[] = {
+    // --- A job without roles
+
+    // testNullAMRpcClient: the client never had an application master to talk to.
+    {"AClientThatComesAfterTheApplicationMasterHasLeftHearsTheEnd",
+     {{"submit method-single-node.properties --detach", ""}, {"gone tony-keeper", ""}, {"wait %J", ""}, {"left", ""}}},
+
+    // --- The application master dies
+
+    // testAMCrashTonyShouldFail: each one that YARN started crashed.
+    {"AnApplicationMasterThatCrashesWheneverItIsStartedFailsTheJob",
+     {{"replace tony-am `kill -SEGV $$`", ""},
+      {"submit method-single-node.properties --json", "1 && verdict=infra && /verdict/message~application master"}}},
+    // testAMThrowExceptionCrashTonYShouldFail
+    {"AnApplicationMasterThatGivesUpWheneverItIsStartedFailsTheJob",
+     {{"replace tony-am `echo 'it throws' >&2; exit 1`", ""},
+      {"submit method-single-node.properties --json", "1 && verdict=infra && /verdict/message~application master"}}},
+
+    // --- Parameter servers and workers
+
+    // testPSWorkerTrainingShouldPass
+    {"AWorkerFindsItsVariableAndItsPythonEnvironment",
+     {{"submit method-worker-with-venv.properties", ""}, {"left", ""}}},
+    // testPSWorkerTrainingShouldFail
+    {"WhenAllTasksFailTheJobFails",
+     {{"submit method-ps-worker-fail.properties --json", "1 && verdict=user_error && /verdict/message~exit code 1"}}},
+    // testNonChiefWorkerFail, whose conf was the one before, so that the chief failed too: here it does not.
+    {"AWorkerThatIsNotTheChiefFailsTheJobAndTheChiefIsStopped",
+     {{"submit method-non-chief-fails.properties --json",
+       "1 && verdict=user_error && /verdict/message~worker:0 failed on 127.0.0.1: exit code 1 && "
+       "tasks=chief:0 killed, worker:0 failed"}}},
+
+    // --- Frameworks
+
+    // testWorkerTrainingPyTorchShouldPass
+    {"WorkersOfPyTorchFindTheirRanks", {{"submit method-pytorch.properties", ""}, {"left", ""}}},
+    // testStandaloneRuntimeModeShouldPass
+    {"OneStandaloneTaskRuns", {{"submit method-standalone.properties", ""}, {"left", ""}}},
+    // testStandaloneRuntimeWithMultiInstancesShouldFail; earlier than TonY, before anything has started.
+    {"TwoStandaloneTasksAreRefused",
+     {{"submit bad-method-standalone-two.properties", "65 && refused && ~standalone && ~1 slave, 1 worker"}}},
+    // testTonyHorovodShouldPass, testTonyHorovodWithDebugModeShouldPass, testTonyHorovodDriverCrashShouldFailAndStopAM: to
+    // run such a job as another framework's would be wrong.
+    {"HorovodIsRefused",
+     {{"submit bad-method-horovod.properties", "65 && refused && ~not supported yet; expected tensorflow, pytorch"},
+      {"submit bad-method-horovod-debug.properties",
+       "65 && refused && ~not supported yet; expected tensorflow, pytorch"},
+      {"submit bad-method-horovod-driver-crash.properties",
+       "65 && refused && ~not supported yet; expected tensorflow, pytorch"}}},
+
+    // --- Files and TensorBoard
+
+    // testTonyResourcesFlag
+    {"ResourcesAreThereByTheirNamesAndUnpacked", {{"submit method-resources.properties", ""}, {"left", ""}}},
+
+    // --- Who counts
+
+    // testTonyClientCallbackHandler: whoever follows a job hears its id, then each task, then how each ended. TonY said
+    // FINISHED of a ps that it had stopped.
+    {"AFollowerHearsTheIdAndTheTasksAndHowEachEnded",
+     {{"submit method-callback.properties --detach", ""},
+      {"wait %J --follow --json",
+       "out~{\"schema\":1,\"job\":\"%J\" && out~\"task\":\"ps:0\" && out~\"task\":\"worker:0\""},
+      {"status %J --json", "tasks=ps:0 killed, worker:0 succeeded"},
+      {"left", ""}}},
+    // testTonyPSCrashShouldFailAndStopAM
+    {"AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped",
+     {{"submit method-ps-crash.properties --json",
+       "1 && verdict=user_error && /verdict/message~ps:0 failed on 127.0.0.1: exit code 1 && "
+       "tasks=ps:0 failed, worker:0 killed"}}},
+    // testTonySidecarExecutorCrashShouldPass. It may fail before the worker, which starts at the same time, is heard to run.
+    {"ASidecarThatFailsFailsNothing",
+     {{"& submit method-sidecar-crash.properties -shell_env UNTIL=%B/go", ""},
+      {"until status %0 --json", "tasks~sidecarexecutor:0 failed"},
+      {"until status %0 --json", "tasks~worker:0 running"},
+      {"go", ""},
+      {"end", ""},
+      {"status %J --json", "tasks=sidecarexecutor:0 failed, worker:0 succeeded"},
+      {"left", ""}}},
+
+    // testTonyFinalConfWithNonExistentHDFSClasspath: there is no Java, so no class path; one that is wrong harms nothing.
+    {"AClassPathThatIsNotThereIsNoMistake", {{"submit method-hdfs-classpath.properties", ""}, {"left", ""}}},
+
+    // --- What 0.5.3 added
+
+    // testTonyAllocationTimeoutShouldFail: what there can never be is refused.
+    {"AnAskThatCanNeverBeMetIsRefused",
+     {{"machine {\"memory_mb\":100000}", ""},
+      {"submit method-allocation-timeout.properties tony.application.completion-rule=strict",
+       "65 && refused && ~20480000 MB && ~100000 MB && ~tony.worker.instances"}}},
+    // And what others have: LimitsTest.ATaskThatGetsNoContainerIsNamedWithItsKey; here of a whole gang.
+    {"AGangThatGetsNoContainersFailsAfterItsLimit",
+     {{"machine {\"memory_mb\":4096}", ""},
+      {"& submit method-sidecar-crash.properties -shell_env UNTIL=%B/go", ""},
+      {"until status %0 --json", "tasks~worker:0 running"},
+      {"submit method-allocation-timeout.properties tony.worker.instances=2",
+       "1 && ~not every task got a container within 1.0 s && ~tony.container.allocation.timeout"},
+      {"go", ""},
+      {"end", ""},
+      {"left", ""}}},
+    // testTonyAMStartupTimeoutShouldFail, whose client was made to see an application that is never started.
+    {"AnApplicationMasterThatDoesNotStartFailsTheJobAfterItsLimit",
+     {{"replace tony-am `exec sleep 1000`", ""},
+      {"submit method-am-startup-timeout.properties tony.am.startup-timeout=1500 --json",
+       "1 && verdict=timeout && /verdict/message~tony.am.startup-timeout"}}},
+    // testGroupDependencyTimeoutShouldPass, which is one of a failure
+    {"WorkersThatOutliveTheirChiefForTooLongFailTheJob",
+     {{"submit method-outlives-group.properties --json",
+       "1 && /verdict/message~role worker ran on for longer than 1.0 s after chief had ended"},
+      {"left", ""}}},
+    // testTaskWithDependencyTimeoutButIgnoredShouldPass
+    {"WorkersThatMayOutliveTheirChiefAreStoppedWhenTheirTimeIsOver",
+     {{"submit method-outlives-group-ignored.properties", "tasks=chief:0 succeeded, worker:0 killed, worker:1 killed"},
+      {"left", ""}}},
+    // testTaskWithDependencyTimeoutButIgnoredAndWithPSShouldPass
+    {"SoTheyAreBesideAParameterServerThatNeverEnds",
+     {{"submit method-outlives-group-ignored-ps.properties", "tasks~ps:0 killed"}, {"left", ""}}},
+    // testTaskWithDependencyTimeAndIgnoredButFailedShouldPass, which is one of a failure too
+    {"AWorkerThatIsNotWaitedForAnyMoreAndFailsFailsTheJobAllTheSame",
+     {{"submit method-outlives-group-and-fails.properties --json", "1 && /verdict/message~worker:"}, {"left", ""}}},
+};
+TABLE_TEST(TonyScenariosTest, kScenarios, [](const TestRow& row) { RunScriptWith({}, row, CopyMethods); });
+
+class TonyMethodTest : public TonyTest {
+ protected:
+  TonyMethodTest() { CopyMethods(box_.folder()); }
 
   // submit's arguments, of the conf tests/corpus/method-NAME.properties.
-  Words Method(const std::string& name) const { return Set("method-" + name); }
-  Words BadMethod(const std::string& name) const { return Set("bad-method-" + name); }
-  Words Set(const std::string& name) const {
-    const std::string file = name + ".properties";
-    fs::copy_file(fs::path(SourceFolder()) / "tests/corpus" / file, box_.File(file));
-    return {"submit", file};
-  }
+  static Words Method(const std::string& name) { return {"submit", "method-" + name + ".properties"}; }
   Words Until(const std::string& file) const { return {"-shell_env", "UNTIL=" + box_.File(file)}; }
 
-  json::value Status() const { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
   // "ps:0 killed": each task with what became of its newest attempt.
   Words Tasks() const {
     Words tasks;
@@ -90,14 +204,6 @@ class TonyScenariosTest : public TonyTest {
     EXPECT_THAT(Text(Status(), "/verdict/message"), message) << ran.err;
     ExpectNothingLeft();
   }
-  // In one line, with nothing of it left.
-  void ExpectRefused(const Ran& ran, const testing::Matcher<std::string>& line) const {
-    EXPECT_EQ(ran.exit, 65) << ran.err << ran.out;
-    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
-    EXPECT_THAT(ran.err, line);
-    EXPECT_TRUE(box_.Jobs().empty());
-    ExpectNothingLeft();
-  }
 
   pid_t ProgramOf(const std::string& program, const std::string& task) const {
     for (const Process& process : box_.Processes())
@@ -109,9 +215,6 @@ class TonyScenariosTest : public TonyTest {
   static void Signal(pid_t pid, int signal) {
     if (pid > 0) kill(pid, signal);
   }
-  void SignalAll(const std::string& program, int signal) const {
-    for (const pid_t pid : box_.Pids(program)) kill(pid, signal);
-  }
   pid_t UserProcess(const std::string& task) const {
     const json::value all = At(Status(), "/tasks");
     for (const json::value& each : all.as_array())
@@ -120,47 +223,22 @@ class TonyScenariosTest : public TonyTest {
   }
 };
 
-// --- A job without roles -------------------------------------------------------------------------------------------
-
 // testSingleNodeTrainingShouldPass
-TEST_F(TonyScenariosTest, NeedsPythonOneProgramWithoutRolesSucceeds) {
+TEST_F(TonyMethodTest, NeedsPythonOneProgramWithoutRolesSucceeds) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
   ExpectSucceeded(box_.Tony(Method("single-node-pass")));
   EXPECT_THAT(Tasks(), ElementsAre("driver:0 succeeded"));
 }
 
 // testSingleNodeTrainingShouldFail; beyond it: the program's own code is told.
-TEST_F(TonyScenariosTest, NeedsPythonOneProgramWithoutRolesFails) {
+TEST_F(TonyMethodTest, NeedsPythonOneProgramWithoutRolesFails) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
   ExpectFailed(box_.Tony(Method("single-node-fail")), HasSubstr("driver:0"));
   EXPECT_EQ(Number(Status(), "/verdict/exit_code"), 1);
 }
 
-// testNullAMRpcClient: the client never had an application master to talk to.
-TEST_F(TonyScenariosTest, AClientThatComesAfterTheApplicationMasterHasLeftHearsTheEnd) {
-  ASSERT_EQ(box_.Tony(Method("single-node") + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitFor([&] { return box_.Processes().empty(); }));
-  ExpectSucceeded(box_.Tony({"wait", Job()}));
-}
-
-// --- The application master dies -----------------------------------------------------------------------------------
-
-// testAMCrashTonyShouldFail: each one that YARN started crashed.
-TEST_F(TonyScenariosTest, AnApplicationMasterThatCrashesWheneverItIsStartedFailsTheJob) {
-  const Installation crashing(box_, {{"tony-am", "kill -SEGV $$"}});
-  ExpectFailed(crashing.Tony(Method("single-node")), HasSubstr("application master"));
-  EXPECT_EQ(Text(Status(), "/verdict/class"), "infra");
-}
-
-// testAMThrowExceptionCrashTonYShouldFail
-TEST_F(TonyScenariosTest, AnApplicationMasterThatGivesUpWheneverItIsStartedFailsTheJob) {
-  const Installation failing(box_, {{"tony-am", "echo 'it throws' >&2; exit 1"}});
-  ExpectFailed(failing.Tony(Method("single-node")), HasSubstr("application master"));
-  EXPECT_EQ(Text(Status(), "/verdict/class"), "infra");
-}
-
 // Beyond both: one that crashes now and then costs nothing.
-TEST_F(TonyScenariosTest, AnApplicationMasterThatCrashesOnceIsReplacedAndItsTaskRunsOn) {
+TEST_F(TonyMethodTest, AnApplicationMasterThatCrashesOnceIsReplacedAndItsTaskRunsOn) {
   const auto client = box_.StartTony(Method("sidecar-crash") + Until("go"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
   const pid_t task = UserProcess("worker:0");
@@ -171,27 +249,9 @@ TEST_F(TonyScenariosTest, AnApplicationMasterThatCrashesOnceIsReplacedAndItsTask
   ExpectSucceeded(client->Wait());
 }
 
-// --- Parameter servers and workers ---------------------------------------------------------------------------------
-
-// testPSWorkerTrainingShouldPass
-TEST_F(TonyScenariosTest, AWorkerFindsItsVariableAndItsPythonEnvironment) {
-  ExpectSucceeded(box_.Tony(Method("worker-with-venv")));
-}
-
-// testPSWorkerTrainingShouldFail
-TEST_F(TonyScenariosTest, WhenAllTasksFailTheJobFails) {
-  ExpectFailed(box_.Tony(Method("ps-worker-fail")), HasSubstr("exit code 1"));
-}
-
-// testNonChiefWorkerFail, whose conf was the one before, so that the chief failed too: here it does not.
-TEST_F(TonyScenariosTest, AWorkerThatIsNotTheChiefFailsTheJobAndTheChiefIsStopped) {
-  ExpectFailed(box_.Tony(Method("non-chief-fails")), HasSubstr("worker:0 failed on 127.0.0.1: exit code 1"));
-  EXPECT_THAT(Tasks(), ElementsAre("chief:0 killed", "worker:0 failed"));
-}
-
 // testPSWorkerTrainingShouldFailMissedHeartbeat, whose script failed without any heartbeat missed: here only the
 // executor is silent. It is paused, so nobody sees an end of it either.
-TEST_F(TonyScenariosTest, ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIsOver) {
+TEST_F(TonyMethodTest, ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIsOver) {
   const auto client =
       box_.StartTony(Method("missed-heartbeats") + kQuickTimers + Conf("tony.task.heartbeat-interval-ms=50"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
@@ -210,7 +270,7 @@ TEST_F(TonyScenariosTest, ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIs
 }
 
 // testPSSkewedWorkerTrainingShouldPass: a task that comes late is waited for.
-TEST_F(TonyScenariosTest, AGangWaitsForItsSlowestMember) {
+TEST_F(TonyMethodTest, AGangWaitsForItsSlowestMember) {
   const Installation slow(box_,
                           {{"tony-executor", "case \" $* \" in *' worker:0 '*) until [ -e " + box_.File("go") +
                                                  " ]; do sleep 0.05; done ;; esac\n" + BecomeBuilt("tony-executor")}});
@@ -225,9 +285,9 @@ TEST_F(TonyScenariosTest, AGangWaitsForItsSlowestMember) {
 
 // testTaskCompletionNotificationDelayed: the task has ended, and who starts containers says so much later. Here that is
 // the keeper, which is paused for longer than the missed heartbeats would take.
-TEST_F(TonyScenariosTest, ATaskThatHasEndedDoesNotExpireWhileItsContainersEndIsNotHeardOf) {
+TEST_F(TonyMethodTest, ATaskThatHasEndedDoesNotExpireWhileItsContainersEndIsNotHeardOf) {
   const auto client = box_.StartTony(Method("late-completion") + kQuickTimers + Until("go") +
-                                     Conf("tony.worker.command=sh wait_until.sh") + Conf("tony.am.lease-ms=60000"));
+                                     Confs({"tony.worker.command=sh wait_until.sh", "tony.am.lease-ms=60000"}));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
   SignalAll("tony-keeper", SIGSTOP);
   Go();
@@ -240,7 +300,7 @@ TEST_F(TonyScenariosTest, ATaskThatHasEndedDoesNotExpireWhileItsContainersEndIsN
 
 // testAMStopsJobAfterWorker0Killed: as the kernel does it where memory is short.
 // Without a budget for what is nobody's fault, as TonY had none.
-TEST_F(TonyScenariosTest, AWorkerThatIsKilledFailsTheJobAtOnce) {
+TEST_F(TonyMethodTest, AWorkerThatIsKilledFailsTheJobAtOnce) {
   const auto client = box_.StartTony(Method("worker-killed") + Conf("tony.restart.lost.budget=0"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
   Signal(UserProcess("worker:0"), SIGKILL);
@@ -249,36 +309,15 @@ TEST_F(TonyScenariosTest, AWorkerThatIsKilledFailsTheJobAtOnce) {
 }
 
 // The same where all of the container goes, executor first.
-TEST_F(TonyScenariosTest, AWorkerWhoseExecutorIsKilledFailsTheJobAtOnce) {
+TEST_F(TonyMethodTest, AWorkerWhoseExecutorIsKilledFailsTheJobAtOnce) {
   const auto client = box_.StartTony(Method("worker-killed") + Conf("tony.restart.lost.budget=0"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
   Signal(ProgramOf("tony-executor", "worker:0"), SIGKILL);
   ExpectFailed(client->Wait(), HasSubstr("worker:0"));
 }
 
-// --- Frameworks ----------------------------------------------------------------------------------------------------
-
-// testWorkerTrainingPyTorchShouldPass
-TEST_F(TonyScenariosTest, WorkersOfPyTorchFindTheirRanks) { ExpectSucceeded(box_.Tony(Method("pytorch"))); }
-
-// testStandaloneRuntimeModeShouldPass
-TEST_F(TonyScenariosTest, OneStandaloneTaskRuns) { ExpectSucceeded(box_.Tony(Method("standalone"))); }
-
-// testStandaloneRuntimeWithMultiInstancesShouldFail; earlier than TonY, before anything has started.
-TEST_F(TonyScenariosTest, TwoStandaloneTasksAreRefused) {
-  ExpectRefused(box_.Tony(BadMethod("standalone-two")), AllOf(HasSubstr("standalone"), HasSubstr("1 slave, 1 worker")));
-}
-
-// testTonyHorovodShouldPass, testTonyHorovodWithDebugModeShouldPass, testTonyHorovodDriverCrashShouldFailAndStopAM: to
-// run such a job as another framework's would be wrong.
-TEST_F(TonyScenariosTest, HorovodIsRefused) {
-  for (const char* name : {"horovod", "horovod-debug", "horovod-driver-crash"})
-    ExpectRefused(box_.Tony(BadMethod(name)), AllOf(HasSubstr("tony.application.framework: \"horovod\""),
-                                                    HasSubstr("not supported yet; expected tensorflow, pytorch")));
-}
-
 // testTonyAMSchedulerShouldPass; beyond it: nobody of the second stage started before the first had ended.
-TEST_F(TonyScenariosTest, StagesRunOneAfterTheOther) {
+TEST_F(TonyMethodTest, StagesRunOneAfterTheOther) {
   ExpectSucceeded(box_.Tony(Method("stages")));
   const json::value all = At(Status(), "/tasks");
   std::string prepared, began = "9";
@@ -289,13 +328,8 @@ TEST_F(TonyScenariosTest, StagesRunOneAfterTheOther) {
   EXPECT_LE(prepared, began);
 }
 
-// --- Files and TensorBoard -----------------------------------------------------------------------------------------
-
-// testTonyResourcesFlag
-TEST_F(TonyScenariosTest, ResourcesAreThereByTheirNamesAndUnpacked) { ExpectSucceeded(box_.Tony(Method("resources"))); }
-
 // testTensorBoardPortSetOnlyOnChiefWorker: each task says what it has.
-TEST_F(TonyScenariosTest, TheChiefAloneHasATensorBoardPort) {
+TEST_F(TonyMethodTest, TheChiefAloneHasATensorBoardPort) {
   const auto client = box_.StartTony(Method("tb-port") + Until("go"));
   for (const char* task : {"chief-0", "ps-0", "worker-0"})
     ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && CountLines(LogText(task, "stdout")) == 1; })) << task;
@@ -306,7 +340,7 @@ TEST_F(TonyScenariosTest, TheChiefAloneHasATensorBoardPort) {
 }
 
 // testAttachedTensorboardShouldPass: the sidecar has the port, the folder and no say in the job's end.
-TEST_F(TonyScenariosTest, TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd) {
+TEST_F(TonyMethodTest, TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd) {
   const auto client = box_.StartTony(Method("attached-tensorboard") + Until("go"));
   for (const char* task : {"chief-0", "ps-0", "worker-0", "worker-1", "tensorboard-0"})
     ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && CountLines(LogText(task, "stdout")) >= 1; })) << task;
@@ -319,41 +353,8 @@ TEST_F(TonyScenariosTest, TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd)
   EXPECT_THAT(Tasks(), testing::Contains("tensorboard:0 killed"));
 }
 
-// --- Who counts ----------------------------------------------------------------------------------------------------
-
-// testTonyClientCallbackHandler: whoever follows a job hears its id, then each task, then how each ended.
-TEST_F(TonyScenariosTest, AFollowerHearsTheIdAndTheTasksAndHowEachEnded) {
-  ASSERT_EQ(box_.Tony(Method("callback") + Words{"--detach"}).exit, 0);
-  const Ran ran = box_.Tony({"wait", Job(), "--follow", "--json"});
-  ExpectSucceeded(ran);
-  const json::value first = ParseJson(ran.out.substr(0, ran.out.find('\n')));
-  EXPECT_EQ(Text(first, "/job"), Job());
-  EXPECT_EQ(At(first, "/tasks").as_array().size(), 2u);
-  EXPECT_THAT(Tasks(), ElementsAre("ps:0 killed", "worker:0 succeeded"))
-      << "TonY said FINISHED of a ps that it had stopped";
-}
-
-// testTonyPSCrashShouldFailAndStopAM
-TEST_F(TonyScenariosTest, AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped) {
-  ExpectFailed(box_.Tony(Method("ps-crash")), HasSubstr("ps:0 failed on 127.0.0.1: exit code 1"));
-  EXPECT_THAT(Tasks(), ElementsAre("ps:0 failed", "worker:0 killed"));
-}
-
-// testTonySidecarExecutorCrashShouldPass
-TEST_F(TonyScenariosTest, ASidecarThatFailsFailsNothing) {
-  const auto client = box_.StartTony(Method("sidecar-crash") + Until("go"));
-  ASSERT_TRUE(WaitForTask("sidecarexecutor:0 failed")) << client->err();
-  // It may fail before the worker, which starts at the same time, is heard to run.
-  ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
-  Go();
-  ExpectSucceeded(client->Wait());
-  EXPECT_THAT(Tasks(), ElementsAre("sidecarexecutor:0 failed", "worker:0 succeeded"));
-}
-
-// --- The final configuration ---------------------------------------------------------------------------------------
-
 // testTonyFinalConf: tony-final.xml, of a job that also runs.
-TEST_F(TonyScenariosTest, TheFinalConfigurationHoldsOptionsAndKeys) {
+TEST_F(TonyMethodTest, TheFinalConfigurationHoldsOptionsAndKeys) {
   ExpectSucceeded(box_.Tony(Method("final-conf") + Conf("tony.history.location=" + box_.File("history"))));
   std::string final;
   for (const auto& entry : fs::recursive_directory_iterator(box_.File("history")))
@@ -370,72 +371,15 @@ TEST_F(TonyScenariosTest, TheFinalConfigurationHoldsOptionsAndKeys) {
   has("tony.containers.resources", AllOf(HasSubstr("common.zip"), HasSubstr("test.zip")));
 }
 
-// testTonyFinalConfWithNonExistentHDFSClasspath: there is no Java, so no class path; one that is wrong harms nothing.
-TEST_F(TonyScenariosTest, AClassPathThatIsNotThereIsNoMistake) { ExpectSucceeded(box_.Tony(Method("hdfs-classpath"))); }
-
-// --- What 0.5.3 added ----------------------------------------------------------------------------------------------
-
-// testTonyAllocationTimeoutShouldFail: what there can never be is refused.
-TEST_F(TonyScenariosTest, AnAskThatCanNeverBeMetIsRefused) {
-  box_.SetMachine(R"({"memory_mb":100000})");
-  ExpectRefused(box_.Tony(Method("allocation-timeout") + Conf("tony.application.completion-rule=strict")),
-                AllOf(HasSubstr("20480000 MB"), HasSubstr("100000 MB"), HasSubstr("tony.worker.instances")));
-}
-
-// And what others have: LimitsTest.ATaskThatGetsNoContainerIsNamedWithItsKey; here of a whole gang.
-TEST_F(TonyScenariosTest, AGangThatGetsNoContainersFailsAfterItsLimit) {
-  box_.SetMachine(R"({"memory_mb":4096})");
-  const auto holder = box_.StartTony(Method("sidecar-crash") + Until("go"));
-  ASSERT_TRUE(WaitForTask("worker:0 running")) << holder->err();
-  const Ran ran = box_.Tony(Method("allocation-timeout") + Conf("tony.worker.instances=2"));
-  EXPECT_EQ(ran.exit, 1) << ran.err;
-  EXPECT_THAT(ran.out + ran.err, AllOf(HasSubstr("not every task got a container within 1.0 s"),
-                                       HasSubstr("tony.container.allocation.timeout")));
-  Go();
-  EXPECT_EQ(holder->Wait().exit, 0);
-  ExpectNothingLeft();
-}
-
-// testTonyAMStartupTimeoutShouldFail, whose client was made to see an application that is never started.
-TEST_F(TonyScenariosTest, AnApplicationMasterThatDoesNotStartFailsTheJobAfterItsLimit) {
-  const Installation hanging(box_, {{"tony-am", "exec sleep 1000"}});
-  ExpectFailed(hanging.Tony(Method("am-startup-timeout") + Conf("tony.am.startup-timeout=1500")),
-               HasSubstr("tony.am.startup-timeout"));
-}
-
-// testGroupDependencyTimeoutShouldPass, which is one of a failure
-TEST_F(TonyScenariosTest, WorkersThatOutliveTheirChiefForTooLongFailTheJob) {
-  ExpectFailed(box_.Tony(Method("outlives-group")),
-               HasSubstr("role worker ran on for longer than 1.0 s after chief had ended"));
-}
-
-// testTaskWithDependencyTimeoutButIgnoredShouldPass
-TEST_F(TonyScenariosTest, WorkersThatMayOutliveTheirChiefAreStoppedWhenTheirTimeIsOver) {
-  ExpectSucceeded(box_.Tony(Method("outlives-group-ignored")));
-  EXPECT_THAT(Tasks(), ElementsAre("chief:0 succeeded", "worker:0 killed", "worker:1 killed"));
-}
-
-// testTaskWithDependencyTimeoutButIgnoredAndWithPSShouldPass
-TEST_F(TonyScenariosTest, SoTheyAreBesideAParameterServerThatNeverEnds) {
-  ExpectSucceeded(box_.Tony(Method("outlives-group-ignored-ps")));
-  EXPECT_THAT(Tasks(), testing::Contains("ps:0 killed"));
-}
-
-// testTaskWithDependencyTimeAndIgnoredButFailedShouldPass, which is one of a failure too
-TEST_F(TonyScenariosTest, AWorkerThatIsNotWaitedForAnyMoreAndFailsFailsTheJobAllTheSame) {
-  ExpectFailed(box_.Tony(Method("outlives-group-and-fails")), HasSubstr("worker:"));
-}
-
 // testLostConnectionWithAMJobShouldFail, which is disabled in TonY: its executors lived on. Here nobody brings the
 // application master back, so the executor gives up and takes its task along; who then asks is told. All on one
 // processor, on which TonY's could not end at all.
-TEST_F(TonyScenariosTest, AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask) {
+TEST_F(TonyMethodTest, AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask) {
   const OneProcessor one;
-  ASSERT_EQ(
-      box_.Tony(Method("lost-am") + Conf("tony.task.orphan-timeout-ms=300") + Conf("tony.task.record-fresh-ms=300") +
-                Conf("tony.task.heartbeat-interval-ms=50") + Conf("tony.restart.lost.budget=0") + Words{"--detach"})
-          .exit,
-      0);
+  Fails(0, Method("lost-am") +
+               Confs({"tony.task.orphan-timeout-ms=300", "tony.task.record-fresh-ms=300",
+                      "tony.task.heartbeat-interval-ms=50", "tony.restart.lost.budget=0"}) +
+               Words{"--detach"});
   ASSERT_TRUE(WaitForTask("worker:0 running"));
   const pid_t program = UserProcess("worker:0");
   for (const int signal : {SIGSTOP, SIGKILL})  // each would bring the other back

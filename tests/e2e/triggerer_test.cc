@@ -1,20 +1,13 @@
 // What a workflow engine's triggerer relies on: one `tony watch` follows its jobs, and of two triggerers that both
 // think a job theirs, the one that has begun later decides.
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <thread>
 
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-using boost::json::value;
 
 // `tony watch -` under a watcher's name, with an input that stays open.
 class Triggerer {
@@ -68,11 +61,6 @@ class TriggererTest : public TonyTest {
  protected:
   static constexpr const char* kRequest = "airflow://nightly/run 1/train/-1";
 
-  value Json(const Words& arguments, int exit = 0) {
-    const Ran ran = box_.Tony(arguments + Words{"--json"});
-    EXPECT_EQ(ran.exit, exit) << ran.err << ran.out;
-    return ParseJson(ran.out);
-  }
   // Submits a job that runs until "go", or attaches to it.
   std::string Submit(const std::string& owner, const std::string& watch_timeout = "600") {
     const auto answer = Json(One(HoldUntilGo()) + Words{"--detach", "--request-id", kRequest, "--owner", owner,
@@ -84,16 +72,13 @@ class TriggererTest : public TonyTest {
     return Json({"kill", "--request-id", kRequest, "--if-owner", owner, "--if-watcher", watcher, "--delay", delay,
                  "--reason", "marked failed", "--no-wait"});
   }
-  value StatusOf(const std::string& job) { return Json({"status", job}); }
   bool WatcherIs(const std::string& job, const std::string& watcher) {
     return WaitFor([&] { return Text(StatusOf(job), "/watcher") == watcher; });
   }
   std::string StoredStatus(const std::string& job) const {  // which is no look
     return ReadText(box_.JobFolder(job) / "status.json");
   }
-  void Strike(const std::string& program) const {
-    for (const pid_t pid : box_.Pids(program)) kill(pid, SIGKILL);
-  }
+  void Strike(const std::string& program) const { SignalAll(program, SIGKILL); }
 };
 
 TEST_F(TriggererTest, OneThatWasStoppedAndGoesOnMayNotKillWhatAnotherHasTaken) {

@@ -1,27 +1,17 @@
 // `tony watch`: one process that follows many jobs.
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <map>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 class WatchTest : public TonyTest {
  protected:
   // Jobs that run until they are let go, in the order of their ids.
   std::vector<std::string> Submit(int count) {
     const std::string hold = "until [ -e " + box_.File("go-") + "$TONY_JOB_ID ]; do sleep 0.05; done";
-    for (int i = 0; i < count; ++i) EXPECT_EQ(box_.Tony(One(hold) + Conf(LittleMemory()) + Words{"--detach"}).exit, 0);
+    for (int i = 0; i < count; ++i) Succeeds(One(hold, {LittleMemory()}) + Words{"--detach"});
     return box_.Jobs();
   }
   void LetGo(const std::string& job) { box_.Write("go-" + job, ""); }
@@ -51,7 +41,7 @@ class WatchTest : public TonyTest {
     if (input_ >= 0) close(input_);
   }
 
-  using Documents = std::vector<boost::json::value>;
+  using Documents = std::vector<json::value>;
   static Documents Of(const std::string& out, const std::string& job) {
     Documents documents;
     for (size_t at = 0, end; (end = out.find('\n', at)) != std::string::npos; at = end + 1) {
@@ -61,9 +51,9 @@ class WatchTest : public TonyTest {
     return documents;
   }
   // Null where there is no line of that job yet.
-  static boost::json::value Newest(const std::string& out, const std::string& job) {
+  static json::value Newest(const std::string& out, const std::string& job) {
     Documents documents = Of(out, job);
-    return documents.empty() ? boost::json::value() : std::move(documents.back());
+    return documents.empty() ? value() : std::move(documents.back());
   }
   // Waits until the newest line of the job has that text there.
   static bool Says(const Background& watch, const std::string& job, const std::string& pointer,
@@ -88,15 +78,14 @@ TEST_F(WatchTest, TenJobsAreFollowedByOneProcessWhoseInputSaysWhich) {
   ASSERT_TRUE(Says(*watch, "no-such-job", "/error/class", "not_found"));  // what was typed before has been done, too
   const size_t told = Of(watch->out(), jobs[9]).size();
   LetGo(jobs[9]);
-  EXPECT_EQ(box_.Tony({"wait", jobs[9]}).exit, 0);
+  Succeeds({"wait", jobs[9]});
   EXPECT_EQ(Of(watch->out(), jobs[9]).size(), told) << "it was left out";
 
-  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  SignalAll("tony-am", SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return Number(Newest(watch->out(), jobs[0]), "/epoch") == 2; })) << watch->err();
   CloseInput();
   for (int i = 0; i < 9; ++i) LetGo(jobs[i]);
-  const Ran ran = watch->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Ends(*watch);
   for (int i = 0; i < 9; ++i) {
     const Documents documents = Of(ran.out, jobs[i]);
     ASSERT_FALSE(documents.empty());
@@ -119,8 +108,7 @@ TEST_F(WatchTest, AJobThatIsAddedOnceMoreIsToldOnceMore) {
   Type(jobs[0]);
   ASSERT_TRUE(WaitFor([&] { return CountLines(watch->out()) > told; })) << "also of one that has ended";
   CloseInput();
-  const Ran ran = watch->Wait();
-  EXPECT_EQ(ran.exit, 0);
+  const Ran ran = Ends(*watch);
   EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/state"), "SUCCEEDED");
 }
 
@@ -131,7 +119,7 @@ TEST_F(WatchTest, JobsOfTheCommandLineAreFollowedToTheirEnds) {
   EXPECT_TRUE(WaitFor([&] { return Number(Newest(watch->out(), "../jobs"), "/error/code") == 66; })) << watch->out();
   LetGo(jobs[1]);
   ASSERT_TRUE(Says(*watch, jobs[1], "/verdict/state", "SUCCEEDED"));
-  EXPECT_EQ(box_.Tony({"kill", jobs[0]}).exit, 0);
+  Succeeds({"kill", jobs[0]});
   const Ran ran = watch->Wait();
   EXPECT_EQ(ran.exit, 0) << "how the jobs ended is in their lines";
   EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/verdict/state"), "KILLED");
@@ -144,14 +132,12 @@ TEST_F(WatchTest, AFileOfJobsDoesAsAPipeDoes) {
   const auto watch = Shell("exec tony watch --json - < list");
   ASSERT_TRUE(Says(*watch, "no-such-job", "/error/class", "not_found")) << "also without its line end";
   LetGo(jobs[0]);
-  const Ran ran = watch->Wait();
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Ends(*watch);
   EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/state"), "SUCCEEDED");
 }
 
 TEST_F(WatchTest, WithoutAnyJobItEndsWithItsInput) {
-  const Ran ran = box_.Tony({"watch", "--json"});
-  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const Ran ran = Succeeds({"watch", "--json"});
   EXPECT_THAT(ran.out, IsEmpty());
 }
 
@@ -166,7 +152,7 @@ TEST_F(WatchTest, ASignalEndsItAtOnceAndTouchesNoJob) {
   }
   for (const std::string& job : jobs) {
     LetGo(job);
-    EXPECT_EQ(box_.Tony({"wait", job}).exit, 0);
+    Succeeds({"wait", job});
   }
 }
 
@@ -174,11 +160,10 @@ TEST_F(WatchTest, AReaderThatGoesAwayEndsItQuietlyAlsoWhileNothingHappens) {
   const auto jobs = Submit(1);
   const auto watch =
       Shell("set -o pipefail; tony watch --json " + jobs[0] + " | grep -m1 '\"attempt_state\":\"running\"'");
-  const Ran ran = watch->Wait();
-  EXPECT_EQ(ran.exit, 0);
+  const Ran ran = Ends(*watch);
   EXPECT_THAT(ran.err, IsEmpty());
   LetGo(jobs[0]);
-  EXPECT_EQ(box_.Tony({"wait", jobs[0]}).exit, 0);
+  Succeeds({"wait", jobs[0]});
 }
 
 TEST_F(WatchTest, AReaderThatDoesNotReadHoldsUpNoSignal) {
@@ -200,9 +185,9 @@ TEST_F(WatchTest, AReaderThatDoesNotReadHoldsUpNoSignal) {
     return at != std::string::npos && std::stoll(text.substr(at + 7)) >= 60'000;
   })) << ReadText(io);
   watch->Signal(SIGTERM);
-  EXPECT_EQ(watch->Wait().exit, 143);
+  Ends(*watch, 143);
   LetGo(jobs[0]);
-  EXPECT_EQ(box_.Tony({"wait", jobs[0]}).exit, 0);
+  Succeeds({"wait", jobs[0]});
 }
 
 TEST_F(WatchTest, PeopleReadALineForEachChange) {

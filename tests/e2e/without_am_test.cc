@@ -1,17 +1,8 @@
 // Kills of a job whose journal is damaged; and jobs whose folder is removed under them.
-#include <csignal>
-#include <filesystem>
-#include <fstream>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
-
-using boost::json::value;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 class WithoutAmTest : public TonyTest {
  protected:
@@ -19,23 +10,15 @@ class WithoutAmTest : public TonyTest {
     return One(HoldUntilGo()) + more_ + Words{"--detach", "--json", "--request-id",    "engine://run/1",
                                               "--owner",  owner,    "--watch-timeout", watch_timeout};
   }
-  value Json(const Words& arguments, int exit = 0) const {
-    const Ran ran = box_.Tony(arguments + Words{"--json"});
-    EXPECT_EQ(ran.exit, exit) << ran.err << ran.out;
-    return ParseJson(ran.out);
-  }
   std::string Submit(const std::string& owner, const std::string& watch_timeout = "600") {
-    const Ran ran = box_.Tony(SubmitWords(owner, watch_timeout));
-    EXPECT_EQ(ran.exit, 0) << ran.err;
+    Succeeds(SubmitWords(owner, watch_timeout));
     EXPECT_TRUE(WaitForRunning(1));
     return Job();
   }
   value Kill(const std::string& owner, const Words& more = {}) const {
     return Json(Words{"kill", "--request-id", "engine://run/1", "--if-owner", owner, "--reason", "no use"} + more);
   }
-  void Strike(const std::string& program, int signal) const {
-    for (const pid_t pid : box_.Pids(program)) kill(pid, signal);
-  }
+  void Strike(const std::string& program, int signal) const { SignalAll(program, signal); }
   // The AM is dead from the first line on, whatever it has just answered.
   void Damage() {
     Strike("tony-keeper", SIGSTOP);
@@ -66,8 +49,7 @@ TEST_F(WithoutAmTest, APlainKillEndsItAndOneWithAConditionIsRefusedInWords) {
   EXPECT_EQ(At(Kill("o1", {"--delay", "2", "--no-wait"}), "/planned"), value(true));
   Damage();
   for (const Words& condition : {Words{"--if-owner", "o1"}, Words{"--if-watcher", "w1"}, Words{"--delay", "1"}}) {
-    const Ran ran = box_.Tony(Words{"kill", job} + condition);
-    EXPECT_EQ(ran.exit, 69) << ran.out;
+    const Ran ran = Fails(69, Words{"kill", job} + condition);
     EXPECT_THAT(ran.err, HasSubstr("only that knows who owns and watches the job"));
     EXPECT_THAT(ran.err, HasSubstr("damaged at byte"));
     EXPECT_THAT(ran.err, HasSubstr("a kill without a condition ends it"));
@@ -82,15 +64,14 @@ class RemovedFolderTest : public WithoutAmTest {
  protected:
   // By default an executor without a master waits 15 seconds, and a keeper 30.
   RemovedFolderTest() {
-    more_ = Conf("tony.am.lease-ms=700") + Conf("tony.task.heartbeat-interval-ms=100") +
-            Conf("tony.task.record-fresh-ms=500") + Conf("tony.task.cutoff-after-ms=2200") +
-            Conf("tony.task.stop-grace-ms=500");
+    more_ = Confs({"tony.am.lease-ms=700", "tony.task.heartbeat-interval-ms=100", "tony.task.record-fresh-ms=500",
+                   "tony.task.cutoff-after-ms=2200", "tony.task.stop-grace-ms=500"});
   }
   void Remove(const std::string& job) {
     ASSERT_TRUE(WaitFor([&] {
       std::error_code error;
-      std::filesystem::remove_all(box_.JobFolder(job), error);
-      return !std::filesystem::exists(box_.JobFolder(job));
+      fs::remove_all(box_.JobFolder(job), error);
+      return !fs::exists(box_.JobFolder(job));
     }));
   }
   bool EverythingLeft() const {

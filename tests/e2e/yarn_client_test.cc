@@ -1,64 +1,79 @@
 // Commands about YARN where no cluster answers. tests/conformance/hadoop has those on a real cluster.
-#include <chrono>
-#include <filesystem>
-
-#include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::StartsWith;
+const std::string kSite =
+    "<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property><property><name>"
+    "dfs.namenode.http-address</name><value>127.0.0.1:1</value></property><property><name>"
+    "yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property></configuration>";
 
-constexpr const char* kJob = "application_1700000000000_0001";
-
-class YarnClientTest : public TonyTest {
- protected:
-  YarnClientTest() {
-    fs::create_directories(box_.folder() / "conf");
-    box_.Write("conf/core-site.xml",
-               "<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property>"
-               "<property><name>dfs.namenode.http-address</name><value>127.0.0.1:1</value></property>"
-               "<property><name>yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property>"
-               "</configuration>");
-  }
-  Sandbox::Variables Cluster() const { return {{"HADOOP_CONF_DIR", box_.File("conf")}}; }
+// With %C the step knows a cluster that does not answer.
+const TestRow kYarnClient[] = {
+    {"WithoutAConfigurationAJobOfYarnIsRefusedByItsKey",
+     {{"status application_1700000000000_0001",
+       "65 && line && ~job application_1700000000000_0001: HADOOP_CONF_DIR is not set"},
+      {"wait application_1700000000000_0001", "65 && line && ~_0001: HADOOP_CONF_DIR is not set"},
+      {"kill application_1700000000000_0001", "65 && line && ~_0001: HADOOP_CONF_DIR is not set"},
+      {"logs application_1700000000000_0001", "65 && line && ~_0001: HADOOP_CONF_DIR is not set"},
+      {"one true tony.scheduler=yarn", "65 && refused && err~tony: HADOOP_CONF_DIR is not set"}}},
+    {"AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged",
+     {{"%C one true tony.scheduler=yarn -src_dir %B",
+       "69 && refused && ~tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "},
+      {"missing home/staged", ""}}},
+    {"WarningsAreSaidOnce", {{"%C one true tony.scheduler=yarn tony.local.priority=9", "69 && lines=2"}}},
+    {"AClusterThatDoesNotAnswerHidesNoJobOfThisMachine",
+     {{"one true --request-id k", ""},
+      {"%C list", "69 && out~local- && err~127.0.0.1:1"},
+      {"%C find --request-id k", ""},
+      {"%C find --request-id unknown", "69"}}},  // the cluster may know it
+    {"TheQueueOfThisMachineIsShownThoughAClusterDoesNotAnswer",
+     {{"%C list --queue", "69 && out~MB of memory && err~127.0.0.1:1"}, {"list --queue", ""}}},
+    {"TheDoctorSaysWhatIsWrongOfAClusterAndWhatMendsIt",
+     {{"%C doctor --yarn",
+       "1 && out~ok    configuration: by HADOOP_CONF_DIR= && out~fail  resourcemanager:  && "
+       "out~-> is it running? else set yarn.resourcemanager.address in yarn-site.xml && out~fail  namenode:  && "
+       "out~else set dfs.namenode.http-address in hdfs-site.xml"},
+      {"doctor --yarn",
+       "1 && out~fail  configuration: HADOOP_CONF_DIR is not set && out~-> set HADOOP_CONF_DIR to the folder"}}},
+    // Nobody knows about the jobs of the cluster; a line says so, and one is of the job that came back.
+    {"AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComingBack",
+     {{"one `%H` --detach", ""},
+      {"running 1", ""},
+      {"killed", ""},
+      {"%C recover", "69 && out~%J && err~127.0.0.1:1 && lines=2"},
+      {"go", ""},
+      {"%C wait %J", ""}}},
+    {"AJobMayNameItsCluster",
+     {{"one true tony.scheduler=yarn tony.application.yarn-conf-path=%B/conf/core-site.xml",
+       "69 && err~tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "},
+      {"%C one true tony.scheduler=yarn tony.application.hdfs-conf-path=/no/hdfs-site.xml",
+       "65 && refused && ~tony: tony.application.hdfs-conf-path: \"/no/hdfs-site.xml\" (from -conf): "},
+      {"write broken.xml <configuration", ""},
+      {"%C one true tony.scheduler=yarn tony.application.yarn-conf-path=broken.xml",
+       "65 && refused && ~tony: tony.application.yarn-conf-path: %B/broken.xml"}}},
 };
+TABLE_TEST(YarnClientTest, kYarnClient, [](TestRow row) {
+  row.cases.insert(row.cases.begin(), {"write conf/core-site.xml `" + kSite + "`", ""});
+  RunScriptWith({{"%C", "HADOOP_CONF_DIR=%B/conf"}}, row);
+});
 
-TEST_F(YarnClientTest, WithoutAConfigurationAJobOfYarnIsRefusedByItsKey) {
-  for (const Words& words : {Words{"status", kJob}, Words{"wait", kJob}, Words{"kill", kJob}, Words{"logs", kJob}}) {
-    const Ran ran = box_.Tony(words);
-    EXPECT_EQ(ran.exit, 65) << words.front();
-    EXPECT_THAT(ran.err, HasSubstr("job application_1700000000000_0001: HADOOP_CONF_DIR is not set")) << words.front();
-    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
-  }
-  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn"));
-  EXPECT_EQ(ran.exit, 65);
-  EXPECT_THAT(ran.err, StartsWith("tony: HADOOP_CONF_DIR is not set"));
-}
+class YarnNamesTest : public TonyTest {};
 
-TEST_F(YarnClientTest, AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged) {
-  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Words{"-src_dir", box_.folder()}, Cluster());
-  EXPECT_EQ(ran.exit, 69) << ran.err;
-  EXPECT_THAT(ran.err, StartsWith("tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "));
-  EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
-  EXPECT_FALSE(fs::exists(box_.home() / "staged"));
-}
-
-TEST_F(YarnClientTest, ANameServerThatHangsHoldsNobody) {
-  Sandbox::Variables variables = WithShim("names_shim", Cluster());
+TEST_F(YarnNamesTest, ANameServerThatHangsHoldsNobody) {
+  fs::create_directories(box_.folder() / "conf");
+  box_.Write("conf/core-site.xml", kSite);
+  Sandbox::Variables variables = WithShim("names_shim", {{"HADOOP_CONF_DIR", box_.File("conf")}});
   variables["NAMES_SHIM_HANGS"] = "hangs.example.org";
   const auto takes = [&](const Words& words, const std::string& says) {
     const auto began = std::chrono::steady_clock::now();
-    const Ran ran = box_.Tony(words, variables);
-    EXPECT_EQ(ran.exit, 69) << ran.err;
+    const Ran ran = Fails(69, words, variables);
     EXPECT_THAT(ran.err, HasSubstr(says));
     EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
     return std::chrono::steady_clock::now() - began;
   };
-  const Words submit = One("true") + Conf("tony.scheduler=yarn");
+  const Words submit = One("true", {"tony.scheduler=yarn"});
   box_.Write("conf/yarn-site.xml",
              "<configuration><property><name>yarn.resourcemanager.address</name><value>hangs.example.org:1</value>"
              "</property></configuration>");
@@ -67,79 +82,8 @@ TEST_F(YarnClientTest, ANameServerThatHangsHoldsNobody) {
   box_.Write("conf/hdfs-site.xml",
              "<configuration><property><name>dfs.namenode.http-address</name><value>hangs.example.org:1</value>"
              "</property></configuration>");
-  EXPECT_LT(takes({"status", kJob}, "hangs.example.org"), std::chrono::seconds(100))
+  EXPECT_LT(takes({"status", "application_1700000000000_0001"}, "hangs.example.org"), std::chrono::seconds(100))
       << "the resolver's own two minutes";
-}
-
-TEST_F(YarnClientTest, WarningsAreSaidOnce) {
-  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Conf("tony.local.priority=9"), Cluster());
-  EXPECT_EQ(ran.exit, 69);
-  EXPECT_EQ(CountLines(ran.err), 2u) << ran.err;
-}
-
-TEST_F(YarnClientTest, AClusterThatDoesNotAnswerHidesNoJobOfThisMachine) {
-  ASSERT_EQ(box_.Tony(One("true") + Words{"--request-id", "k"}).exit, 0);
-  const Ran list = box_.Tony({"list"}, Cluster());
-  EXPECT_EQ(list.exit, 69);
-  EXPECT_THAT(list.out, HasSubstr("local-"));
-  EXPECT_THAT(list.err, HasSubstr("127.0.0.1:1"));
-  const Ran find = box_.Tony({"find", "--request-id", "k"}, Cluster());
-  EXPECT_EQ(find.exit, 0) << find.err;
-  EXPECT_EQ(box_.Tony({"find", "--request-id", "unknown"}, Cluster()).exit, 69) << "the cluster may know it";
-}
-
-TEST_F(YarnClientTest, TheQueueOfThisMachineIsShownThoughAClusterDoesNotAnswer) {
-  const Ran queue = box_.Tony({"list", "--queue"}, Cluster());
-  EXPECT_EQ(queue.exit, 69);
-  EXPECT_THAT(queue.out, HasSubstr("MB of memory"));
-  EXPECT_THAT(queue.err, HasSubstr("127.0.0.1:1"));
-  EXPECT_EQ(box_.Tony({"list", "--queue"}).exit, 0);
-}
-
-TEST_F(YarnClientTest, TheDoctorSaysWhatIsWrongOfAClusterAndWhatMendsIt) {
-  const Ran dead = box_.Tony({"doctor", "--yarn"}, Cluster());
-  EXPECT_EQ(dead.exit, 1) << dead.err;
-  EXPECT_THAT(dead.out, HasSubstr("ok    configuration: by HADOOP_CONF_DIR="));
-  EXPECT_THAT(dead.out, HasSubstr("fail  resourcemanager: "));
-  EXPECT_THAT(dead.out, HasSubstr("-> is it running? else set yarn.resourcemanager.address in yarn-site.xml"));
-  EXPECT_THAT(dead.out, HasSubstr("fail  namenode: "));
-  EXPECT_THAT(dead.out, HasSubstr("else set dfs.namenode.http-address in hdfs-site.xml"));
-  const Ran none = box_.Tony({"doctor", "--yarn"});
-  EXPECT_EQ(none.exit, 1);
-  EXPECT_THAT(none.out, HasSubstr("fail  configuration: HADOOP_CONF_DIR is not set"));
-  EXPECT_THAT(none.out, HasSubstr("-> set HADOOP_CONF_DIR to the folder"));
-}
-
-TEST_F(YarnClientTest, AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComingBack) {
-  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
-  ASSERT_TRUE(WaitForRunning(1));
-  for (const int signal : {SIGSTOP, SIGKILL})  // each would bring the other back
-    for (const char* program : {"tony-keeper", "tony-am"})
-      for (const pid_t pid : box_.Pids(program)) kill(pid, signal);
-  ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").empty() && box_.Pids("tony-am").empty(); }));
-  const Ran recover = box_.Tony({"recover"}, Cluster());
-  EXPECT_THAT(recover.out, HasSubstr(Job()));
-  EXPECT_EQ(recover.exit, 69) << "nobody knows about those of the cluster";
-  EXPECT_THAT(recover.err, HasSubstr("127.0.0.1:1"));
-  EXPECT_EQ(CountLines(recover.err), 2u) << "its own, and the cluster's: " << recover.err;
-  Go();
-  EXPECT_EQ(box_.Tony({"wait", Job()}, Cluster()).exit, 0);
-}
-
-TEST_F(YarnClientTest, AJobMayNameItsCluster) {
-  const Words yarn = One("true") + Conf("tony.scheduler=yarn");
-  const std::string site = box_.File("conf/core-site.xml");
-  const Ran own = box_.Tony(yarn + Conf("tony.application.yarn-conf-path=" + site));
-  EXPECT_EQ(own.exit, 69);
-  EXPECT_THAT(own.err, StartsWith("tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "));
-  const Ran missing = box_.Tony(yarn + Conf("tony.application.hdfs-conf-path=/no/hdfs-site.xml"), Cluster());
-  EXPECT_EQ(missing.exit, 65);
-  EXPECT_THAT(missing.err, StartsWith("tony: tony.application.hdfs-conf-path: \"/no/hdfs-site.xml\" (from -conf): "));
-  box_.Write("broken.xml", "<configuration");
-  const Ran broken = box_.Tony(yarn + Conf("tony.application.yarn-conf-path=broken.xml"), Cluster());
-  EXPECT_EQ(broken.exit, 65);
-  EXPECT_THAT(broken.err, StartsWith("tony: tony.application.yarn-conf-path: " + box_.File("broken.xml")));
-  EXPECT_EQ(CountLines(missing.err) + CountLines(broken.err), 2u) << missing.err << broken.err;
 }
 
 }  // namespace

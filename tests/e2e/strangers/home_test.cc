@@ -1,17 +1,8 @@
 // One $TONY_HOME of many users, as an Azkaban plug-in's defaults set it.
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <memory>
-
 #include "tests/e2e/strangers/strangers_test.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class SharedHomeTest : public StrangersTest {
  protected:

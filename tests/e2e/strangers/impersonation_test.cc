@@ -3,11 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#include <algorithm>
 
 #include "runtime/base/unique_fd.h"
 #include "runtime/net/sockets.h"
@@ -15,11 +11,6 @@
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 constexpr int kDeaths = 50;
 

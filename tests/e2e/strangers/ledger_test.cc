@@ -1,24 +1,13 @@
 // What other users can do to the queue: nothing that stops jobs, and whoever tries is named.
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <fstream>
 #include <stdexcept>
 
 #include "tests/e2e/strangers/strangers_test.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 constexpr const char* kMachine = R"({"memory_mb":1000,"gpus":[0,1]})";
 

@@ -1,14 +1,11 @@
 // Programs that may have only few open files or processes: one line, a documented exit code, and an end. As another
 // user, since the number of processes does not bind root.
-#include <memory>
-
 #include "tests/e2e/strangers/strangers_test.h"
 
 namespace tony {
 namespace {
 
 using ::testing::AnyOf;
-using ::testing::HasSubstr;
 
 class LimitsStrangersTest : public StrangersTest {
  protected:

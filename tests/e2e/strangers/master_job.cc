@@ -1,12 +1,8 @@
 #include "tests/e2e/strangers/master_job.h"
 
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 namespace tony {
-
-namespace fs = std::filesystem;
 
 std::set<int> ListeningPorts(const std::vector<Process>& processes) {
   std::set<std::string> inodes;

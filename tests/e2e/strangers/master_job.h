@@ -1,13 +1,8 @@
 // A job of a user who is not root, for tests of the way to its master.
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <set>
-#include <string>
-#include <vector>
 
-#include "tests/e2e/json.h"
 #include "tests/e2e/strangers/strangers_test.h"
 
 namespace tony {
@@ -27,7 +22,7 @@ class MasterTest : public StrangersTest {
 
   OtherUser::Variables Home() const { return {{"TONY_HOME", home_.string()}}; }
   Ran Tony(const OtherUser::Words& words) const { return user_->Tony(words, {.variables = Home()}); }
-  std::filesystem::path Go() const { return user_->home() / "go"; }
+  fs::path Go() const { return user_->home() / "go"; }
 
   void Submit(std::optional<rlim_t> open_files = {}) {
     const std::string command =
@@ -40,9 +35,9 @@ class MasterTest : public StrangersTest {
     const auto written = [&] { return ReadText(Folder() / "status.json").find(R"("state":"RUNNING")"); };
     ASSERT_TRUE(WaitFor([&] { return written() != std::string::npos; }));
   }
-  std::filesystem::path Folder() const {
+  fs::path Folder() const {
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(home_ / "jobs", error)) {
+    for (const auto& entry : fs::directory_iterator(home_ / "jobs", error)) {
       if (entry.path().filename().string()[0] != '.') return entry.path();
     }
     return {};
@@ -63,7 +58,7 @@ class MasterTest : public StrangersTest {
   std::string Socket() const { return Text(ParseJson(ReadText(Folder() / "am.lease")), "/socket"); }
   bool IsReached() const {
     const Ran ran = Tony({"status", "--json", Job()});
-    return ran.exit == 0 && At(ParseJson(ran.out), "/am_reachable") == boost::json::value(true);
+    return ran.exit == 0 && At(ParseJson(ran.out), "/am_reachable") == value(true);
   }
   Ran End(int code) {
     EXPECT_TRUE(user_->Write(Go(), std::to_string(code)));
@@ -71,7 +66,7 @@ class MasterTest : public StrangersTest {
   }
 
   std::unique_ptr<OtherUser> user_;
-  std::filesystem::path home_;
+  fs::path home_;
   std::unique_ptr<Background> client_;
 };
 

@@ -1,12 +1,8 @@
 // The way to a master: who reaches it, whom it believes, what it tells to whom, and what it takes from those whom it
 // does not know. With real programs, of users who are not root.
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <deque>
-#include <fstream>
 #include <regex>
 
 #include "runtime/net/sockets.h"
@@ -14,11 +10,6 @@
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 // A sanitizer has its own share, and keeps what was freed.
 int MostMb() { return SanitizedPrograms() ? 400 : 64; }
@@ -142,7 +133,7 @@ TEST_F(MasterTest, AStoppedOneIsNotTakenForDead) {
   const Ran status = Tony({"status", "--json", Job()});
   kill(master, SIGCONT);
   EXPECT_EQ(status.exit, 0) << status.err;
-  EXPECT_EQ(At(ParseJson(status.out), "/am_reachable"), boost::json::value(false));
+  EXPECT_EQ(At(ParseJson(status.out), "/am_reachable"), value(false));
   EXPECT_EQ(Text(ParseJson(status.out), "/state"), "RUNNING");
   EXPECT_TRUE(WaitFor([&] { return IsReached(); }));
   EXPECT_EQ(Master(), master);
@@ -168,7 +159,7 @@ TEST_F(MasterTest, ItIsReachedWhereItsFolderIsMountedElsewhere) {
   const Ran ran = mounted.Wait();
   if (ran.err.starts_with("unshare: ")) GTEST_SKIP() << ran.err;
   ASSERT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(At(ParseJson(ran.out), "/am_reachable"), boost::json::value(true)) << ran.out;
+  EXPECT_EQ(At(ParseJson(ran.out), "/am_reachable"), value(true)) << ran.out;
 }
 
 TEST_F(MasterTest, FromAUserNamespaceWithoutNamesTheTokenIsNotSent) {
@@ -177,7 +168,7 @@ TEST_F(MasterTest, FromAUserNamespaceWithoutNamesTheTokenIsNotSent) {
   const Ran ran = user_->Run(status, {.variables = Home()});
   if (ran.err.starts_with("unshare: ")) GTEST_SKIP() << ran.err;
   ASSERT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(At(ParseJson(ran.out), "/am_reachable"), boost::json::value(false)) << "whoever listens there has no name";
+  EXPECT_EQ(At(ParseJson(ran.out), "/am_reachable"), value(false)) << "whoever listens there has no name";
   EXPECT_EQ(Text(ParseJson(ran.out), "/state"), "RUNNING");
 }
 

@@ -1,6 +1,5 @@
 // Jobs that the release before sockets began: their masters listen at a TCP port, which is free for anybody when they
 // die.
-#include <signal.h>
 #include <sys/socket.h>
 
 #include "runtime/net/sockets.h"
@@ -8,9 +7,6 @@
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 // A job whose master is of the release before sockets, as its lease record says: the impostor has that master's port.
 class OldMasterTest : public MasterTest {
@@ -35,7 +31,7 @@ class OldMasterTest : public MasterTest {
 TEST_F(OldMasterTest, NobodySendsATokenToItsPort) {
   const Ran status = Tony({"status", "--json", Job()});
   EXPECT_EQ(Text(ParseJson(status.out), "/state"), "RUNNING");
-  EXPECT_EQ(At(ParseJson(status.out), "/am_reachable"), boost::json::value(false));
+  EXPECT_EQ(At(ParseJson(status.out), "/am_reachable"), value(false));
   const Ran wait = Tony({"wait", Job(), "--timeout", "2"});
   EXPECT_EQ(wait.exit, 69);
   EXPECT_THAT(wait.err, HasSubstr("a job's token is not sent over TCP; following the job's files instead"));

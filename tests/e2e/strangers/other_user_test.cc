@@ -1,9 +1,6 @@
 // That the users of these tests are what they say: otherwise the other tests here hold nothing.
 #include <grp.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <stdexcept>
 
 #include "tests/e2e/strangers/strangers_test.h"
@@ -11,8 +8,6 @@
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 class OtherUserTest : public StrangersTest {};

@@ -1,15 +1,8 @@
 // Root that looks after another user's jobs: whatever that user has put into the home, root's rights are not used
 // there.
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <string>
 
 #include "tests/e2e/strangers/master_job.h"
 #include "tests/support/rounds.h"
@@ -17,11 +10,7 @@
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::Each;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 class OwnersRightsTest : public MasterTest {
  protected:

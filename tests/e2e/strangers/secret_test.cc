@@ -1,19 +1,11 @@
 // A job full of secrets, and another user who reads all that can be read on this machine, while the job runs and when
 // it has ended.
-#include <fstream>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/strangers/searcher.h"
 #include "tests/e2e/strangers/strangers_test.h"
 
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::StartsWith;
 using Secrets = std::map<std::string, std::string>;
 
 // Where secrets come from, but the two tokens that the job makes itself.

@@ -1,17 +1,8 @@
 // A process that no signal of the job's user ends, as it has become root: the end of the job has a bound all the same.
-#include <sys/stat.h>
-
-#include <csignal>
-#include <filesystem>
-#include <memory>
-
 #include "tests/e2e/strangers/strangers_test.h"
 
 namespace tony {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::HasSubstr;
 
 class StayingProcessTest : public StrangersTest {
  protected:
