@@ -15,7 +15,6 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/cli/commands.h"

@@ -42,7 +42,6 @@ Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
   return CallsOf(cluster, kLookLimit).Report(id);
 }
 
-
 bool WasRuled(const JobRecords& records) {
   const auto lease = records.ReadLease();
   return !lease.ok() || lease->has_value();  // not known: nothing is started

@@ -79,7 +79,7 @@ Fault FaultOf(Words& its) {
   if (word == "kill-keeper") return KillKeeper{TimeOf(its.Next())};
   if (word == "kill-executor") return KillExecutor{TaskNamed(its.Next())};
   if (word == "cut") return CutOf(its);
-  if (word == "end") return EndContainer{TaskNamed(its.Next()), OutcomeClassFromString(its.Next())};
+  if (word == "end") return EndContainer{TaskNamed(its.Next()), FromName<OutcomeClass>(its.Next())};
   if (word == "preempt") return Preempt{TaskNamed(its.Next()), TimeOf(its.Next())};
   if (word == "lose") return LoseNode{TaskNamed(its.Next()), TimeOf(its.Next()), its.Skip("dies")};
   if (word == "lie-about") return LieAboutEnd{TaskNamed(its.Next()), TimeOf(its.Next())};
@@ -196,7 +196,7 @@ void ExpectOutcome(const World& world, const std::string& attempt, Words& its) {
 }
 
 void ExpectEnd(const Plan& plan, const World& world, FinalState state, Words& its) {
-  const OutcomeClass cls = OutcomeClassFromString(its.Next()).value();
+  const OutcomeClass cls = FromName<OutcomeClass>(its.Next()).value();
   ExpectVerdict(world, state, cls);
   if (its.Skip("everywhere")) CrashAtEveryStep(plan, state, cls);
   if (its.Skip("says")) ExpectText(its.Next(), world.status()->message);
@@ -207,7 +207,7 @@ void Expect(const Plan& plan, const World& world, const std::string& word, Words
     EXPECT_EQ(CountOf(world, its), *count);
     return;
   }
-  if (const auto state = FinalStateFromString(word)) return ExpectEnd(plan, world, *state, its);
+  if (const auto state = FromName<FinalState>(word)) return ExpectEnd(plan, world, *state, its);
   if (word == "restart") return ExpectRestart(world, its);
   if (word == "over" && its.Skip("in")) return ExpectOver(world, TimeOf(its.Next()), false);
   if (word == "tasks" && its.Skip("over") && its.Skip("in")) return ExpectOver(world, TimeOf(its.Next()), true);

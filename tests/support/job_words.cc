@@ -61,13 +61,13 @@ RestartBudget BudgetOf(const std::string& text, Duration usual) {
 
 void AddToRole(RoleSpec& role, const std::string& word) {
   const auto [name, value] = Halves(word, '=');
-  if (const auto completion = CompletionFromString(word)) return void(role.completion = *completion);
+  if (const auto completion = FromName<Completion>(word)) return void(role.completion = *completion);
   if (name == "succeeds") return void(role.min_succeeded = Int(value));
   if (name == "fails") return void(role.min_failed = Int(value));
   if (name == "outlives") return void(role.outlives_restarts = true);
   if (name == "restarts") return void(role.restarts = Int(value));
   if (name == "processes") return void(role.processes = Int(value));
-  if (name == "scope") return void(role.restart_scope = RestartScopeFromString(value));
+  if (name == "scope") return void(role.restart_scope = FromName<RestartScope>(value));
   if (name == "waits") return void(role.depends_on.push_back({value}));
   if (name == "ready") return void(role.depends_on.push_back({value, Dependency::Until::kReady}));
   ASSERT_TRUE(name == "after" || name == "left") << "no such word of a role: " << word;
@@ -96,8 +96,8 @@ void UseTonysRule(JobSpec& spec) {
 void AddWord(JobSpec& spec, const std::string& word) {
   const auto [name, value] = Halves(word, '=');
   const auto [first, second] = Halves(value, '/');
-  if (const auto framework = FrameworkKindFromString(word)) return void(spec.framework = *framework);
-  if (const auto scope = RestartScopeFromString(name))
+  if (const auto framework = FromName<FrameworkKind>(word)) return void(spec.framework = *framework);
+  if (const auto scope = FromName<RestartScope>(name))
     return void(spec.restart.levels[static_cast<size_t>(*scope)] = BudgetOf(value, Duration(0)));
   if (name == "lost") return void(spec.restart.lost = BudgetOf(value, spec.restart.lost.window));
   if (name == "backoff")

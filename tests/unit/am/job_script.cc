@@ -16,9 +16,9 @@ namespace {
 // ---- what happens
 
 void AddToOutcome(Outcome& outcome, const std::string& word, Words& words) {
-  if (const auto advice = AdviceFromString(word)) return void(outcome.advice = *advice);
-  if (const auto source = SourceFromString(word)) return void(outcome.source = *source);
-  if (const auto cls = OutcomeClassFromString(word)) return void(outcome.cls = *cls);
+  if (const auto advice = FromName<Advice>(word)) return void(outcome.advice = *advice);
+  if (const auto source = FromName<Source>(word)) return void(outcome.source = *source);
+  if (const auto cls = FromName<OutcomeClass>(word)) return void(outcome.cls = *cls);
   if (word == "by") return void(outcome.exit = BySignal(words.Next()));
   if (word == "used") return void(outcome.usage = Usage{.samples = 1, .memory_bytes = words.Number()});
   if (word == "says") return void(outcome.message = words.Next());
@@ -106,7 +106,7 @@ TurnResult Exit(JobDriver& driver, const std::string& task, Words& words) {
   ContainerExited exited{driver.ContainerFor(task), ExitStatus{}, "", {}};
   if (words.Skip("by")) exited.status = BySignal(words.Next());
   if (words.Skip("unseen")) exited.status.reset();
-  if (words.Skip("because")) exited.cls = OutcomeClassFromString(words.Next());
+  if (words.Skip("because")) exited.cls = FromName<OutcomeClass>(words.Next());
   if (words.Skip("left")) exited.left = true;
   if (words.Skip("says")) exited.error = words.Next();
   if (words.Skip("kept")) exited.kept = KeptOutcome{driver.CallerOf(task).attempt, OutcomeIn(words)};
