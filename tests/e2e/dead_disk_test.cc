@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kShutDown = 0x8004587d;
 
 class DeadDiskE2eTest : public OwnDiskTest {
- protected:
+ public:
   // A job of which the task runs; its grace is short. Other homes are on a sound disk.
   void Begin() {
     MountAt(box_.home());
@@ -72,54 +72,41 @@ class DeadDiskE2eTest : public OwnDiskTest {
     ExpectTheDiskTells("SUCCEEDED");
   }
 
+  // What becomes of the disk, and how the job ends.
+  void RunWith(void (DeadDiskE2eTest::*harm)() const, void (DeadDiskE2eTest::*end)(), bool full_rounds) {
+    if (full_rounds && Rounds(10) == 1) GTEST_SKIP() << "takes a minute, or is in tests/faults; with $TONY_FULL_ROUNDS";
+    Begin();
+    if (IsSkipped()) return;
+    ASSERT_NO_FATAL_FAILURE((this->*harm)());
+    (this->*end)();
+  }
+
   std::string job_;
 };
 
 TEST_F(DeadDiskE2eTest, RootOnlyAKillEndsAJobWhoseDiskIsDead) {
-  Begin();
-  if (IsSkipped()) return;
-  ASSERT_NO_FATAL_FAILURE(Die());
-  ExpectAKillEndsIt();
+  RunWith(&DeadDiskE2eTest::Die, &DeadDiskE2eTest::ExpectAKillEndsIt, false);
 }
 
 TEST_F(DeadDiskE2eTest, RootOnlyAKillEndsAJobWhoseDiskIsReadOnly) {
-  Begin();
-  if (IsSkipped()) return;
-  ASSERT_NO_FATAL_FAILURE(BecomeReadOnly());
-  ExpectAKillEndsIt();
+  RunWith(&DeadDiskE2eTest::BecomeReadOnly, &DeadDiskE2eTest::ExpectAKillEndsIt, false);
 }
 
 TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsDead_FullRounds) {
-  if (Rounds(10) == 1) GTEST_SKIP() << "tests/faults has the same; runs where $TONY_FULL_ROUNDS is set";
-  Begin();
-  if (IsSkipped()) return;
-  ASSERT_NO_FATAL_FAILURE(Die());
-  ExpectATermEndsIt();
+  RunWith(&DeadDiskE2eTest::Die, &DeadDiskE2eTest::ExpectATermEndsIt, true);
 }
 
 TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsReadOnly_FullRounds) {
-  if (Rounds(10) == 1) GTEST_SKIP() << "tests/faults has the same; runs where $TONY_FULL_ROUNDS is set";
-  Begin();
-  if (IsSkipped()) return;
-  ASSERT_NO_FATAL_FAILURE(BecomeReadOnly());
-  ExpectATermEndsIt();
+  RunWith(&DeadDiskE2eTest::BecomeReadOnly, &DeadDiskE2eTest::ExpectATermEndsIt, true);
 }
 
 // Its master waits for half a minute that somebody mends the disk.
 TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsDeadEndsWithItsTask_FullRounds) {
-  if (Rounds(10) == 1) GTEST_SKIP() << "takes a minute; runs where $TONY_FULL_ROUNDS is set";
-  Begin();
-  if (IsSkipped()) return;
-  ASSERT_NO_FATAL_FAILURE(Die());
-  ExpectItEndsWithItsTask();
+  RunWith(&DeadDiskE2eTest::Die, &DeadDiskE2eTest::ExpectItEndsWithItsTask, true);
 }
 
 TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsReadOnlyEndsWithItsTask_FullRounds) {
-  if (Rounds(10) == 1) GTEST_SKIP() << "takes a minute; runs where $TONY_FULL_ROUNDS is set";
-  Begin();
-  if (IsSkipped()) return;
-  ASSERT_NO_FATAL_FAILURE(BecomeReadOnly());
-  ExpectItEndsWithItsTask();
+  RunWith(&DeadDiskE2eTest::BecomeReadOnly, &DeadDiskE2eTest::ExpectItEndsWithItsTask, true);
 }
 
 }  // namespace

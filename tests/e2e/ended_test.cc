@@ -1,12 +1,72 @@
 // What is known of jobs that have ended, with no process of theirs left: `tony history` without a JOB, and `tony list`.
 #include <fcntl.h>
 
-#include "tests/e2e/tony_test.h"
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-class EndedTest : public TonyTest {
+// %n is a key for the job's name.
+const TestRow kEnded[] = {
+    {"HistoryListsJobsThatSucceededFailedAndWereKilled",
+     {{"history", "out=no jobs\n"},
+      {"one true %n=good --request-id flow://1", ""},
+      {"one `exit 7` %n=bad", "1"},
+      {"& one `%H` %n=ended", ""},
+      {"running 1", ""},
+      {"history --json", "/jobs/0/name=bad && /jobs/1/name=good && /jobs/2=null"},
+      {"kill %0 --reason enough", ""},
+      {"left", ""},
+      {"history --json",
+       "/matched=3 && /complete=true && /skipped_lines=0 && /jobs/0/class=killed && /jobs/0/message~enough && "
+       "/jobs/1/state=FAILED && /jobs/1/class=user_error && /jobs/1/message~exit code 7 && "
+       "/jobs/2/request_id=flow://1 && /jobs/2/tasks=1 && /jobs/2/folder=true"},
+      {"history --json --state FAILED", "/matched=1 && /jobs/0/name=bad"},
+      {"history --json --class killed", "/matched=1 && /jobs/0/name=ended"},
+      {"history --json --name g*", "/matched=1 && /jobs/0/name=good"},
+      {"history --json --request-id flow://1", "/matched=1 && /jobs/0/name=good"},
+      {"history --json --user nobody-of-that-name", "/jobs=[]"},
+      {"history --json --since 1h", "/jobs/0/name=ended && /jobs/1/name=bad && /jobs/2/name=good && /jobs/3=null"},
+      {"history --json --until 1h", "/jobs=[]"},
+      {"history --json --limit 1", "/jobs/0/name=ended && /jobs/1=null"},
+      {"history --json --stats", "/stats/jobs=3 && /stats/by_class/user_error=1 && /stats/by_state/KILLED=1"},
+      {"history", "out~exit code 7"}}},
+    {"AHistoryThatCannotBeWrittenFailsNoJob",
+     {{"write home/history `a file in its place`", ""},
+      {"one true", ""},
+      {"left", ""},
+      {"file %F/keeper.log", "~%B/home/history"}}},
+    {"BadFiltersAreOneLineOfUsage",
+     {{"history --state DONE", "64 && line && ~--state"},
+      {"history --class worn", "64 && line && ~--class"},
+      {"history --since yesterday", "64 && line && ~--since"},
+      {"history --until 2026-13-01", "64 && line && ~--until"},
+      {"history --limit -1", "64 && line && ~--limit"},
+      {"history --limit many", "64 && line && ~--limit"},
+      {"history local-x --stats", "64 && line && ~--stats"},
+      {"history --events", "64 && line && ~--events"},
+      {"history local-x --limit 1", "64 && line && ~--limit"},
+      {"history --conf", "64 && line && ~--conf"}}},
+    {"HistoryOfAJobShowsItsConfiguration",
+     {{"one true %n=told", ""},
+      {"history %J --conf", "out~tony.application.name = told"},
+      {"history %J --conf --json", "/state=SUCCEEDED && ~{\"key\":\"tony.application.name\",\"value\":\"told\""}}},
+    // Folders with later names. The oldest job has not ended.
+    {"ListShowsAllThatRunAndOnlyTheNewestOthers",
+     {{"& one `%H` %n=runs", ""},
+      {"running 1", ""},
+      {"& one true %n=over", ""},
+      {"end 1", ""},
+      {"copy home/jobs/%1 home/jobs/local-29990101-000000-000001", ""},
+      {"copy home/jobs/%1 home/jobs/local-29990101-000000-000002", ""},
+      {"list --limit 2 --json", "/jobs/2/name=runs && /jobs/3=null && /left_out=1"},
+      {"list --limit 0 --json", "/jobs/3/name~r && /jobs/4=null"},
+      {"list --limit 1", "out~runs && err~2 jobs that ended earlier"},
+      {"go", ""}}},
+};
+TABLE_TEST(EndedTest, kEnded, [](const TestRow& row) { RunScriptWith({{"%n", "tony.application.name"}}, row); });
+
+class EndedLogTest : public TonyTest {
  protected:
   static Words Named(const std::string& name) { return Conf("tony.application.name=" + name); }
   std::vector<std::string> Names(const Words& filter = {}) const {
@@ -27,36 +87,7 @@ class EndedTest : public TonyTest {
   }
 };
 
-TEST_F(EndedTest, HistoryListsJobsThatSucceededFailedAndWereKilled) {
-  EXPECT_EQ(box_.Tony({"history"}).out, "no jobs\n");
-  Succeeds(One("true") + Named("good") + Words{"--request-id", "flow://1"});
-  Fails(1, One("exit 7") + Named("bad"));
-  HoldDetached(One(HoldUntilGo()) + Named("ended"));
-  EXPECT_THAT(Names(), ElementsAre("bad", "good")) << "one that runs has not ended";
-  for (const std::string& job : box_.Jobs()) Succeeds({"kill", job, "--reason", "enough"});
-  ExpectNothingLeft();
-
-  const auto document = Json({"history"});
-  ExpectJson(document, {{"/matched", 3}, {"/complete", true}, {"/skipped_lines", 0}, {"/jobs/0/class", "killed"}});
-  EXPECT_THAT(Text(document, "/jobs/0/message"), HasSubstr("enough"));
-  ExpectJson(document, {{"/jobs/1/state", "FAILED"}, {"/jobs/1/class", "user_error"}});
-  EXPECT_THAT(Text(document, "/jobs/1/message"), HasSubstr("exit code 7"));
-  ExpectJson(document, {{"/jobs/2/request_id", "flow://1"}, {"/jobs/2/tasks", 1}, {"/jobs/2/folder", true}});
-
-  EXPECT_THAT(Names({"--state", "FAILED"}), ElementsAre("bad"));
-  EXPECT_THAT(Names({"--class", "killed"}), ElementsAre("ended"));
-  EXPECT_THAT(Names({"--name", "g*"}), ElementsAre("good"));
-  EXPECT_THAT(Names({"--request-id", "flow://1"}), ElementsAre("good"));
-  EXPECT_THAT(Names({"--user", "nobody-of-that-name"}), IsEmpty());
-  EXPECT_THAT(Names({"--since", "1h"}), ElementsAre("ended", "bad", "good"));
-  EXPECT_THAT(Names({"--until", "1h"}), IsEmpty());
-  EXPECT_THAT(Names({"--limit", "1"}), ElementsAre("ended"));
-  const auto stats = Json({"history", "--stats"});
-  ExpectJson(stats, {{"/stats/jobs", 3}, {"/stats/by_class/user_error", 1}, {"/stats/by_state/KILLED", 1}});
-  EXPECT_THAT(box_.Tony({"history"}).out, HasSubstr("exit code 7"));
-}
-
-TEST_F(EndedTest, AJobThatARebootEndedIsListedOnceSomebodyHasSeenIt) {
+TEST_F(EndedLogTest, AJobThatARebootEndedIsListedOnceSomebodyHasSeenIt) {
   HoldDetached(One(HoldUntilGo()) + Named("lost"));
   KillAll();
   std::ofstream(box_.JobFolder(Job()) / "boot-id") << "00000000-0000-0000-0000-000000000000\n";
@@ -64,7 +95,7 @@ TEST_F(EndedTest, AJobThatARebootEndedIsListedOnceSomebodyHasSeenIt) {
   EXPECT_THAT(Names({"--class", "node_lost"}), ElementsAre("lost"));
 }
 
-TEST_F(EndedTest, AKeeperThatDiesBeforeItsLastWordsIsFollowedByOneThatSaysThem) {
+TEST_F(EndedLogTest, AKeeperThatDiesBeforeItsLastWordsIsFollowedByOneThatSaysThem) {
   // As somebody who writes the log anew: the keeper waits for us for two seconds, just before it says them.
   fs::create_directories(Log().parent_path());
   const int log = open(Log().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -83,7 +114,7 @@ TEST_F(EndedTest, AKeeperThatDiesBeforeItsLastWordsIsFollowedByOneThatSaysThem) 
   ExpectNothingLeft();
 }
 
-TEST_F(EndedTest, ReindexAndGcFindWhatTheLogLacks) {
+TEST_F(EndedLogTest, ReindexAndGcFindWhatTheLogLacks) {
   Succeeds(One("true") + Named("first"));
   Succeeds(One("true") + Named("second"));
   const std::string log = ReadText(Log());
@@ -105,7 +136,7 @@ TEST_F(EndedTest, ReindexAndGcFindWhatTheLogLacks) {
   EXPECT_EQ(Names().size(), 2u) << "lines stay when folders go";
 }
 
-TEST_F(EndedTest, CollectionsAtOnceAllSucceed) {
+TEST_F(EndedLogTest, CollectionsAtOnceAllSucceed) {
   Succeeds(One("true"));
   const fs::path first = box_.JobFolder(Job());
   for (int i = 0; i < 100; ++i) {
@@ -119,58 +150,6 @@ TEST_F(EndedTest, CollectionsAtOnceAllSucceed) {
     EXPECT_EQ(ran.err, "");
   }
   EXPECT_THAT(box_.Jobs(), IsEmpty());
-}
-
-TEST_F(EndedTest, AHistoryThatCannotBeWrittenFailsNoJob) {
-  fs::create_directories(box_.home());
-  std::ofstream(box_.home() / "history") << "a file in its place";
-  Succeeds(One("true"));
-  ExpectNothingLeft();
-  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "keeper.log"), HasSubstr((box_.home() / "history").string()));
-}
-
-TEST_F(EndedTest, BadFiltersAreOneLineOfUsage) {
-  const std::vector<Words> bad = {
-      {"--state", "DONE"},         {"--class", "worn"}, {"--since", "yesterday"}, {"--until", "2026-13-01"},
-      {"--limit", "-1"},           {"--limit", "many"}, {"local-x", "--stats"},   {"--events"},
-      {"local-x", "--limit", "1"}, {"--conf"}};
-  for (const Words& words : bad) {
-    const Ran ran = box_.Tony(Words{"history"} + words);
-    EXPECT_EQ(ran.exit, 64) << words[0] << ": " << ran.out;
-    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
-    EXPECT_THAT(ran.err, HasSubstr(words[0].starts_with("--") ? words[0] : words[1]));
-  }
-}
-
-TEST_F(EndedTest, HistoryOfAJobShowsItsConfiguration) {
-  Succeeds(One("true") + Named("told"));
-  EXPECT_THAT(box_.Tony({"history", Job(), "--conf"}).out, HasSubstr("tony.application.name = told"));
-  const auto document = Json({"history", Job(), "--conf"});
-  std::map<std::string, std::string> values;
-  const auto configuration = At(document, "/configuration");
-  for (const auto& item : configuration.as_array()) values[Text(item, "/key")] = Text(item, "/value");
-  EXPECT_EQ(values["tony.application.name"], "told");
-  EXPECT_EQ(Text(document, "/state"), "SUCCEEDED");
-}
-
-TEST_F(EndedTest, ListShowsAllThatRunAndOnlyTheNewestOthers) {
-  HoldDetached(One(HoldUntilGo()) + Named("runs"));
-  Succeeds(One("true") + Named("over"));
-  // Copies of it with later names.
-  std::string over;
-  for (const std::string& job : box_.Jobs())
-    if (fs::exists(box_.JobFolder(job) / "finished")) over = job;
-  for (const char* id : {"local-29990101-000000-000001", "local-29990101-000000-000002"})
-    fs::copy(box_.JobFolder(over), box_.JobFolder(id), fs::copy_options::recursive);
-  const auto list = Json({"list", "--limit", "2"});
-  ASSERT_EQ(At(list, "/jobs").as_array().size(), 3u);
-  EXPECT_EQ(Text(list, "/jobs/2/name"), "runs") << "the oldest, and it has not ended";
-  EXPECT_EQ(Number(list, "/left_out"), 1);
-  EXPECT_EQ(At(Json({"list", "--limit", "0"}), "/jobs").as_array().size(), 4u);
-  const Ran text = box_.Tony({"list", "--limit", "1"});
-  EXPECT_THAT(text.out, HasSubstr("runs"));
-  EXPECT_THAT(text.err, HasSubstr("2 jobs that ended earlier"));
-  Go();
 }
 
 }  // namespace

@@ -1,10 +1,44 @@
 // What the user's process finds in its environment, by the contract: each task of a real job writes its own down.
-#include "tests/e2e/tony_test.h"
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-class EnvironmentTest : public TonyTest {
+// The three ways of giving datasets: a step's properties, tony.xml, the command line. TonY gave them after worker_env, and a
+// comma would have split its lists.
+const TestRow kEnvironment[] = {
+    {"AllTasksFindTheDatasetsOfAnAzkabanStep",
+     {{"write train.job `type=tony\nazkaban.input.dataset=/data/a,/data/b\nazkaban.output.dataset=/out\n"
+       "worker_env.AZKABAN_OUTPUT_DATASET=/other\ntony.application.framework=tensorflow\ntony.worker.instances=2\n"
+       "executes=echo $AZKABAN_INPUT_DATASET $AZKABAN_OUTPUT_DATASET`",
+       ""},
+      {"submit train.job", ""},
+      {"log worker-0 stdout", "out=/data/a;/data/b /out\n"},
+      {"log worker-1 stdout", "out=/data/a;/data/b /out\n"}}},
+    {"OptionsBeatTheDatasetsOfTheStep",
+     {{"write train.job `type=tony\nazkaban.input.dataset=/data/a\ntony.application.framework=standalone\n"
+       "tony.worker.instances=1\nexecutes=echo $AZKABAN_INPUT_DATASET`",
+       ""},
+      {"submit train.job -shell_env AZKABAN_INPUT_DATASET=/data/c;/data/d", ""},
+      {"log worker-0 stdout", "out=/data/c;/data/d\n"}}},
+    {"TonyXmlNamesDatasetsAsVariables",
+     {{"write tony.xml "
+       "`<configuration><property><name>tony.execution.env.AZKABAN_INPUT_DATASET</name><value>/data/a;/data/b"
+       "</value></property></configuration>`",
+       ""},
+      {"one `echo $AZKABAN_INPUT_DATASET`", ""},
+      {"log worker-0 stdout", "out=/data/a;/data/b\n"}}},
+    {"ADatasetLongerThanAVariableCanBeIsRefusedWithItsLine",
+     {{"write train.job `type=tony\ntony.application.framework=standalone\ntony.worker.instances=1\nexecutes=true\n"
+       "azkaban.input.dataset=%L\n`",
+       ""},
+      {"submit train.job", "65 && refused && ~\"AZKABAN_INPUT_DATASET\" (from train.job:5) && !xxxx"}}},
+};
+TABLE_TEST(EnvironmentTest, kEnvironment, [](const TestRow& row) {
+  RunScriptWith({{"%L", std::string(200'000, 'x')}}, row);
+});
+
+class TaskEnvironmentTest : public TonyTest {
  protected:
   std::string Dump(const std::string& then = "true") const {
     return "env -0 > " + box_.File("env-") + "$JOB_NAME-$TASK_INDEX-$TONY_ATTEMPT; " + then;
@@ -22,7 +56,7 @@ class EnvironmentTest : public TonyTest {
   }
 };
 
-TEST_F(EnvironmentTest, EachTaskFindsWhoItIsAndWhereItsFilesAre) {
+TEST_F(TaskEnvironmentTest, EachTaskFindsWhoItIsAndWhereItsFilesAre) {
   Succeeds(Workers(2, Dump(), {"tony.ps.instances=1"}));
   const std::map<std::string, std::string> tasks = {{"worker-0-1", "worker:0"}, {"worker-1-1", "worker:1"}};
   for (const auto& [file, task] : tasks) {
@@ -53,7 +87,7 @@ TEST_F(EnvironmentTest, EachTaskFindsWhoItIsAndWhereItsFilesAre) {
             (box_.JobFolder(Job()) / "work/worker-0/1/tony-output.json").string());
 }
 
-TEST_F(EnvironmentTest, ARestartedTaskFindsItsAttemptAndWhereToGoOnFrom) {
+TEST_F(TaskEnvironmentTest, ARestartedTaskFindsItsAttemptAndWhereToGoOnFrom) {
   const std::string saved = box_.File("saved");
   fs::create_directory(saved);
   Succeeds(One(Dump("touch $TONY_CHECKPOINT_DIR/step-3; test $TONY_ATTEMPT = 2"),
@@ -65,48 +99,6 @@ TEST_F(EnvironmentTest, ARestartedTaskFindsItsAttemptAndWhereToGoOnFrom) {
   EXPECT_EQ(second["TONY_RESUME_FROM"], saved + "/step-3");
   EXPECT_EQ(second["TONY_OUTPUT_FILE"], (box_.JobFolder(Job()) / "work/worker-0/2/tony-output.json").string());
   EXPECT_NE(second["TONY_NOTICE_FILE"], first["TONY_NOTICE_FILE"]);
-}
-
-// The three ways of giving them: a step's properties, tony.xml, the command line.
-TEST_F(EnvironmentTest, AllTasksFindTheDatasetsOfAnAzkabanStep) {
-  box_.Write("train.job",
-             "type=tony\nazkaban.input.dataset=/data/a,/data/b\nazkaban.output.dataset=/out\n"
-             "worker_env.AZKABAN_OUTPUT_DATASET=/other\ntony.application.framework=tensorflow\n"
-             "tony.worker.instances=2\nexecutes=" +
-                 Dump() + "\n");
-  Succeeds({"submit", "train.job"});
-  for (const char* task : {"worker-0-1", "worker-1-1"}) {
-    auto env = Dumped(task);
-    EXPECT_EQ(env["AZKABAN_INPUT_DATASET"], "/data/a;/data/b") << "as TonY, whose lists a comma would have split";
-    EXPECT_EQ(env["AZKABAN_OUTPUT_DATASET"], "/out") << "TonY gave it after the worker_env";
-  }
-}
-
-TEST_F(EnvironmentTest, OptionsBeatTheDatasetsOfTheStep) {
-  box_.Write("train.job",
-             "type=tony\nazkaban.input.dataset=/data/a\ntony.application.framework=standalone\n"
-             "tony.worker.instances=1\nexecutes=" +
-                 Dump() + "\n");
-  Succeeds({"submit", "train.job", "-shell_env", "AZKABAN_INPUT_DATASET=/data/c;/data/d"});
-  EXPECT_EQ(Dumped("worker-0-1")["AZKABAN_INPUT_DATASET"], "/data/c;/data/d");
-}
-
-TEST_F(EnvironmentTest, TonyXmlNamesDatasetsAsVariables) {
-  box_.Write("tony.xml",
-             "<configuration><property><name>tony.execution.env.AZKABAN_INPUT_DATASET</name>"
-             "<value>/data/a;/data/b</value></property></configuration>");
-  Succeeds(One(Dump()));
-  EXPECT_EQ(Dumped("worker-0-1")["AZKABAN_INPUT_DATASET"], "/data/a;/data/b");
-}
-
-TEST_F(EnvironmentTest, ADatasetLongerThanAVariableCanBeIsRefusedWithItsLine) {
-  box_.Write("train.job",
-             "type=tony\ntony.application.framework=standalone\ntony.worker.instances=1\nexecutes=true\n"
-             "azkaban.input.dataset=" +
-                 std::string(200'000, 'x') + "\n");
-  const Ran ran = FailsInALine(65, {"submit", "train.job"});
-  EXPECT_THAT(ran.err, HasSubstr("\"AZKABAN_INPUT_DATASET\" (from train.job:5)"));
-  EXPECT_LT(ran.err.size(), 400u);
 }
 
 }  // namespace

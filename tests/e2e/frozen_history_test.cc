@@ -73,9 +73,9 @@ TEST_F(FrozenHistoryTest, RootOnlyTheFolderOfTonysFilesKeepsNoMasterAlive) {
   MountAt(box_.folder() / "tony");
   if (IsSkipped()) return;
   Freeze();
-  const auto client = Hold(One(HoldUntilGo()) + Conf("tony.history.location=" + (box_.folder() / "tony").string()));
+  const auto client = Hold(One(HoldUntilGo(), {"tony.history.location=" + (box_.folder() / "tony").string()}));
   // One that waited for that disk would keep the next from the job.
-  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  SignalAll("tony-am", SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return client->err().find("restarted (epoch 2)") != std::string::npos; })) << client->err();
   GoAndEnd(*client);
   ExpectTheNextJobRuns();

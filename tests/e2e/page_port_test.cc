@@ -91,15 +91,6 @@ class PagePortTest : public TonyTest {
   static int PortOf(const std::string& url) { return std::stoi(url.substr(url.rfind(':') + 1)); }
   static std::string PathOf(const std::string& url) { return url.substr(url.find('/', 8)); }
 
-  void Signal(const char* program, int signal) const { SignalAll(program, signal); }
-  void Kill(const char* program) const {
-    const std::vector<pid_t> pids = box_.Pids(program);
-    for (const pid_t pid : pids) kill(pid, SIGKILL);
-    EXPECT_TRUE(WaitFor([&] {
-      const std::vector<pid_t> now = box_.Pids(program);
-      return std::find_first_of(now.begin(), now.end(), pids.begin(), pids.end()) == now.end();
-    }));
-  }
   void EndWell() {
     const Ran ran = GoAndEnd(*client_);
     ExpectNothingLeft();
@@ -112,7 +103,7 @@ class PagePortTest : public TonyTest {
 TEST_F(PagePortTest, NobodyGetsThePortOfAMasterThatDiesAgainAndAgain) {
   const Spinner spinner(PortOf(url_));
   for (int64_t epoch = 2; epoch <= 11; ++epoch) {
-    Kill("tony-am");
+    KillTogether({"tony-am"});
     ASSERT_TRUE(WaitFor([&] { return Epoch() == epoch; })) << client_->err();
     EXPECT_EQ(Url(), url_);
   }
@@ -123,11 +114,11 @@ TEST_F(PagePortTest, NobodyGetsThePortOfAMasterThatDiesAgainAndAgain) {
 }
 
 TEST_F(PagePortTest, WhoAsksWhileThereIsNoMasterIsAnsweredByTheNext) {
-  Signal("tony-keeper", SIGSTOP);
-  Kill("tony-am");
+  SignalAll("tony-keeper", SIGSTOP);
+  KillTogether({"tony-am"});
   const Visit visit(PortOf(url_), PathOf(url_) + "status.json");
   EXPECT_TRUE(visit.connected());
-  Signal("tony-keeper", SIGCONT);
+  SignalAll("tony-keeper", SIGCONT);
   EXPECT_THAT(visit.Answer(), testing::AllOf(StartsWith("HTTP/1.1 200"), HasSubstr(Job())));
   EndWell();
 }
@@ -135,12 +126,12 @@ TEST_F(PagePortTest, WhoAsksWhileThereIsNoMasterIsAnsweredByTheNext) {
 TEST_F(PagePortTest, ANewKeeperHoldsThePortForTheMastersToCome) {
   const Spinner spinner(PortOf(url_));
   for (int64_t epoch = 2; epoch <= 4; ++epoch) {
-    Kill("tony-keeper");
+    KillTogether({"tony-keeper"});
     ASSERT_TRUE(WaitFor([&] {
       return ReadText(box_.JobFolder(Job()) / "keeper.log").find("AM adopted: epoch " + std::to_string(epoch - 1)) !=
              std::string::npos;
     }));
-    Kill("tony-am");
+    KillTogether({"tony-am"});
     ASSERT_TRUE(WaitFor([&] { return Epoch() == epoch; })) << client_->err();
     EXPECT_EQ(Url(), url_);
   }
@@ -151,10 +142,7 @@ TEST_F(PagePortTest, ANewKeeperHoldsThePortForTheMastersToCome) {
 TEST_F(PagePortTest, WhereThePortDidBecomeFreeAddressAndTokenAreNewAndTheOldTokenIsWorthNothing) {
   client_->Signal(SIGKILL);
   client_->Wait();
-  Signal("tony-keeper", SIGSTOP);  // so that neither brings the other back
-  Signal("tony-am", SIGSTOP);
-  Kill("tony-keeper");
-  Kill("tony-am");
+  KillTogether();
   EXPECT_TRUE(WaitFor([&] { return MayBeTaken(PortOf(url_)); }));  // who dies loses its name before its files
   client_ = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();

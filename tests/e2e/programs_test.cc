@@ -43,21 +43,6 @@ class ProgramsE2eTest : public TonyTest {
     pids_ = TaskPids();
   }
 
-  void Kill(const std::string& program) const {
-    const std::vector<pid_t> pids = box_.Pids(program);
-    ASSERT_FALSE(pids.empty()) << program;
-    for (const pid_t pid : pids) kill(pid, SIGKILL);
-    ASSERT_TRUE(WaitFor([&] {
-      const std::vector<pid_t> now = box_.Pids(program);
-      return std::find_first_of(now.begin(), now.end(), pids.begin(), pids.end()) == now.end();
-    })) << program;
-  }
-  void KillMasterAndKeeper() const {
-    for (const char* program : {"tony-keeper", "tony-am"})
-      SignalAll(program, SIGSTOP);  // so that neither brings the other back
-    Kill("tony-keeper");
-    Kill("tony-am");
-  }
   // Where the programs that run lie.
   std::vector<std::string> Folders(const std::string& program) const {
     std::vector<std::string> folders;
@@ -91,7 +76,7 @@ class ReplacedProgramsTest : public ProgramsE2eTest, public testing::WithParamIn
 TEST_P(ReplacedProgramsTest, AreNotStartedWhenMasterAndKeeperDieTogether) {
   Begin();
   ReplaceAll(GetParam());
-  KillMasterAndKeeper();
+  KillTogether();
   const auto waiting = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();
   EXPECT_EQ(Folders("tony-keeper"), Words{Entry()});
@@ -103,10 +88,10 @@ TEST_P(ReplacedProgramsTest, AreNotStartedWhenOneDiesAfterTheOther) {
   Begin();
   ReplaceAll(GetParam());
   for (int64_t epoch = 2; epoch <= 3; ++epoch) {
-    Kill("tony-am");
+    KillTogether({"tony-am"});
     ASSERT_TRUE(WaitFor([&] { return Epoch() == epoch; }));
     const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
-    Kill("tony-keeper");
+    KillTogether({"tony-keeper"});
     ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").size() == 1 && box_.Pids("tony-keeper") != keeper; }));
   }
   const auto waiting = box_.StartTony({"wait", Job()});
@@ -116,7 +101,7 @@ TEST_P(ReplacedProgramsTest, AreNotStartedWhenOneDiesAfterTheOther) {
 TEST_P(ReplacedProgramsTest, AreNotStartedForATaskThatStartsAgain) {
   Begin();
   ReplaceAll(GetParam());
-  Kill("tony-am");
+  KillTogether({"tony-am"});
   ASSERT_TRUE(WaitFor([&] { return Epoch() == 2; }));
   const std::vector<pid_t> executors = box_.Pids("tony-executor");
   ASSERT_EQ(executors.size(), 2u);
@@ -141,7 +126,7 @@ TEST_F(ProgramsE2eTest, AJobOfTheLastReleaseGoesOnWithThoseBesideWhoBringsItBack
   auto submission = ParseJson(ReadText(file));
   ASSERT_EQ(submission.as_object().erase("programs"), 1u);
   std::ofstream(file) << json::serialize(submission);
-  KillMasterAndKeeper();
+  KillTogether();
   const auto waiting = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();
   EXPECT_EQ(Folders("tony-keeper"), Words{fs::canonical(ProgramFolder()).string()});
@@ -151,7 +136,7 @@ TEST_F(ProgramsE2eTest, AJobOfTheLastReleaseGoesOnWithThoseBesideWhoBringsItBack
 
 TEST_F(ProgramsE2eTest, AJobWhoseProgramsWereRemovedIsBroughtBackAllTheSame) {
   Begin();
-  KillMasterAndKeeper();
+  KillTogether();
   fs::remove(fs::path(Entry()) / "tony-am");
   const auto waiting = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();

@@ -1,25 +1,139 @@
 // Jobs that share one machine: who waits, what he is told, and who comes next, whatever dies meanwhile.
-#include "tests/e2e/tony_test.h"
+#include <regex>
+
+#include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-// A machine of 1000 MB; jobs of 600 MB take turns.
-class QueueTest : public TonyTest {
+// A machine of 1000 MB; jobs of 600 MB (%S) take turns. `%HOLD(name)` says with which GPUs a task runs, in the file
+// "runs-name-INDEX", and waits for the file "go-name".
+const TestRow kQueue[] = {
+    {"TwoJobsThatEachWantSixtyPercentRunOneAfterTheOther",
+     {{"& one `%HOLD(first)` %S", ""},
+      {"until file runs-first-0", "~\n"},
+      {"& one `%HOLD(second)` %S", ""},
+      {"until status %1 --json", "/delay~waits for 600 MB of memory: 400 of 1000 MB are free"},
+      {"missing runs-second-0", ""},
+      {"write go-first", ""},
+      {"end 0", ""},
+      {"until file runs-second-0", "~\n"},
+      {"status %1 --json", "/delay=null"},
+      {"write go-second", ""},
+      {"end 1", ""},
+      {"left", ""}}},
+    // The killed one counts no more.
+    {"KillingAWaitingJobIsQuickAndLeavesTheOthersAlone",
+     {{"& one `%HOLD(first)` %S", ""},
+      {"until file runs-first-0", "~\n"},
+      {"& one true %S", ""},
+      {"until status %1 --json", "/delay~waits for "},
+      {"kill %1", ""},
+      {"end 1", "1 && out~KILLED"},
+      {"& one true %S", ""},
+      {"until status %2 --json", "/delay~waits for "},
+      {"status %2 --json", "!before it"},
+      {"write go-first", ""},
+      {"end 0", ""},
+      {"end 2", ""}}},
+    // One of the gang would have room.
+    {"GangThatFitsOnlyInPartWaitsWhole",
+     {{"& one `%HOLD(first)` %S", ""},
+      {"until file runs-first-0", "~\n"},
+      {"& workers 2 `%HOLD(gang)` tony.worker.memory=300m", ""},
+      {"until status %1 --json", "/delay~waits for "},
+      {"missing runs-gang-0", ""},
+      {"missing runs-gang-1", ""},
+      {"missing home/jobs/%1/logs/worker-0", ""},
+      {"write go-first", ""},
+      {"until file runs-gang-0", "~\n"},
+      {"until file runs-gang-1", "~\n"},
+      {"write go-gang", ""},
+      {"end 1", ""}}},
+    {"TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem",
+     {{"& workers 2 `%HOLD(first)` %M tony.worker.gpus=2", ""},
+      {"until file runs-first-0", "~\n"},
+      {"until file runs-first-1", "~\n"},
+      {"one `sort %B/runs-first-0 %B/runs-first-1` %M --logs", "out~\n0,1\n2,3\n"},
+      {"& one `%HOLD(without)` %M", ""},
+      {"until file runs-without-0", "out=\n"},  // sees none
+      {"& one `%HOLD(next)` %M tony.worker.gpus=1", ""},
+      {"until status %2 --json", "/delay~GPU"},
+      {"write go-first", ""},
+      {"until file runs-next-0", "~\n"},
+      {"write go-next", ""},
+      {"write go-without", ""},
+      {"end 0", ""},
+      {"end 1", ""},
+      {"end 2", ""}}},
+    {"GpusThatTheShellChoseAreTheOnesThatTheJobGets",
+     {{"& CUDA_VISIBLE_DEVICES=2 one `%HOLD(first)` %M tony.worker.gpus=1", ""},
+      {"until file runs-first-0", "out=2\n"},
+      {"& CUDA_VISIBLE_DEVICES=2,3 one `%HOLD(second)` %M tony.worker.gpus=1", ""},
+      {"until file runs-second-0", "out=3\n"},
+      {"CUDA_VISIBLE_DEVICES=2,3 one true %M tony.worker.gpus=3",
+       "65 && err~CUDA_VISIBLE_DEVICES=2,3 of this shell allows 2"},
+      {"CUDA_VISIBLE_DEVICES=GPU-4f2a one true %M tony.worker.gpus=1",
+       "err~warning: CUDA_VISIBLE_DEVICES=GPU-4f2a of this shell: expected the numbers of GPUs"},
+      {"CUDA_VISIBLE_DEVICES=2,3 one true %M",
+       "err~warning: CUDA_VISIBLE_DEVICES=2,3 of this shell: the job asks for no GPU, so its tasks see none; set "
+       "tony.worker.gpus"},
+      {"& CUDA_VISIBLE_DEVICES=2,3 one `%HOLD(third)` %M tony.worker.gpus=1", ""},
+      {"until status %2 --json", "/delay~1 GPU of CUDA_VISIBLE_DEVICES=2,3: 0 of 2 are free"},
+      {"write go-first", ""},
+      {"write go-second", ""},
+      {"write go-third", ""},
+      {"end 0", ""},
+      {"end 1", ""},
+      {"end 2", ""}}},
+    // Without the variables of its job a task is known by the keeper that it descends from.
+    {"AJobThatATaskSubmitsRunsOrIsRefusedAtOnce",
+     {{"one `%RUN 300m -- true; echo small $?; %RUN 500m -- true; echo large $?; env -i PATH=$PATH HOME=$HOME "
+       "TONY_HOME=$TONY_HOME TONY_LEDGER=$TONY_LEDGER %RUN 500m -- true; echo bare $?` %S --logs",
+       "out~\nsmall 0\n && out~\nlarge 69\n && out~\nbare 69\n && "
+       "out~which waits for 500 MB of memory: 400 of 1000 MB are free; such a job is not queued"}}},
+    // The job above holds nothing yet.
+    {"AJobThatATaskSubmittedEndsWhereItHasToWaitAfterAll",
+     {{"& one `%HOLD(first)` %S", ""},
+      {"until file runs-first-0", "~\n"},
+      {"& one `%HOLD(outer)` %S", ""},
+      {"until status %1 --json", "/delay~waits for "},
+      {"& TONY_JOB_ID=%1 one true %S", ""},
+      {"until status %2 --json", "/delay~waits for "},
+      {"write go-first", ""},
+      {"end 2", "1 && out~a task of job %1 submits this job, which waits for 600 MB of memory"},
+      {"write go-outer", ""},
+      {"end 1", ""},
+      {"end 0", ""}}},
+    {"WhatTheUserSaysOfGpusStaysWhereHeAskedForNone",
+     {{"one `echo $CUDA_VISIBLE_DEVICES` %M -shell_env CUDA_VISIBLE_DEVICES=7", ""},
+      {"log worker-0 stdout", "out=7\n"}}},
+};
+TABLE_TEST(QueueTest, kQueue, [](TestRow row) {
+  row.cases.insert(row.cases.begin(), {"machine {\"memory_mb\":1000,\"gpus\":[0,1,2,3]}", ""});
+  for (RowCase& step : row.cases) {
+    step.given = std::regex_replace(step.given, std::regex("%HOLD\\((\\w+)\\)"),
+                                    "echo $$CUDA_VISIBLE_DEVICES > %B/runs-$1-$$TASK_INDEX; until [ -e %B/go-$1 ]; do "
+                                    "sleep 0.02; done");
+  }
+  RunScriptWith(
+      {{"%S", "tony.worker.memory=600m"}, {"%RUN", ProgramFolder() + "/tony run --framework standalone --memory"}},
+      row);
+});
+
+class QueueDeathTest : public TonyTest {
  protected:
-  QueueTest() { box_.SetMachine(R"({"memory_mb":1000,"gpus":[0,1,2,3]})"); }
+  QueueDeathTest() { box_.SetMachine(R"({"memory_mb":1000})"); }
 
   // Says that it runs and with which GPUs, then waits for Go(name).
   std::string Hold(const std::string& name) const {
-    return "echo $CUDA_VISIBLE_DEVICES > " + box_.File("runs-" + name) + "-$TASK_INDEX; until [ -e " +
-           box_.File("go-" + name) + " ]; do sleep 0.02; done";
+    return "echo > " + box_.File("runs-" + name) + "-$TASK_INDEX; until [ -e " + box_.File("go-" + name) +
+           " ]; do sleep 0.02; done";
   }
   void Go(const std::string& name) const { box_.Write("go-" + name, ""); }
-  bool Runs(const std::string& name, int task = 0) const {
-    return !ReadText(box_.File("runs-" + name + "-" + std::to_string(task))).empty();
-  }
-  bool WaitUntilRuns(const std::string& name, int task = 0) const {
-    return WaitFor([&] { return Runs(name, task); });
+  bool Runs(const std::string& name) const { return !ReadText(box_.File("runs-" + name + "-0")).empty(); }
+  bool WaitUntilRuns(const std::string& name) const {
+    return WaitFor([&] { return Runs(name); });
   }
   static Words Sixty(const std::string& command) { return One(command, {"tony.worker.memory=600m"}); }
 
@@ -46,23 +160,7 @@ class QueueTest : public TonyTest {
   }
 };
 
-TEST_F(QueueTest, TwoJobsThatEachWantSixtyPercentRunOneAfterTheOther) {
-  const auto first = box_.StartTony(Sixty(Hold("first")));
-  ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
-  const auto second = box_.StartTony(Sixty(Hold("second")));
-  ASSERT_TRUE(Waits(JobOf(*second)));
-  EXPECT_THAT(Delay(JobOf(*second)), HasSubstr("waits for 600 MB of memory: 400 of 1000 MB are free"));
-  EXPECT_FALSE(Runs("second"));
-  Go("first");
-  ExpectSuccess(*first);
-  ASSERT_TRUE(WaitUntilRuns("second"));
-  EXPECT_EQ(Delay(JobOf(*second)), "");
-  Go("second");
-  ExpectSuccess(*second);
-  ExpectNothingLeft();
-}
-
-TEST_F(QueueTest, KillingAllOfTheFirstLetsTheSecondRun) {
+TEST_F(QueueDeathTest, KillingAllOfTheFirstLetsTheSecondRun) {
   const auto first = box_.StartTony(Sixty(Hold("first")));
   ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
   const auto second = box_.StartTony(Sixty(Hold("second")));
@@ -79,27 +177,7 @@ TEST_F(QueueTest, KillingAllOfTheFirstLetsTheSecondRun) {
   ExpectSuccess(*second);
 }
 
-TEST_F(QueueTest, KillingAWaitingJobIsQuickAndLeavesTheOthersAlone) {
-  const auto first = box_.StartTony(Sixty(Hold("first")));
-  ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
-  const auto second = box_.StartTony(Sixty(Hold("second")));
-  ASSERT_TRUE(Waits(JobOf(*second)));
-  const auto begin = std::chrono::steady_clock::now();
-  Succeeds({"kill", JobOf(*second)});
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "milliseconds on a quiet machine";
-  const Ran ran = second->Wait();
-  EXPECT_NE(ran.exit, 0);
-  EXPECT_THAT(ran.out, HasSubstr("KILLED"));
-  const auto third = box_.StartTony(Sixty(Hold("third")));
-  ASSERT_TRUE(Waits(JobOf(*third)));
-  EXPECT_THAT(Delay(JobOf(*third)), testing::Not(HasSubstr("before it"))) << "the killed one counts no more";
-  Go("first");
-  Go("third");
-  ExpectSuccess(*first);
-  ExpectSuccess(*third);
-}
-
-TEST_F(QueueTest, TenJobsRunInTheOrderInWhichTheyCame) {
+TEST_F(QueueDeathTest, TenJobsRunInTheOrderInWhichTheyCame) {
   const auto holder = box_.StartTony(Sixty(Hold("holder")));
   ASSERT_TRUE(WaitUntilRuns("holder")) << holder->err();
   std::vector<std::unique_ptr<Background>> clients;
@@ -114,20 +192,7 @@ TEST_F(QueueTest, TenJobsRunInTheOrderInWhichTheyCame) {
   EXPECT_EQ(ReadText(box_.File("order")), in_order);
 }
 
-TEST_F(QueueTest, GangThatFitsOnlyInPartWaitsWhole) {
-  const auto first = box_.StartTony(Sixty(Hold("first")));
-  ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
-  const auto gang = box_.StartTony(Workers(2, Hold("gang"), {"tony.worker.memory=300m"}));
-  ASSERT_TRUE(Waits(JobOf(*gang)));
-  EXPECT_FALSE(Runs("gang", 0) || Runs("gang", 1)) << "one of them would have room";
-  EXPECT_TRUE(PidsOf(JobOf(*gang), "tony-executor").empty());
-  Go("first");
-  ASSERT_TRUE(WaitUntilRuns("gang", 0) && WaitUntilRuns("gang", 1));
-  Go("gang");
-  ExpectSuccess(*gang);
-}
-
-TEST_F(QueueTest, WaitingJobWhoseKeeperIsKilledKeepsWaitingAndRunsInItsTurn) {
+TEST_F(QueueDeathTest, WaitingJobWhoseKeeperIsKilledKeepsWaitingAndRunsInItsTurn) {
   const auto first = box_.StartTony(Sixty(Hold("first")));
   ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
   const auto second = box_.StartTony(Sixty(Hold("second")));
@@ -149,7 +214,7 @@ TEST_F(QueueTest, WaitingJobWhoseKeeperIsKilledKeepsWaitingAndRunsInItsTurn) {
   ExpectSuccess(*second);
 }
 
-TEST_F(QueueTest, RunningJobWhoseKeeperIsKilledKeepsItsPlace) {
+TEST_F(QueueDeathTest, RunningJobWhoseKeeperIsKilledKeepsItsPlace) {
   const auto first = box_.StartTony(Sixty(Hold("first")));
   ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
   const std::string job = JobOf(*first);
@@ -170,91 +235,6 @@ TEST_F(QueueTest, RunningJobWhoseKeeperIsKilledKeepsItsPlace) {
   Go("second");
   ExpectSuccess(*first);
   ExpectSuccess(*second);
-}
-
-TEST_F(QueueTest, TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem) {
-  const auto first = box_.StartTony(Workers(2, Hold("first"), {LittleMemory(), "tony.worker.gpus=2"}));
-  ASSERT_TRUE(WaitUntilRuns("first", 0) && WaitUntilRuns("first", 1)) << first->err();
-  const std::set<std::string> seen = {ReadText(box_.File("runs-first-0")), ReadText(box_.File("runs-first-1"))};
-  EXPECT_EQ(seen, (std::set<std::string>{"0,1\n", "2,3\n"}));
-  const auto without = box_.StartTony(One(Hold("without"), {LittleMemory()}));
-  ASSERT_TRUE(WaitUntilRuns("without"));
-  EXPECT_EQ(ReadText(box_.File("runs-without-0")), "\n") << "sees none";
-  const auto next = box_.StartTony(One(Hold("next"), {LittleMemory(), "tony.worker.gpus=1"}));
-  ASSERT_TRUE(Waits(JobOf(*next)));
-  EXPECT_THAT(Delay(JobOf(*next)), HasSubstr("GPU"));
-  Go("first");
-  ASSERT_TRUE(WaitUntilRuns("next"));
-  Go("next");
-  Go("without");
-  ExpectSuccess(*first);
-  ExpectSuccess(*next);
-  ExpectSuccess(*without);
-}
-
-TEST_F(QueueTest, GpusThatTheShellChoseAreTheOnesThatTheJobGets) {
-  const Sandbox::Variables pinned = {{"CUDA_VISIBLE_DEVICES", "2,3"}};
-  const Words gpu = Confs({LittleMemory(), "tony.worker.gpus=1"});
-  const auto first = box_.StartTony(One(Hold("first")) + gpu, {{"CUDA_VISIBLE_DEVICES", "2"}});
-  ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
-  EXPECT_EQ(ReadText(box_.File("runs-first-0")), "2\n");
-  const auto second = box_.StartTony(One(Hold("second")) + gpu, pinned);
-  ASSERT_TRUE(WaitUntilRuns("second")) << second->err();
-  EXPECT_EQ(ReadText(box_.File("runs-second-0")), "3\n");
-  const Ran beyond = Fails(65, One("true", {LittleMemory(), "tony.worker.gpus=3"}), pinned);
-  EXPECT_THAT(beyond.err, HasSubstr("CUDA_VISIBLE_DEVICES=2,3 of this shell allows 2"));
-  const Ran named = box_.Tony(One("true") + gpu, {{"CUDA_VISIBLE_DEVICES", "GPU-4f2a"}});
-  EXPECT_THAT(named.err,
-              HasSubstr("warning: CUDA_VISIBLE_DEVICES=GPU-4f2a of this shell: expected the numbers of GPUs"));
-  const Ran none = box_.Tony(One("true", {LittleMemory()}), pinned);
-  EXPECT_THAT(none.err,
-              HasSubstr("warning: CUDA_VISIBLE_DEVICES=2,3 of this shell: the job asks for no GPU, so its tasks "
-                        "see none; set tony.worker.gpus"));
-  const auto third = box_.StartTony(One(Hold("third")) + gpu, pinned);
-  ASSERT_TRUE(Waits(JobOf(*third)));
-  EXPECT_THAT(Delay(JobOf(*third)), HasSubstr("1 GPU of CUDA_VISIBLE_DEVICES=2,3: 0 of 2 are free"));
-  for (const char* name : {"first", "second", "third"}) Go(name);
-  ExpectSuccess(*first);
-  ExpectSuccess(*second);
-  ExpectSuccess(*third);
-}
-
-TEST_F(QueueTest, AJobThatATaskSubmitsRunsOrIsRefusedAtOnce) {
-  const std::string submit = " " + ProgramFolder() + "/tony" + " run --framework standalone --memory ";
-  // Without the variables of its job a task is known by the keeper that it descends from.
-  const std::string bare = "env -i PATH=$PATH HOME=$HOME TONY_HOME=$TONY_HOME TONY_LEDGER=$TONY_LEDGER";
-  const auto outer =
-      box_.StartTony(Sixty(submit + "300m -- true; echo small $?;" + submit + "500m -- true; echo large $?;" + bare +
-                           submit + "500m -- true; echo bare $?"));
-  const fs::path logs = box_.JobFolder(JobOf(*outer)) / "logs/worker-0/1";
-  ExpectSuccess(*outer);
-  EXPECT_THAT(ReadText(logs / "stdout"), HasSubstr("\nsmall 0\nlarge 69\nbare 69\n")) << ReadText(logs / "stderr");
-  EXPECT_THAT(ReadText(logs / "stderr"),
-              HasSubstr("which waits for 500 MB of memory: 400 of 1000 MB are free; such a job is not queued"));
-}
-
-TEST_F(QueueTest, AJobThatATaskSubmittedEndsWhereItHasToWaitAfterAll) {
-  const auto first = box_.StartTony(Sixty(Hold("first")));
-  ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
-  const auto outer = box_.StartTony(Sixty(Hold("outer")));
-  ASSERT_TRUE(Waits(JobOf(*outer)));
-  const auto inner = box_.StartTony(Sixty("true"), {{"TONY_JOB_ID", JobOf(*outer)}});
-  ASSERT_TRUE(Waits(JobOf(*inner))) << "the job above holds nothing yet";
-  Go("first");
-  const Ran ran = Ends(*inner, 1);
-  EXPECT_THAT(ran.out,
-              HasSubstr("a task of job " + JobOf(*outer) + " submits this job, which waits for 600 MB of memory"));
-  Go("outer");
-  ExpectSuccess(*outer);
-  ExpectSuccess(*first);
-}
-
-TEST_F(QueueTest, WhatTheUserSaysOfGpusStaysWhereHeAskedForNone) {
-  const auto job = box_.StartTony(One(Hold("own"), {LittleMemory()}) + Words{"-shell_env", "CUDA_VISIBLE_DEVICES=7"});
-  ASSERT_TRUE(WaitUntilRuns("own")) << job->err();
-  EXPECT_EQ(ReadText(box_.File("runs-own-0")), "7\n");
-  Go("own");
-  ExpectSuccess(*job);
 }
 
 }  // namespace

@@ -28,24 +28,6 @@ class RecoveryTest : public TonyTest {
     pids_ = TaskPids();
   }
 
-  // Kills every process of that name and waits until it is gone.
-  void KillAll(const std::string& program) {
-    const std::vector<pid_t> pids = box_.Pids(program);
-    ASSERT_FALSE(pids.empty()) << "no " << program << " runs";
-    for (const pid_t pid : pids) kill(pid, SIGKILL);
-    ASSERT_TRUE(WaitFor([&] {
-      for (const pid_t pid : box_.Pids(program)) {
-        if (std::find(pids.begin(), pids.end(), pid) != pids.end()) return false;
-      }
-      return true;
-    }));
-  }
-
-  // So that neither brings the other back when it is killed.
-  void StopRulers() const {
-    for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(program, SIGSTOP);
-  }
-
   Ran GoAndWait() {
     EXPECT_EQ(TaskPids(), pids_) << "a task was started again";
     for (const char* task : {"worker-0", "worker-1"}) {
@@ -61,7 +43,7 @@ class RecoveryTest : public TonyTest {
 };
 
 TEST_F(RecoveryTest, AKilledApplicationMasterIsReplacedAndNoTaskNotices) {
-  KillAll("tony-am");
+  KillTogether({"tony-am"});
   ASSERT_TRUE(WaitFor([&] {
     return client_->err().find("application master restarted (epoch 2)") != std::string::npos;
   })) << client_->err();
@@ -105,9 +87,7 @@ TEST_F(RecoveryTest, AKilledExecutorCostsARestartOfTheGangAndNobodysBudget) {
 TEST_F(RecoveryTest, StatusOnlyReportsAJobThatNobodyRulesAndWaitBringsItBack) {
   client_->Signal(SIGKILL);
   client_->Wait();
-  StopRulers();
-  KillAll("tony-keeper");
-  KillAll("tony-am");
+  KillTogether();
   const Ran status = Succeeds({"status", Job()});
   EXPECT_THAT(status.out, HasSubstr("nobody rules this job; tony wait " + Job() + " brings it back"));
   EXPECT_TRUE(box_.Pids("tony-keeper").empty()) << "status starts nothing";

@@ -12,7 +12,7 @@
 //   running 2                      two workers of %H run; `go` ends them
 //   signal KILL tony-am            to all processes of that program; `gone tony-am`: they have ended
 //   killed                         keeper and master of all jobs die together
-//   write FILE TEXT, remove FILE   in the folder of the test, as all files
+//   write FILE TEXT, remove FILE, copy FILE FILE: in the folder of the test, as all files
 //   replace tony-am SCRIPT         from now on by an installation in which that program is this script
 //   exists FILE, missing FILE, left, jobs 2, machine JSON
 //
@@ -68,6 +68,8 @@ class Script : public TonyTest {
       box_.Write(word(1), word(2));
     } else if (verb == "remove") {
       fs::remove_all(box_.folder() / word(1));
+    } else if (verb == "copy") {
+      fs::copy(box_.folder() / word(1), box_.folder() / word(2), fs::copy_options::recursive);
     } else if (verb == "machine") {
       box_.SetMachine(word(1));
     } else if (verb == "replace") {

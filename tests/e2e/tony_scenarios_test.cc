@@ -382,8 +382,7 @@ TEST_F(TonyMethodTest, AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsT
                Words{"--detach"});
   ASSERT_TRUE(WaitForTask("worker:0 running"));
   const pid_t program = UserProcess("worker:0");
-  for (const int signal : {SIGSTOP, SIGKILL})  // each would bring the other back
-    for (const char* each : {"tony-keeper", "tony-am"}) SignalAll(each, signal);
+  KillTogether();
   ASSERT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
   EXPECT_NE(kill(program, 0), 0);
   ExpectFailed(box_.Tony({"wait", Job()}), HasSubstr("worker:0"));

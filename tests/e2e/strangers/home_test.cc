@@ -87,10 +87,7 @@ TEST_F(SharedHomeTest, TheFolderOfTheFirstUserIsClosedToTheSecondInOneLine_Needs
 TEST_F(SharedHomeTest, WhileAllUsersComeAtOnceEachGetsAFolder_NeedsRoot) {
   std::vector<std::unique_ptr<Background>> jobs;
   for (const OtherUser* user : {alice_.get(), bob_.get(), alice_.get(), mallory_.get(), bob_.get()}) {
-    const Words argv = Words{"tony"};
-    Words words = argv;
-    for (const std::string& word : One("true")) words.push_back(word);
-    jobs.push_back(user->Start(words, {.variables = {{"TONY_HOME", home_->path().string()}}}));
+    jobs.push_back(user->Start(Words{"tony"} + One("true"), {.variables = {{"TONY_HOME", home_->path().string()}}}));
   }
   for (const auto& job : jobs) {
     const Ran ran = job->Wait();

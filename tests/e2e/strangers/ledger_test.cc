@@ -64,10 +64,8 @@ void MakeJunk(const fs::path& ledger, const std::string& mark) {
 
 class LedgerStrangersTest : public StrangersTest {
  protected:
-  static OtherUser::Words Job(const std::string& command, const std::string& memory = "600m") {
-    OtherUser::Words words = One(command);
-    words.insert(words.end(), {"-conf", "tony.worker.memory=" + memory});
-    return words;
+  static Words Job(const std::string& command, const std::string& memory = "600m") {
+    return One(command, {"tony.worker.memory=" + memory});
   }
   std::unique_ptr<ForkedCall> Attack(const OtherUser& user, const std::function<std::string(const fs::path&)>& attack) {
     const fs::path ready = user.home() / ("ready" + std::to_string(++attacks_));
@@ -116,15 +114,12 @@ TEST_F(LedgerStrangersTest, TheFoldersLockStopsNobodyAndItsHolderIsNamed) {
 
 TEST_F(LedgerStrangersTest, AWaitingJobNamesWhoHoldsTheLockAndWhoHoldsTheMachine) {
   const fs::path go = honest_.home() / "go";
-  const auto first =
-      honest_.Start({"tony", "submit", "-executes", "until [ -e " + go.string() + " ]; do sleep 0.05; done", "-conf",
-                     "tony.application.framework=standalone", "-conf", "tony.worker.instances=1", "-conf",
-                     "tony.worker.memory=600m"});
+  const auto first = honest_.Start(
+      Words{"tony"} + One("until [ -e " + go.string() + " ]; do sleep 0.05; done", {"tony.worker.memory=600m"}));
   ASSERT_TRUE(WaitFor([&] { return Queue().find("running") != std::string::npos; })) << first->err();
   const auto attack = Attack(hostile_, [&](const fs::path& ready) { return HoldFolder(ledger_, LOCK_EX, ready); });
   const OtherUser other(ledger_);
-  OtherUser::Words words = Job("true");
-  words.insert(words.begin(), "tony");
+  const Words words = Words{"tony"} + Job("true");
   const auto second = other.Start(words);
   ASSERT_TRUE(WaitFor([&] { return CountLines(second->out()) > 0; })) << second->err();
   const std::string id = second->out().substr(0, second->out().find('\n'));
@@ -168,10 +163,8 @@ TEST_F(LedgerStrangersTest, AFakeJobThatRunsTakesNothing) {
 
 TEST_F(LedgerStrangersTest, SomebodyElsesProcessOrAnotherJobsIsNoWitness) {
   const fs::path go = honest_.home() / "go";
-  const auto job =
-      honest_.Start({"tony", "submit", "-executes", "until [ -e " + go.string() + " ]; do sleep 0.05; done", "-conf",
-                     "tony.application.framework=standalone", "-conf", "tony.worker.instances=1", "-conf",
-                     "tony.worker.memory=100m"});
+  const auto job = honest_.Start(
+      Words{"tony"} + One("until [ -e " + go.string() + " ]; do sleep 0.05; done", {"tony.worker.memory=100m"}));
   std::string keeper, id;
   ASSERT_TRUE(WaitFor([&] {
     for (const auto& entry : fs::directory_iterator(ledger_)) {
@@ -192,9 +185,8 @@ TEST_F(LedgerStrangersTest, SomebodyElsesProcessOrAnotherJobsIsNoWitness) {
 // It is killed hard, so that only locks can tell that it has ended.
 TEST_F(LedgerStrangersTest, AStrangersLocksKeepNoDeadJobAlive) {
   const fs::path here = honest_.home() / "here";
-  const auto job = honest_.Start({"tony", "submit", "-executes", "touch " + here.string() + "; exec sleep 1000",
-                                  "-conf", "tony.application.framework=standalone", "-conf", "tony.worker.instances=1",
-                                  "-conf", "tony.worker.memory=600m"});
+  const auto job =
+      honest_.Start(Words{"tony"} + One("touch " + here.string() + "; exec sleep 1000", {"tony.worker.memory=600m"}));
   ASSERT_TRUE(WaitForFile(here)) << job->err();
   const auto attack = Attack(hostile_, [&](const fs::path& ready) {
     for (const auto& entry : fs::directory_iterator(ledger_)) {
@@ -261,7 +253,7 @@ TEST_F(LedgerStrangersTest, AUsersLimitsAreRefusedWaitedForAndDoNotHoldUpOthers)
   EXPECT_THAT(refused.err, HasSubstr("asks for 301 MB of memory (1 task: worker 1 x 301 MB), by machine.json its user "
                                      "may have 300 MB at a time; set tony.worker.memory"));
   const fs::path go = honest_.home() / "go";
-  OtherUser::Words words = Job("until [ -e " + go.string() + " ]; do sleep 0.05; done", "200m");
+  Words words = Job("until [ -e " + go.string() + " ]; do sleep 0.05; done", "200m");
   words.insert(words.begin(), "tony");
   const auto first = honest_.Start(words);
   ASSERT_TRUE(WaitFor([&] { return Queue().find("running") != std::string::npos; })) << first->err();
@@ -309,7 +301,7 @@ TEST_F(LedgerStrangersTest, UnderTenHostileUsersHonestJobsRunToTheirEndOneAtATim
   fs::permissions(folder_.path(), fs::perms::all);
   fs::permissions(alone, fs::perms::all);
   const OtherUser second(ledger_);
-  OtherUser::Words words =
+  Words words =
       Job("mkdir " + alone.string() + "/x || touch " + twice.string() + "; sleep 0.05; rmdir " + alone.string() + "/x");
   words.insert(words.begin(), "tony");
   std::vector<std::unique_ptr<Background>> jobs;

@@ -32,10 +32,7 @@ TEST_F(LimitsStrangersTest, AJobThatMayHaveTooFewOpenFilesIsRefusedInOneLine_Nee
 
 TEST_F(LimitsStrangersTest, AJobThatMayHaveTooSmallAStackIsRefusedInOneLine_NeedsRoot) {
   const auto submit = [&](const std::string& kib) {
-    Words words = {"sh", "-c", "ulimit -s " + kib + "; exec tony \"$@\"", "tony"};
-    const Words job = One("true");
-    words.insert(words.end(), job.begin(), job.end());
-    return user_->Run(words);
+    return user_->Run(Words{"sh", "-c", "ulimit -s " + kib + "; exec tony \"$@\"", "tony"} + One("true"));
   };
   ExpectOneLine(submit("64"), "KiB here (ulimit -s), and tony needs 96", "64 KiB: ");
   if (SanitizedPrograms()) return;  // frames are larger with a sanitizer
@@ -66,11 +63,9 @@ TEST_F(LimitsStrangersTest, OtherCommandsEndInOneLineToo_NeedsRoot) {
 TEST_F(LimitsStrangersTest, AJobWhoseUserHasNoProcessesLeftEndsWithThatReason_NeedsRoot) {
   std::vector<std::unique_ptr<Background>> others;
   for (int i = 0; i < 12; ++i) others.push_back(user_->Start({"sleep", "1000"}));
-  const Words once = {"-conf", "tony.restart.lost.budget=1", "-conf", "tony.restart.backoff-ms=10"};
+  const Words once = {"tony.restart.lost.budget=1", "tony.restart.backoff-ms=10"};
   for (const rlim_t processes : {13, 14, 16, 17, 18}) {
-    Words words = One("true");
-    words.insert(words.end(), once.begin(), once.end());
-    const Ran ran = user_->Tony(words, {.processes = processes});
+    const Ran ran = user_->Tony(One("true", once), {.processes = processes});
     EXPECT_FALSE(ran.timed_out) << processes;
     EXPECT_THAT(ran.exit, AnyOf(0, 1, 69)) << processes << ": " << ran.err;
     if (ran.exit != 0) {

@@ -21,15 +21,13 @@ class MasterTest : public StrangersTest {
   }
 
   OtherUser::Variables Home() const { return {{"TONY_HOME", home_.string()}}; }
-  Ran Tony(const OtherUser::Words& words) const { return user_->Tony(words, {.variables = Home()}); }
+  Ran Tony(const Words& words) const { return user_->Tony(words, {.variables = Home()}); }
   fs::path Go() const { return user_->home() / "go"; }
 
   void Submit(std::optional<rlim_t> open_files = {}) {
     const std::string command =
         "until [ -s " + Go().string() + " ]; do sleep 0.05; done; exit $(cat " + Go().string() + ")";
-    client_ = user_->Start({"tony", "submit", "-executes", command, "-conf", "tony.application.framework=standalone",
-                            "-conf", "tony.worker.instances=1"},
-                           {.variables = Home(), .open_files = open_files});
+    client_ = user_->Start(Words{"tony"} + One(command), {.variables = Home(), .open_files = open_files});
     ASSERT_TRUE(WaitFor([&] { return State() == "RUNNING"; })) << client_->err();
     // And in its file, which who does not reach the master reads.
     const auto written = [&] { return ReadText(Folder() / "status.json").find(R"("state":"RUNNING")"); };

@@ -164,7 +164,7 @@ TEST_F(MasterTest, ItIsReachedWhereItsFolderIsMountedElsewhere) {
 
 TEST_F(MasterTest, FromAUserNamespaceWithoutNamesTheTokenIsNotSent) {
   Submit();
-  const OtherUser::Words status = {"unshare", "-U", (ReachablePrograms() / "tony").string(), "status", "--json", Job()};
+  const Words status = {"unshare", "-U", (ReachablePrograms() / "tony").string(), "status", "--json", Job()};
   const Ran ran = user_->Run(status, {.variables = Home()});
   if (ran.err.starts_with("unshare: ")) GTEST_SKIP() << ran.err;
   ASSERT_EQ(ran.exit, 0) << ran.err;

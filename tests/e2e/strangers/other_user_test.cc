@@ -49,8 +49,7 @@ TEST_F(OtherUserTest, TwoUsersAreClosedToEachOtherAndToRootsFiles) {
 TEST_F(OtherUserTest, RunsTheProgramsWithFilesOfItsOwn) {
   const OtherUser user;
 
-  const Ran ran = user.Tony({"submit", "-executes", "true", "-conf", "tony.application.framework=standalone", "-conf",
-                             "tony.worker.instances=1"});
+  const Ran ran = user.Tony(One("true"));
 
   EXPECT_EQ(ran.exit, 0) << ran.err;
   struct stat status;

@@ -14,8 +14,8 @@ using ::testing::Each;
 
 class OwnersRightsTest : public MasterTest {
  protected:
-  Ran AsRoot(const OtherUser::Words& words) const { return AsRootAt(home_, words); }
-  Ran AsRootAt(const fs::path& home, OtherUser::Words words) const {
+  Ran AsRoot(const Words& words) const { return AsRootAt(home_, words); }
+  Ran AsRootAt(const fs::path& home, Words words) const {
     words.insert(words.begin(), (ReachablePrograms() / "tony").string());
     Background root(words,
                     {"TONY_HOME=" + home.string(), "HOME=/root", "USER=root", "PATH=/usr/bin:/bin",
@@ -99,7 +99,7 @@ TEST_F(OwnersRightsTest, WhatRootLeavesInAHomeIsItsOwners) {
 TEST_F(OwnersRightsTest, ProgramsThatAUserPlantedAreNotRunByRoot) {
   const fs::path seen = PlantKeepers();
   for (const char* verb : {"recover", "wait"}) {
-    OtherUser::Words words = {verb, Job()};
+    Words words = {verb, Job()};
     if (std::string(verb) == "wait") words.insert(words.end(), {"--timeout", "5"});
     EXPECT_NE(AsRoot(words).exit, 0);
   }

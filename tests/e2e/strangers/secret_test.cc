@@ -111,17 +111,17 @@ class SecretTest : public StrangersTest {
   void ExpectTellNothing() const {
     const std::string job = job_.filename().string();
     for (const fs::path& home : {stranger_->tony_home(), owner_->tony_home()}) {
-      for (const OtherUser::Words& words : {OtherUser::Words{"list", "--queue", "--json"},
-                                            {"list"},
-                                            {"status", job, "--json"},
-                                            {"logs", job},
-                                            {"outputs", job},
-                                            {"history"},
-                                            {"history", job},
-                                            {"history", job, "--conf"},
-                                            {"doctor"},
-                                            {"kill", job},
-                                            {"wait", job}}) {
+      for (const Words& words : {Words{"list", "--queue", "--json"},
+                                 {"list"},
+                                 {"status", job, "--json"},
+                                 {"logs", job},
+                                 {"outputs", job},
+                                 {"history"},
+                                 {"history", job},
+                                 {"history", job, "--conf"},
+                                 {"doctor"},
+                                 {"kill", job},
+                                 {"wait", job}}) {
         const Ran ran = stranger_->Tony(words, {.variables = {{"TONY_HOME", home.string()}}});
         Searcher searcher(secrets_, owner_->uid());
         searcher.Text("tony " + words.front(), ran.out + ran.err);

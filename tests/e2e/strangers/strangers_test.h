@@ -13,9 +13,9 @@ class StrangersTest : public testing::Test {
     if (!reason.empty()) GTEST_SKIP() << reason;
   }
   // Arguments of a submit of a job of one task.
-  static Words One(const std::string& command) {
+  static Words One(const std::string& command, const Words& keys = {}) {
     return Words{"submit", "-executes", command} +
-           Confs({"tony.application.framework=standalone", "tony.worker.instances=1"});
+           Confs({"tony.application.framework=standalone", "tony.worker.instances=1"}) + Confs(keys);
   }
 };
 
