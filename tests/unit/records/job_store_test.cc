@@ -2,22 +2,35 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <regex>
+#include <thread>
+#include <vector>
 
+#include "runtime/base/strings.h"
 #include "runtime/os/files.h"
+#include "runtime/records/attempt_folder.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/job_records.h"
 #include "runtime/records/local_job_store.h"
+#include "runtime/records/record_store.h"
+#include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 class JobStoreTest : public ::testing::Test {
  protected:
@@ -162,6 +175,304 @@ TEST_F(JobStoreTest, HomeOfAnotherIsNamed_NotAsRoot) {
   const auto folder = LocalJobStore("/").Create(SmallJob(), now_);
   ASSERT_FALSE(folder.ok());
   EXPECT_EQ(folder.error().message, "make /jobs: permission denied");
+}
+
+// ---- known records
+
+class KnownRecordsTest : public ::testing::Test {
+ protected:
+  std::string Bytes(const std::string& name) const {
+    const auto record = records_.Get(name);
+    EXPECT_TRUE(record.ok()) << record.error().message;
+    return record.ok() && *record ? (*record)->bytes : "none";
+  }
+
+  TempFolder temp_;
+  const std::shared_ptr<const RecordStore> store_ = std::make_shared<LocalRecordStore>(temp_.path());
+  const KnownRecords records_{store_, {{"token", "abc"}, {"secrets", std::nullopt}}};
+};
+
+TEST_F(KnownRecordsTest, TheStoreIsNotAskedForWhatIsKnown) {
+  std::filesystem::create_directory(temp_.path() / "token");  // no record: to ask for it is an error
+  std::filesystem::create_directory(temp_.path() / "secrets");
+  EXPECT_FALSE(store_->Get("token").ok());
+  EXPECT_EQ(Bytes("token"), "abc");
+  EXPECT_EQ(Bytes("secrets"), "none");
+}
+
+TEST_F(KnownRecordsTest, AllElseIsTheStores) {
+  EXPECT_EQ(Bytes("status.json"), "none");
+  ASSERT_TRUE(store_->Replace("status.json", "new", Durability::kSurvivesPowerCut).ok());
+  EXPECT_EQ(Bytes("status.json"), "new");
+  ASSERT_TRUE(*records_.PutNew("acked.json", "1", Durability::kSurvivesPowerCut));
+  ASSERT_TRUE(records_.Replace("am.lease", "2", Durability::kSurvivesPowerCut).ok());
+  EXPECT_EQ((*store_->Get("acked.json"))->bytes, "1");
+  EXPECT_EQ((*store_->Get("am.lease"))->bytes, "2");
+  EXPECT_THAT(*records_.List(""), ::testing::IsSupersetOf({"acked.json", "am.lease", "status.json"}));
+  ASSERT_TRUE(records_.Remove("acked.json").ok());
+  EXPECT_EQ(Bytes("acked.json"), "none");
+  EXPECT_EQ(records_.PlaceOf("token"), store_->PlaceOf("token"));
+}
+
+// ---- job records
+
+using std::chrono_literals::operator""s;
+
+JobSpec SmallSpec() {
+  JobSpec spec;
+  RoleSpec worker;
+  worker.name = "worker";
+  worker.command = "true";
+  spec.roles = {worker};
+  spec.timers.grace = 10s;
+  return spec;
+}
+
+class JobRecordsTest : public ::testing::Test {
+ protected:
+  void Write(const std::string& name, const std::string& content) const {
+    std::ofstream(temp_.path() / name, std::ios::binary) << content;
+  }
+
+  TempFolder temp_;
+  const JobRecords records_ = LocalJobRecords(temp_.path());
+};
+
+TEST_F(JobRecordsTest, FoldersOfAnAttemptHaveNoColon) {
+  const AttemptId attempt{{"worker", 3}, 2};
+  EXPECT_EQ(AttemptFolder(records_.place(), attempt).logs, temp_.path() / "logs/worker-3/2");
+  EXPECT_EQ(AttemptFolder(records_.place(), attempt).work, temp_.path() / "work/worker-3/2");
+}
+
+TEST_F(JobRecordsTest, LeaseIsReadBackAndAbsentBeforeTheFirstAm) {
+  const auto none = records_.ReadLease();
+  ASSERT_TRUE(none.ok());
+  EXPECT_FALSE(none->has_value());
+  const LeaseRecord record{{3}, {SocketName{"am.3.sock"}}, 42};
+  ASSERT_TRUE(records_.WriteLease(record).ok());
+  EXPECT_EQ(**records_.ReadLease(), record);
+}
+
+// The last release's own words; its executors ask for each of these fields.
+TEST_F(JobRecordsTest, LeaseOfTheLastReleaseNamesAHostAndPort) {
+  Write("am.lease", R"({"schema":1,"epoch":3,"host":"127.0.0.1","port":4711,"renewal":42})");
+  EXPECT_EQ(**records_.ReadLease(), (LeaseRecord{{3}, {Endpoint{"127.0.0.1", 4711}}, 42}));
+}
+
+TEST_F(JobRecordsTest, LeaseForExecutorsOfTheLastReleaseHasBothAddresses) {
+  const LeaseRecord record{{4}, {SocketName{"am.4.sock"}, Endpoint{"127.0.0.1", 4711}}, 1};
+  ASSERT_TRUE(records_.WriteLease(record).ok());
+  EXPECT_EQ(**records_.ReadLease(), record);
+  const std::string text = *ReadFile(temp_.path() / "am.lease");
+  for (const char* field : {"\"epoch\":4", "\"host\":\"127.0.0.1\"", "\"port\":4711", "\"renewal\":1"})
+    EXPECT_NE(text.find(field), std::string::npos) << field << " in " << text;
+}
+
+TEST_F(JobRecordsTest, SocketsAreNamedByEpoch) {
+  EXPECT_EQ(SocketOf({3}), SocketName{"am.3.sock"});
+  EXPECT_EQ(EpochOfSocket({"am.3.sock"}), Epoch{3});
+  for (const char* other : {"am.lease", "am.lock", "am.sock", "am..sock", "am.x.sock", "am.0.sock", "keeper.sock", ""})
+    EXPECT_EQ(EpochOfSocket({other}), std::nullopt) << other;
+}
+
+TEST_F(JobRecordsTest, ATokenThatIsNotWholeIsRefusedWithItsLength) {
+  const std::string whole(64, 'a');
+  Write("token", whole);
+  EXPECT_EQ(*records_.ReadToken(), whole);
+  for (const std::string& damaged :
+       {std::string(), std::string(16, 'a'), whole.substr(1), whole + "a", whole.substr(1) + " "}) {
+    Write("token", damaged);
+    const auto token = records_.ReadToken();
+    ASSERT_FALSE(token.ok()) << damaged;
+    EXPECT_EQ(token.error().code, ErrorCode::kInvalid);
+    const std::string expected =
+        (temp_.path() / "token").string() + ": " + std::to_string(damaged.size()) + " bytes, expected 64";
+    EXPECT_EQ(token.error().message.find(expected), 0u) << token.error().message;
+  }
+}
+
+TEST_F(JobRecordsTest, TheOwnerOfAKillRequestsFileIsItsAsker_NeedsRoot) {
+  Write("spec.json", ToJson(SmallSpec()));
+  ASSERT_TRUE(records_.WriteKillRequest({.reason = "enough", .asker = "somebody who says so"}).ok());
+  ASSERT_TRUE(records_.WriteConditionalKill("k", {.reason = "late", .if_owner = {"o1"}}).ok());
+  EXPECT_EQ((*records_.ReadKillRequest())->asker, "") << "the job's own user";
+  if (geteuid() != 0) GTEST_SKIP() << "files of another user: needs root";
+  ASSERT_EQ(chown((temp_.path() / "kill-request.json").c_str(), 12345, 12345), 0);
+  ASSERT_EQ(chown((temp_.path() / "kill-requests/k.json").c_str(), 12345, 12345), 0);
+  EXPECT_EQ((*records_.ReadKillRequest())->asker, "uid 12345");
+  EXPECT_EQ(records_.ReadConditionalKills()->front().request.asker, "uid 12345");
+}
+
+TEST_F(JobRecordsTest, DamagedLeaseIsNamedWithItsField) {
+  Write("am.lease", "{\"schema\":1,\"epoch\":\"x\"}");
+  const auto lease = records_.ReadLease();
+  ASSERT_FALSE(lease.ok());
+  EXPECT_EQ(lease.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(lease.error().message.find("read " + (temp_.path() / "am.lease").string()), 0u) << lease.error().message;
+  EXPECT_NE(lease.error().message.find("epoch"), std::string::npos) << lease.error().message;
+  for (const char* damaged :
+       {"", "{", "[]", "null", "{\"epoch\":1,\"host\":\"h\",\"port\":70000,\"renewal\":1}",
+        "{\"epoch\":1,\"socket\":\"../am.1.sock\",\"renewal\":1}", "{\"epoch\":1,\"socket\":\"\",\"renewal\":1}"}) {
+    Write("am.lease", damaged);
+    EXPECT_FALSE(records_.ReadLease().ok()) << damaged;
+  }
+}
+
+TEST_F(JobRecordsTest, EnvironmentKeepsEmptyAndOddValues) {
+  Write("environment", std::string("A=1\0EMPTY=\0LINES=a\nb\0", 21));
+  EXPECT_EQ(*records_.ReadEnvironment(), (std::vector<std::string>{"A=1", "EMPTY=", "LINES=a\nb"}));
+  Write("environment", "");
+  EXPECT_TRUE(records_.ReadEnvironment()->empty());
+}
+
+TEST_F(JobRecordsTest, SecretsAreReadUntilTheyAreRemoved) {
+  EXPECT_TRUE(records_.ReadSecrets()->empty());
+  Write("secrets", std::string("A=1\0B=x=y\0", 10));
+  EXPECT_EQ(*records_.ReadSecrets(), (std::vector<std::string>{"A=1", "B=x=y"}));
+  for (int i = 0; i < 2; ++i) {
+    records_.RemoveSecrets();
+    EXPECT_TRUE(records_.ReadSecrets()->empty());
+  }
+}
+
+TEST_F(JobRecordsTest, ShorterGraceReplacesALongerAndNotTheOtherWayRound) {
+  Write("spec.json", ToJson(SmallSpec()));
+  const auto reason = [&] { return (*records_.ReadKillRequest())->reason; };
+  EXPECT_FALSE(records_.ReadKillRequest()->has_value());
+  ASSERT_TRUE(records_.WriteKillRequest({"first", 60s}).ok());
+  EXPECT_EQ(reason(), "first");
+  ASSERT_TRUE(records_.WriteKillRequest({"the job's own, 10 s"}).ok());
+  EXPECT_EQ(reason(), "the job's own, 10 s");
+  ASSERT_TRUE(records_.WriteKillRequest({"longer", 30s}).ok());
+  EXPECT_EQ(reason(), "the job's own, 10 s");
+  ASSERT_TRUE(records_.WriteKillRequest({"now", 0s}).ok());
+  EXPECT_EQ(reason(), "now");
+  EXPECT_EQ((*records_.ReadKillRequest())->grace, 0s);
+}
+
+TEST_F(JobRecordsTest, StatusIsReadBack) {
+  EXPECT_FALSE(records_.ReadStatus()->has_value());
+  JobStatus status;
+  status.job = records_.job();
+  status.state = "RUNNING";
+  status.seq = 7;
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kSurvivesPowerCut).ok());
+  EXPECT_EQ((*records_.ReadStatus())->seq, 7);
+}
+
+TEST_F(JobRecordsTest, LockIsHeldUntilItsDescriptorCloses) {
+  EXPECT_FALSE(JobFolder(records_).IsLocked("am.lock"));
+  {
+    const auto lock = JobFolder(records_).Lock("am.lock");
+    ASSERT_TRUE(lock.ok());
+    EXPECT_TRUE(JobFolder(records_).IsLocked("am.lock"));
+    EXPECT_FALSE(JobFolder(records_).IsLocked("keeper.lock"));
+    const auto second = JobFolder(records_).Lock("am.lock");
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(JobFolder(records_).IsLocked("am.lock")) << "closing another descriptor of the file has dropped it";
+  }
+  EXPECT_FALSE(JobFolder(records_).IsLocked("am.lock"));
+}
+
+TEST_F(JobRecordsTest, LockOfAKilledProcessIsFree) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const auto lock = JobFolder(records_).Lock("am.lock");
+    if (write(ready[1], "x", 1) == 1) pause();
+    _exit(lock.ok() ? 0 : 1);
+  }
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_TRUE(JobFolder(records_).IsLocked("am.lock"));
+  EXPECT_FALSE(JobFolder(records_).Lock("am.lock").ok());
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  EXPECT_FALSE(JobFolder(records_).IsLocked("am.lock"));
+  EXPECT_TRUE(JobFolder(records_).Lock("am.lock").ok());
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST_F(JobRecordsTest, LockThatCannotBeOpenedIsNotSaidToBeHeld) {
+  const JobRecords missing = LocalJobRecords(temp_.path() / "missing");
+  EXPECT_EQ(JobFolder(missing).Lock("am.lock").error().code, ErrorCode::kCannotWrite);
+  EXPECT_FALSE(JobFolder(missing).IsLocked("am.lock"));
+}
+
+// ---- record store
+
+constexpr auto kKept = Durability::kSurvivesPowerCut;
+
+class RecordStoreTest : public ::testing::Test {
+ protected:
+  std::string Bytes(const std::string& name) const {
+    const auto record = store_.Get(name);
+    EXPECT_TRUE(record.ok()) << record.error().message;
+    return record.ok() && *record ? (*record)->bytes : "none";
+  }
+  size_t Files() const {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(temp_.path()), {}));
+  }
+
+  TempFolder temp_;
+  const LocalRecordStore store_{temp_.path()};
+};
+
+TEST_F(RecordStoreTest, ARecordIsReadAsItWasWrittenLast) {
+  EXPECT_EQ(Bytes("status.json"), "none");
+  ASSERT_TRUE(store_.Replace("status.json", "old", Durability::kLostWithPower).ok());
+  ASSERT_TRUE(store_.Replace("status.json", std::string_view("new\0", 4), kKept).ok());
+  EXPECT_EQ(Bytes("status.json"), std::string("new\0", 4));
+  EXPECT_EQ((*store_.Get("status.json"))->writer, "");
+  EXPECT_EQ(Files(), 1u);
+}
+
+TEST_F(RecordStoreTest, OfManyWhoPutANewOneTheFirstAloneHasPutIt) {
+  std::atomic<int> first = 0;
+  std::vector<std::jthread> racers;
+  for (int i = 0; i < 8; ++i)
+    racers.emplace_back([&, i] {
+      const auto put = store_.PutNew("acked.json", StrCat(i), kKept);
+      ASSERT_TRUE(put.ok()) << put.error().message;
+      if (*put) ++first;
+    });
+  racers.clear();
+  EXPECT_EQ(first, 1);
+  const std::string bytes = Bytes("acked.json");
+  EXPECT_FALSE(*store_.PutNew("acked.json", "later", kKept));
+  EXPECT_EQ(Bytes("acked.json"), bytes);
+  EXPECT_EQ(Files(), 1u) << "nothing is left of those who came late";
+}
+
+TEST_F(RecordStoreTest, RecordsOfAFolderAreListedAndRemoved) {
+  EXPECT_THAT(*store_.List("kill-requests"), IsEmpty());
+  ASSERT_TRUE(store_.Replace("kill-requests/a.json", "1", Durability::kLostWithPower).ok());
+  ASSERT_TRUE(store_.Replace("kill-requests/b.json", "2", Durability::kLostWithPower).ok());
+  std::ofstream(temp_.path() / "kill-requests/.c.json.4f") << "half";
+  EXPECT_THAT(*store_.List("kill-requests"), UnorderedElementsAre("a.json", "b.json"));
+  ASSERT_TRUE(store_.Remove("kill-requests/a.json").ok());
+  EXPECT_TRUE(store_.Remove("kill-requests/a.json").ok()) << "again";
+  EXPECT_THAT(*store_.List("kill-requests"), UnorderedElementsAre("b.json"));
+}
+
+TEST_F(RecordStoreTest, WhatCannotBeReadOrWrittenIsNamed) {
+  std::filesystem::create_directory(temp_.path() / "status.json");
+  EXPECT_THAT(store_.Get("status.json").error().message, HasSubstr(store_.PlaceOf("status.json")));
+  EXPECT_THAT(store_.Replace("status.json", "", kKept).error().message, HasSubstr(store_.PlaceOf("status.json")));
+  EXPECT_THAT(store_.Remove("status.json").error().message, HasSubstr(store_.PlaceOf("status.json")));
+  EXPECT_EQ(store_.PutNew("missing/acked.json", "", kKept).error().code, ErrorCode::kCannotWrite);
+}
+
+TEST_F(RecordStoreTest, AChangeIsTold) {
+  EventLoop loop;
+  int told = 0;
+  const auto watch = store_.Watch(loop, [&] { ++told; });
+  ASSERT_TRUE(watch.ok()) << watch.error().message;
+  ASSERT_TRUE(store_.Replace("am.lease", "1", Durability::kLostWithPower).ok());
+  EXPECT_TRUE(RunUntil(loop, [&] { return told > 0; }));
 }
 
 }  // namespace
