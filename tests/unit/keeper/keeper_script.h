@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 
 #include "runtime/base/exit_status.h"
@@ -73,15 +74,19 @@ class KeeperWorld : public KeeperFixture {
   std::string Text(const Words& its, size_t from) const {
     return Replaced(Replaced(its.From(from), "@", records_.place().string()), "#", records_.job().value);
   }
-  static const Deeds<KeeperWorld>& Its();
+  // The words of this world, or of one that adds to it.
+  template <class World>
+  static Deeds<World> WordsOf(Deeds<World> more = {});
+  static Deeds<KeeperWorld> Its() { return WordsOf<KeeperWorld>(); }
 
   pid_t keeper_ = 0;
   bool finished_ = false;
   std::vector<pid_t> before_;
 };
 
-inline const Deeds<KeeperWorld>& KeeperWorld::Its() {
-  static const Deeds<KeeperWorld> deeds = {
+template <class World>
+Deeds<World> KeeperWorld::WordsOf(Deeds<World> more) {
+  Deeds<World> deeds = {
       // ---- before the keeper starts
       {"master",
        [](auto& w, auto& its) { std::ofstream(w.temp_.path() / "bin/tony-am") << "#!/bin/sh\n"
@@ -181,6 +186,8 @@ inline const Deeds<KeeperWorld>& KeeperWorld::Its() {
       {"started", [](auto& w, auto& its) { w.Hear([&] { return w.Started(its[1]); }); }},
       {"is-started", [](auto& w, auto& its) { return Have(w.Started(its[1])); }},
       {"end", [](auto& w, auto& its) { return w.EndOf(its[1]); }},
+      {"end-without-sizes",
+       [](auto& w, auto& its) { return std::regex_replace(w.EndOf(its[1]) + ".", std::regex("[0-9]+"), "N"); }},
       {"is-ended", [](auto& w, auto& its) { return Have(w.Exit(its[1]) != nullptr); }},
       {"ended-early", [](auto& w, auto& its) { return w.WithinAMoment([&] { return w.Exit(its[1]) != nullptr; }); }},
       {"processes",
@@ -229,6 +236,7 @@ inline const Deeds<KeeperWorld>& KeeperWorld::Its() {
       {"comes-to-say",
        [](auto& w, auto& its) { w.Hear([&] { return w.Content(its[1]).find(w.Text(its, 2)) != std::string::npos; }); }},
   };
+  deeds.merge(more);
   return deeds;
 }
 
