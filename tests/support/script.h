@@ -67,6 +67,7 @@ void RunScript(World& world, const Deeds<World>& deeds, const std::vector<RowCas
     const auto expected = PartsOf(step.expected);
     ASSERT_EQ(answers.size(), expected.size()) << "expected: " << step.expected;
     for (size_t i = 0; i < answers.size(); ++i) ExpectText(expected[i], answers[i]);
+    if (testing::Test::HasFailure()) return;
   }
 }
 

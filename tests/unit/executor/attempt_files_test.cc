@@ -11,6 +11,7 @@
 #include "runtime/job/outputs.h"
 #include "runtime/os/files.h"
 #include "runtime/records/attempt_folder.h"
+#include "tests/support/results.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -27,12 +28,11 @@ class AttemptFilesTest : public testing::Test {
 };
 
 TEST_F(AttemptFilesTest, AnAttemptIsLockedByOneExecutor) {
-  auto first = LockAttempt(folder_);
-  ASSERT_TRUE(first.ok()) << first.error().message;
+  auto first = Must(LockAttempt(folder_));
   const auto second = LockAttempt(folder_);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
-  first->Reset();
+  first.Reset();
   EXPECT_TRUE(LockAttempt(folder_).ok());
 }
 
@@ -89,9 +89,8 @@ TEST_F(AttemptFilesTest, AJobWithoutSourceHasAnEmptyWorkFolderThatIsPrivate) {
 TEST_F(AttemptFilesTest, FilesOfOursAreWrittenBeside) {
   const auto file = folder_.work / "tony-tf_config";
   ASSERT_TRUE(PrepareWorkFolder(records_, "worker", folder_, {{file, "{}"}}).ok());
-  const auto content = ReadFile(file);
-  ASSERT_TRUE(content.ok());
-  EXPECT_EQ(*content, "{}");
+  const auto content = Must(ReadFile(file));
+  EXPECT_EQ(content, "{}");
 }
 
 TEST_F(AttemptFilesTest, AFolderThatCannotBeMadeIsNamed) {

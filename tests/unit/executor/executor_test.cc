@@ -7,6 +7,7 @@
 
 #include "runtime/os/file_lock.h"
 #include "tests/support/fake_process_runner.h"
+#include "tests/support/results.h"
 #include "tests/unit/executor/executor_bed.h"
 
 namespace tony::executor {
@@ -77,9 +78,8 @@ TEST_F(ExecutorTest, HasTheOutcomeOnDiskWhenItReportsIt) {
                                 .message = "its last line: boom",
                                 .stderr_tail = "boom\n",
                                 .usage = reported->usage}));
-  const auto kept = AttemptFolder(bed_.records.place(), bed_.attempt).ReadOutcome();
-  ASSERT_TRUE(kept.ok()) << kept.error().message;
-  EXPECT_EQ(*kept, reported);
+  const auto kept = Must(AttemptFolder(bed_.records.place(), bed_.attempt).ReadOutcome());
+  EXPECT_EQ(kept, reported);
 }
 
 TEST_F(ExecutorTest, HasTheChiefsOutputsOnDiskWhenItReportsSuccess) {

@@ -18,6 +18,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_source.h"
 #include "runtime/logs/log_reader.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/executor/executor_bed.h"
 
@@ -183,9 +184,8 @@ TEST_F(LogCapTest, AFastWriterIsCutAndItsReaderNeverSeesANul) {
   int64_t offset = 0, freed = 0;
   for (bool alive = true, more = true; alive || more;) {
     alive = alive && waitpid(writer, nullptr, WNOHANG) == 0;
-    const auto checked = cap.Check();
-    ASSERT_TRUE(checked.ok()) << checked.error().message;
-    freed += *checked;
+    const auto checked = Must(cap.Check());
+    freed += checked;
     const LogBytes read = ReadLog(reader.get(), offset, buffer);
     ASSERT_EQ(std::string_view(buffer).substr(0, read.size).find('\0'), std::string_view::npos) << "at " << offset;
     offset += read.cut + static_cast<int64_t>(read.size);

@@ -15,6 +15,7 @@
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/living_process.h"
 #include "tests/support/no_more_files.h"
+#include "tests/support/results.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -210,8 +211,7 @@ TEST_F(AmSupervisionTest, ASilentAmIsKilledByItsPidAlsoWhereItsMarkIsNotToBeSeen
 
 TEST_F(AmSupervisionTest, AnAmThatAKeeperDiedOverIsKilledBeforeTheNextIsStarted) {
   LivingProcess am(Mark());
-  const auto lock = JobFolder(records_).Lock("am.lock");
-  ASSERT_TRUE(lock.ok());
+  const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   Supervise().Begin();
   EXPECT_TRUE(WaitFor([&] { return am.End().has_value(); }));
   EXPECT_THAT(runner_->started, SizeIs(1));
@@ -233,8 +233,7 @@ TEST_F(AmSupervisionTest, AnAmThatIsAliveIsWaitedFor) {
 TEST_F(AmSupervisionTest, AnAmThatCannotBeWatchedIsAdoptedByALaterHello) {
   Write("epoch", "4\n");
   LivingProcess am("A=1");
-  const auto lock = JobFolder(records_).Lock("am.lock");
-  ASSERT_TRUE(lock.ok());
+  const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   Supervise().Begin();
   {
     const NoMoreFiles shortage;
@@ -248,8 +247,7 @@ TEST_F(AmSupervisionTest, AnAmThatCannotBeWatchedIsAdoptedByALaterHello) {
 TEST_F(AmSupervisionTest, AnAmThatHasEndedWhenItsHelloIsReadIsReplaced) {
   Write("epoch", "4\n");
   options_.adoption = Duration(1);
-  const auto lock = JobFolder(records_).Lock("am.lock");
-  ASSERT_TRUE(lock.ok());
+  const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   Supervise().Begin();
   const pid_t gone = LivingProcess("A=1").pid();
   EXPECT_FALSE(supervision_->OnHello({4}, gone));

@@ -12,6 +12,7 @@
 #include "runtime/records/attempt_folder.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/local_job_store.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -44,21 +45,20 @@ class FinalStatusTest : public ::testing::Test {
 
 TEST_F(FinalStatusTest, JobWithoutAStatusGetsOneFromItsSpec) {
   std::ofstream(records_.place() / "am.log") << std::string(10'000, '.') << "terminate called";
-  const auto status = EndedStatus(records_, InfraVerdict(records_, "crashed 5 times"), now_);
-  ASSERT_TRUE(status.ok());
-  EXPECT_EQ(status->job, records_.job());
-  EXPECT_EQ(status->name, "demo");
-  EXPECT_EQ(status->state, "FAILED");
-  EXPECT_EQ(status->submitted, now_);
-  EXPECT_EQ(status->ended, now_);
-  ASSERT_TRUE(status->verdict);
-  EXPECT_EQ(status->verdict->cls, OutcomeClass::kInfra);
-  EXPECT_EQ(status->verdict->state, FinalState::kFailed);
-  EXPECT_EQ(status->verdict->message, "crashed 5 times");
-  EXPECT_THAT(status->verdict->stderr_tail, EndsWith("terminate called"));
-  ASSERT_THAT(status->tasks, SizeIs(2));
-  EXPECT_EQ(status->tasks[1].id, (TaskId{"worker", 1}));
-  EXPECT_EQ(status->tasks[1].state, "done");
+  const auto status = Must(EndedStatus(records_, InfraVerdict(records_, "crashed 5 times"), now_));
+  EXPECT_EQ(status.job, records_.job());
+  EXPECT_EQ(status.name, "demo");
+  EXPECT_EQ(status.state, "FAILED");
+  EXPECT_EQ(status.submitted, now_);
+  EXPECT_EQ(status.ended, now_);
+  ASSERT_TRUE(status.verdict);
+  EXPECT_EQ(status.verdict->cls, OutcomeClass::kInfra);
+  EXPECT_EQ(status.verdict->state, FinalState::kFailed);
+  EXPECT_EQ(status.verdict->message, "crashed 5 times");
+  EXPECT_THAT(status.verdict->stderr_tail, EndsWith("terminate called"));
+  ASSERT_THAT(status.tasks, SizeIs(2));
+  EXPECT_EQ(status.tasks[1].id, (TaskId{"worker", 1}));
+  EXPECT_EQ(status.tasks[1].state, "done");
 }
 
 TEST_F(FinalStatusTest, LastStatusIsContinued) {
@@ -72,15 +72,14 @@ TEST_F(FinalStatusTest, LastStatusIsContinued) {
   done.outcome = Outcome{};
   last.tasks = {active, done};
   ASSERT_TRUE(records_.WriteStatus(last, Durability::kLostWithPower).ok());
-  const auto status = EndedStatus(records_, InfraVerdict(records_, "why"), now_);
-  ASSERT_TRUE(status.ok());
-  EXPECT_EQ(status->seq, 42);
-  EXPECT_EQ(status->tasks[0].state, "done");
-  EXPECT_EQ(status->tasks[0].attempt_state, "failed");
-  EXPECT_EQ(status->tasks[0].pid, 0);
-  EXPECT_EQ(status->tasks[0].outcome->cls, OutcomeClass::kInfra);
-  EXPECT_EQ(status->tasks[1].attempt_state, "succeeded");
-  EXPECT_TRUE(status->tasks[1].outcome->Succeeded());
+  const auto status = Must(EndedStatus(records_, InfraVerdict(records_, "why"), now_));
+  EXPECT_EQ(status.seq, 42);
+  EXPECT_EQ(status.tasks[0].state, "done");
+  EXPECT_EQ(status.tasks[0].attempt_state, "failed");
+  EXPECT_EQ(status.tasks[0].pid, 0);
+  EXPECT_EQ(status.tasks[0].outcome->cls, OutcomeClass::kInfra);
+  EXPECT_EQ(status.tasks[1].attempt_state, "succeeded");
+  EXPECT_TRUE(status.tasks[1].outcome->Succeeded());
 }
 
 TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
@@ -93,33 +92,30 @@ TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
   std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 0}, 2}).logs);
   const Outcome three{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", ""};
   ASSERT_TRUE(AttemptFolder(records_.place(), {{"worker", 0}, 2}).WriteOutcome(three).ok());
-  const auto troubled = TroubledStatus(records_, "journal: damaged");
-  ASSERT_TRUE(troubled.ok());
-  EXPECT_EQ(troubled->trouble, "journal: damaged");
-  EXPECT_EQ(troubled->state, "RUNNING");
-  EXPECT_FALSE(troubled->verdict);
-  EXPECT_EQ(troubled->seq, 8);
-  EXPECT_EQ(troubled->tasks[0].outcome, three);
-  EXPECT_EQ(troubled->tasks[1].attempt_state, "running");
-  ASSERT_TRUE(records_.WriteStatus(*troubled, Durability::kLostWithPower).ok());
-  const auto ended = EndedStatus(records_, {.state = FinalState::kFailed, .cls = OutcomeClass::kNodeLost}, now_);
-  ASSERT_TRUE(ended.ok());
-  EXPECT_EQ(ended->trouble, "");
-  EXPECT_EQ(ended->seq, 9);
-  EXPECT_EQ(ended->tasks[0].outcome, three);
-  EXPECT_EQ(ended->tasks[1].attempt_state, "lost");
-  EXPECT_EQ(ended->tasks[1].outcome->cls, OutcomeClass::kNodeLost);
+  const auto troubled = Must(TroubledStatus(records_, "journal: damaged"));
+  EXPECT_EQ(troubled.trouble, "journal: damaged");
+  EXPECT_EQ(troubled.state, "RUNNING");
+  EXPECT_FALSE(troubled.verdict);
+  EXPECT_EQ(troubled.seq, 8);
+  EXPECT_EQ(troubled.tasks[0].outcome, three);
+  EXPECT_EQ(troubled.tasks[1].attempt_state, "running");
+  ASSERT_TRUE(records_.WriteStatus(troubled, Durability::kLostWithPower).ok());
+  const auto ended = Must(EndedStatus(records_, {.state = FinalState::kFailed, .cls = OutcomeClass::kNodeLost}, now_));
+  EXPECT_EQ(ended.trouble, "");
+  EXPECT_EQ(ended.seq, 9);
+  EXPECT_EQ(ended.tasks[0].outcome, three);
+  EXPECT_EQ(ended.tasks[1].attempt_state, "lost");
+  EXPECT_EQ(ended.tasks[1].outcome->cls, OutcomeClass::kNodeLost);
 }
 
 TEST_F(FinalStatusTest, AttemptsThatTheDocumentDoesNotKnowYetAreFoundByTheirLogs) {
   std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 1}, 2}).logs);
   ASSERT_TRUE(AttemptFolder(records_.place(), {{"worker", 1}, 2}).WriteOutcome({}).ok());
   std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 0}, 1}).logs);
-  const auto status = EndedStatus(records_, InfraVerdict(records_, "why"), now_);
-  ASSERT_TRUE(status.ok());
-  EXPECT_EQ(status->tasks[0].attempt_state, "failed");
-  EXPECT_EQ(status->tasks[1].attempt, 2);
-  EXPECT_EQ(status->tasks[1].attempt_state, "succeeded");
+  const auto status = Must(EndedStatus(records_, InfraVerdict(records_, "why"), now_));
+  EXPECT_EQ(status.tasks[0].attempt_state, "failed");
+  EXPECT_EQ(status.tasks[1].attempt, 2);
+  EXPECT_EQ(status.tasks[1].attempt_state, "succeeded");
 }
 
 TEST_F(FinalStatusTest, VerdictThatIsThereStays) {
@@ -134,9 +130,8 @@ TEST_F(FinalStatusTest, VerdictThatIsThereStays) {
 TEST_F(FinalStatusTest, DamagedSpecAndStatusAreNoObstacle) {
   std::ofstream(records_.place() / "spec.json") << "{";
   std::ofstream(records_.place() / "status.json") << "{";
-  const auto status = EndedStatus(records_, InfraVerdict(records_, "why"), now_);
-  ASSERT_TRUE(status.ok());
-  EXPECT_EQ(status->verdict->message, "why");
+  const auto status = Must(EndedStatus(records_, InfraVerdict(records_, "why"), now_));
+  EXPECT_EQ(status.verdict->message, "why");
 }
 
 // ---- lost job
@@ -168,13 +163,12 @@ TEST_F(LostJobTest, AJobOfThisBootIsNotLost) {
 TEST_F(LostJobTest, AJobOfAnEarlierBootIs) {
   Restart();
   ASSERT_TRUE(IsLost(records_));
-  const auto status = LostStatus(records_);
-  ASSERT_TRUE(status.ok());
-  EXPECT_EQ(status->state, "FAILED");
-  EXPECT_EQ(status->verdict->cls, OutcomeClass::kNodeLost);
-  EXPECT_THAT(status->verdict->message, StartsWith("the machine was restarted at "));
-  EXPECT_THAT(status->verdict->message, HasSubstr(" while the job ran"));
-  EXPECT_GE(*status->ended, status->submitted);
+  const auto status = Must(LostStatus(records_));
+  EXPECT_EQ(status.state, "FAILED");
+  EXPECT_EQ(status.verdict->cls, OutcomeClass::kNodeLost);
+  EXPECT_THAT(status.verdict->message, StartsWith("the machine was restarted at "));
+  EXPECT_THAT(status.verdict->message, HasSubstr(" while the job ran"));
+  EXPECT_GE(*status.ended, status.submitted);
   EXPECT_FALSE(records_.ReadStatus()->has_value()) << "nothing is written";
 }
 
@@ -198,8 +192,7 @@ TEST_F(LostJobTest, TonysPortalHearsOfItsEnd) {
 TEST_F(LostJobTest, WhoHoldsALockLivesWhateverTheBootIs) {
   Restart();
   for (const char* name : {"keeper.lock", "am.lock"}) {
-    const auto lock = JobFolder(records_).Lock(name);
-    ASSERT_TRUE(lock.ok());
+    const auto lock = Must(JobFolder(records_).Lock(name));
     EXPECT_FALSE(IsLost(records_)) << name;
     ASSERT_TRUE(SettleIfLost(records_).ok());
   }
@@ -278,9 +271,8 @@ TEST_F(UnwrittenEndTest, WhatIsNoEndIsPassedOver) {
 
 TEST_F(UnwrittenEndTest, AnotherUsersFileIsNotBelieved_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs to be root, to make another user's file";
-  const auto file = KeepUnwrittenEnd(ledger_.path(), Killed("local-1"));
-  ASSERT_TRUE(file.ok());
-  ASSERT_EQ(chown(file->c_str(), 4711, 4711), 0);
+  const auto file = Must(KeepUnwrittenEnd(ledger_.path(), Killed("local-1")));
+  ASSERT_EQ(chown(file.c_str(), 4711, 4711), 0);
   EXPECT_FALSE(FindUnwrittenEnd(ledger_.path(), {"local-1"}));
 }
 

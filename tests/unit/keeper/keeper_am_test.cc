@@ -9,6 +9,7 @@
 #include "runtime/keeper/keeper_protocol.h"
 #include "runtime/keeper/message_channel.h"
 #include "runtime/os/file_system.h"
+#include "tests/support/results.h"
 #include "tests/unit/keeper/keeper_script.h"
 
 namespace tony {
@@ -137,11 +138,10 @@ TEST_F(KeeperSocketTest, GarbageEndsItsConnectionAndNothingElse) {
   Begin();
   for (const std::string& garbage :
        {std::string("GET / HTTP/1.1\r\n"), std::string(100'000, 'x'), std::string("\x01\x02", 2)}) {
-    const auto socket = ConnectToKeeper(records_);
-    ASSERT_TRUE(socket.ok());
-    ASSERT_GT(send(socket->get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
+    const auto socket = Must(ConnectToKeeper(records_));
+    ASSERT_GT(send(socket.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
     char byte;
-    EXPECT_TRUE(WaitFor([&] { return recv(socket->get(), &byte, 1, MSG_DONTWAIT) == 0; }));
+    EXPECT_TRUE(WaitFor([&] { return recv(socket.get(), &byte, 1, MSG_DONTWAIT) == 0; }));
   }
   Launch("1-1", "exit 0");
   EXPECT_EQ(EndOf("1-1"), "code 0");

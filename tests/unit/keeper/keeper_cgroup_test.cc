@@ -11,6 +11,7 @@
 #include "runtime/keeper/container_cgroup.h"
 #include "tests/support/cgroup_look.h"
 #include "tests/support/places.h"
+#include "tests/support/results.h"
 #include "tests/support/rough_daemon.h"
 #include "tests/unit/keeper/keeper_script.h"
 
@@ -24,9 +25,8 @@ class CgroupWorld : public KeeperWorld {
   ~CgroupWorld() override { std::filesystem::remove("/dev/shm/" + name_); }
   void Find() {
     if (LookForCgroups().limits.empty()) GTEST_SKIP() << "no cgroup with a memory limit can be made";
-    const auto place = FindCgroupPlace();
-    ASSERT_TRUE(place.ok()) << place.error().message;
-    cgroup_ = CgroupFolder(*place, records_.job(), {"1-1"});
+    const auto place = Must(FindCgroupPlace());
+    cgroup_ = CgroupFolder(place, records_.job(), {"1-1"});
     Begin();
   }
   std::string Limit() const {

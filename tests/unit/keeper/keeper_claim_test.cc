@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/ledger/ledger_claim.h"
+#include "tests/support/results.h"
 #include "tests/unit/keeper/keeper_script.h"
 
 namespace tony {
@@ -121,8 +122,7 @@ TEST_F(KeeperTurnTest, JobPastItsUsersRunTimeIsAskedToEndWithTheLimitNamed) {
   // As an earlier keeper of the job left it; we are in the place of an executor.
   LedgerEntry entry{.number = 1, .job = records_.job(), .ask = {.memory_mb = 600}, .place = Place::kAdmitted};
   entry.admitted_at = loop_.Now() - std::chrono::hours(1);
-  const auto held = LedgerFolder::FindFor(records_)->Lock()->Add(entry);
-  ASSERT_TRUE(held.ok()) << held.error().message;
+  const auto held = Must(LedgerFolder::FindFor(records_)->Lock()->Add(entry));
   StartKeeper();
   const auto asked = [this] {
     const auto request = records_.ReadKillRequest();

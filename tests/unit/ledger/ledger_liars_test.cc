@@ -19,6 +19,7 @@
 #include "runtime/ledger/ledger_folder.h"
 #include "runtime/ledger/ledger_witness.h"
 #include "runtime/ledger/machine.h"
+#include "tests/support/results.h"
 #include "tests/support/rounds.h"
 #include "tests/support/temp_folder.h"
 
@@ -362,9 +363,8 @@ TEST(MachineJsonTest, LimitsAreThoseOfAllUsersAndOfSomeByNameOrNumber) {
 }
 
 TEST(MachineJsonTest, WhatHasNoEffectIsNamed) {
-  const auto stated = MachineFromJson(R"({"user_limit":{},"users":{"nobody-of-this-name":{"gpus":1}}})", {});
-  ASSERT_TRUE(stated.ok());
-  EXPECT_THAT(stated->warnings, ElementsAre(HasSubstr("user_limit,"), HasSubstr("nobody-of-this-name,")));
+  const auto stated = Must(MachineFromJson(R"({"user_limit":{},"users":{"nobody-of-this-name":{"gpus":1}}})", {}));
+  EXPECT_THAT(stated.warnings, ElementsAre(HasSubstr("user_limit,"), HasSubstr("nobody-of-this-name,")));
 }
 
 TEST(MachineJsonTest, LimitsAreReadStrictly) {

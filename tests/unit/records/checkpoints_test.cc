@@ -17,6 +17,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/records/checkpoint_holder.h"
 #include "runtime/records/local_job_store.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -117,19 +118,17 @@ class CheckpointsTest : public testing::Test {
 
 TEST_F(CheckpointsTest, AFolderThatIsMissingOrEmptyHasNone) {
   EXPECT_EQ(Newest(), "none");
-  const auto missing = NewestIn(folder_.path() / "none/at/all");
-  ASSERT_TRUE(missing.ok());
-  EXPECT_FALSE(*missing);
+  const auto missing = Must(NewestIn(folder_.path() / "none/at/all"));
+  EXPECT_FALSE(missing);
 }
 
 TEST_F(CheckpointsTest, TheLastOneThatWasWrittenWinsWhateverItsNumber) {
   Write("ckpt-9", 1000);
   Write("ckpt-10", 3000);
   Write("ckpt-50", 2000);
-  const auto newest = NewestIn(folder_.path());
-  ASSERT_TRUE(newest.ok());
-  ASSERT_TRUE(*newest);
-  EXPECT_EQ(**newest, (Checkpoint{folder_.path() / "ckpt-10", 10, FromMillis(3000)}));
+  const auto newest = Must(NewestIn(folder_.path()));
+  ASSERT_TRUE(newest);
+  EXPECT_EQ(*newest, (Checkpoint{folder_.path() / "ckpt-10", 10, FromMillis(3000)}));
 }
 
 // As a copy or a restore may leave them.
@@ -251,10 +250,8 @@ TEST_F(CheckpointsTest, OnlyWhatThePatternMatchesIsLookedAt) {
 
 TEST_F(CheckpointsTest, AFolderThatCannotBeReadIsAnError_NotAsRoot) {
   Write("file");
-  const auto not_a_folder = NewestIn(folder_.path() / "file");
-  ASSERT_FALSE(not_a_folder.ok());
-  EXPECT_EQ(not_a_folder.error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(not_a_folder.error().message, StrCat("open ", (folder_.path() / "file").string(), ": not a directory"));
+  ExpectError(NewestIn(folder_.path() / "file"), ErrorCode::kUnavailable,
+              StrCat("open ", (folder_.path() / "file").string(), ": not a directory"));
   if (geteuid() == 0) GTEST_SKIP() << "root may read every folder";
   fs::create_directory(folder_.path() / "closed");
   fs::permissions(folder_.path() / "closed", fs::perms::none);
@@ -349,10 +346,9 @@ TEST_F(CheckpointListingTest, AFolderThatIsNotThereYetHoldsNothingOfOthers) {
   EXPECT_EQ(before.unknown, "");
   fs::create_directories(folder_.path() / "a/b/step_1");
 
-  const auto newest = NewestCheckpoint(spec, before);
-  ASSERT_TRUE(newest.ok()) << newest.error().message;
-  ASSERT_TRUE(*newest);
-  EXPECT_EQ((*newest)->writer, CheckpointWriter::kThisJob);
+  const auto newest = Must(NewestCheckpoint(spec, before));
+  ASSERT_TRUE(newest);
+  EXPECT_EQ(newest->writer, CheckpointWriter::kThisJob);
 }
 
 TEST_F(CheckpointListingTest, ALinkThatNamesAnotherFolderNowIsNotBelieved) {
@@ -365,11 +361,9 @@ TEST_F(CheckpointListingTest, ALinkThatNamesAnotherFolderNowIsNotBelieved) {
   fs::remove(folder_.path() / "link");
   fs::create_directory_symlink("other", folder_.path() / "link");
 
-  const auto newest = NewestCheckpoint(spec, before);
-  ASSERT_FALSE(newest.ok());
-  EXPECT_EQ(newest.error().message,
-            StrCat("checkpoints in ", spec.directory, ": it is ", (folder_.path() / "other").string(), " now, and was ",
-                   before.folder, " when the job began"));
+  ExpectError(NewestCheckpoint(spec, before),
+              StrCat("checkpoints in ", spec.directory, ": it is ", (folder_.path() / "other").string(),
+                     " now, and was ", before.folder, " when the job began"));
 }
 
 TEST_F(CheckpointListingTest, WithoutAListingNothingIsTheJobs) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/records/history.h"
+#include "tests/support/results.h"
 #include "tests/unit/records/sample_decisions.h"
 
 namespace tony {
@@ -34,28 +35,25 @@ TEST(DecisionsTest, TheSamplesCoverEveryKind) {
 }
 
 TEST(DecisionsTest, OfACheckpointInAJournalBeforeListingsTheWriterIsNotKnown) {
-  const auto noted = DecisionFromJson(R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
-                                      R"("newest":{"path":"/c/s-4","step":4,"modified":3}})");
-  ASSERT_TRUE(noted.ok()) << noted.error().message;
-  EXPECT_EQ(std::get<CheckpointNoted>(noted->body).newest->writer, CheckpointWriter::kUnknown);
+  const auto noted = Must(DecisionFromJson(R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
+                                           R"("newest":{"path":"/c/s-4","step":4,"modified":3}})"));
+  EXPECT_EQ(std::get<CheckpointNoted>(noted.body).newest->writer, CheckpointWriter::kUnknown);
 }
 
 // Journals of the releases before named ports have none.
 TEST(DecisionsTest, ARegistrationNeedNotNamePorts) {
   const std::string text = R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
                            R"("host":"n","port":4711})";
-  const auto read = DecisionFromJson(text);
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(std::get<AttemptRegistered>(read->body).ports, NamedPorts());
-  EXPECT_EQ(ToJson(*read), text);
+  const auto read = Must(DecisionFromJson(text));
+  EXPECT_EQ(std::get<AttemptRegistered>(read.body).ports, NamedPorts());
+  EXPECT_EQ(ToJson(read), text);
 }
 
 TEST(DecisionsTest, AStageMayBeThatOfARole) {
   const std::string text = R"({"time":5,"decision":"stage_opened","role":"worker"})";
-  const auto read = DecisionFromJson(text);
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(std::get<StageOpened>(read->body).role, "worker");
-  EXPECT_EQ(ToJson(*read), text);
+  const auto read = Must(DecisionFromJson(text));
+  EXPECT_EQ(std::get<StageOpened>(read.body).role, "worker");
+  EXPECT_EQ(ToJson(read), text);
 }
 
 TEST(DecisionsTest, ANamedPortThatIsNoneIsDamage) {
@@ -68,9 +66,8 @@ TEST(DecisionsTest, ANamedPortThatIsNoneIsDamage) {
 TEST(DecisionsTest, TheAskerOfAPlannedKillIsKeptAndMayBeAbsent) {
   const Decision planned{FromMillis(5),
                          KillPlanned{1, {.reason = "late", .due = FromMillis(9), .asker = "root (uid 0)"}}};
-  const auto read = DecisionFromJson(ToJson(planned));
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(std::get<KillPlanned>(read->body).request.asker, "root (uid 0)");
+  const auto read = Must(DecisionFromJson(ToJson(planned)));
+  EXPECT_EQ(std::get<KillPlanned>(read.body).request.asker, "root (uid 0)");
   const std::string without = ToJson(Decision{FromMillis(5), KillPlanned{1, {.reason = "late", .due = FromMillis(9)}}});
   EXPECT_EQ(without.find("asker"), std::string::npos) << without;
   EXPECT_EQ(std::get<KillPlanned>(DecisionFromJson(without)->body).request.asker, "");
@@ -95,22 +92,21 @@ TEST(DecisionsTest, FieldsComeBackWithTheirValues) {
   const auto back = [](const Decision& decision) { return DecisionFromJson(ToJson(decision)); };
 
   for (const Decision& decision : decisions) {
-    const auto read = back(decision);
-    ASSERT_TRUE(read.ok());
+    const auto read = Must(back(decision));
     if (const auto* ended = std::get_if<AttemptEnded>(&decision.body)) {
-      EXPECT_EQ(std::get<AttemptEnded>(read->body).outcome, ended->outcome);
+      EXPECT_EQ(std::get<AttemptEnded>(read.body).outcome, ended->outcome);
     }
     if (const auto* stopping = std::get_if<JobStopping>(&decision.body)) {
-      EXPECT_EQ(std::get<JobStopping>(read->body).verdict, stopping->verdict);
-      EXPECT_EQ(std::get<JobStopping>(read->body).grace, stopping->grace);
+      EXPECT_EQ(std::get<JobStopping>(read.body).verdict, stopping->verdict);
+      EXPECT_EQ(std::get<JobStopping>(read.body).grace, stopping->grace);
     }
     if (const auto* assigned = std::get_if<ContainerAssigned>(&decision.body)) {
-      EXPECT_EQ(std::get<ContainerAssigned>(read->body).attempt, assigned->attempt);
-      EXPECT_EQ(std::get<ContainerAssigned>(read->body).container, assigned->container);
+      EXPECT_EQ(std::get<ContainerAssigned>(read.body).attempt, assigned->attempt);
+      EXPECT_EQ(std::get<ContainerAssigned>(read.body).container, assigned->container);
     }
     if (const auto* stopping = std::get_if<AttemptStopping>(&decision.body)) {
-      EXPECT_EQ(std::get<AttemptStopping>(read->body).because, stopping->because);
-      EXPECT_EQ(std::get<AttemptStopping>(read->body).grace, stopping->grace);
+      EXPECT_EQ(std::get<AttemptStopping>(read.body).because, stopping->because);
+      EXPECT_EQ(std::get<AttemptStopping>(read.body).grace, stopping->grace);
     }
   }
 }
@@ -158,16 +154,15 @@ TEST(DecisionsTest, ARestartIsInADocumentedForm) {
 
 TEST(DecisionsTest, ARestartComesBackWithItsValues) {
   for (const Decision& decision : OneOfEachKind()) {
-    const auto read = DecisionFromJson(ToJson(decision));
-    ASSERT_TRUE(read.ok());
+    const auto read = Must(DecisionFromJson(ToJson(decision)));
     if (const auto* decided = std::get_if<RestartDecided>(&decision.body)) {
-      const auto& back = std::get<RestartDecided>(read->body);
+      const auto& back = std::get<RestartDecided>(read.body);
       EXPECT_EQ(back.tasks, decided->tasks);
       EXPECT_EQ(back.not_before, decided->not_before);
       EXPECT_EQ(back.scope, decided->scope);
     }
     if (const auto* began = std::get_if<RestartBegan>(&decision.body)) {
-      const auto& back = std::get<RestartBegan>(read->body);
+      const auto& back = std::get<RestartBegan>(read.body);
       ASSERT_EQ(back.renewed.size(), began->renewed.size());
       EXPECT_EQ(back.renewed[0].container, began->renewed[0].container);
       EXPECT_EQ(back.requested, began->requested);

@@ -20,6 +20,7 @@
 #include "runtime/records/job_records.h"
 #include "runtime/records/local_job_store.h"
 #include "runtime/records/record_store.h"
+#include "tests/support/results.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -58,31 +59,28 @@ class JobStoreTest : public ::testing::Test {
 TEST_F(JobStoreTest, SecretsAreInTheirOwnFileAndInNoOther) {
   NewJob job = SmallJob();
   job.secrets = {{"DB_PASSWORD", "hush hush"}};
-  const auto folder = store_.Create(job, now_);
-  ASSERT_TRUE(folder.ok());
-  EXPECT_EQ(*folder->ReadSecrets(), std::vector<std::string>{"DB_PASSWORD=hush hush"});
-  EXPECT_EQ(std::filesystem::status(folder->place() / "secrets").permissions(), std::filesystem::perms(0600));
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder->place())) {
-    if (!entry.is_regular_file() || entry.path() == folder->place() / "secrets") continue;
+  const auto folder = Must(store_.Create(job, now_));
+  EXPECT_EQ(*folder.ReadSecrets(), std::vector<std::string>{"DB_PASSWORD=hush hush"});
+  EXPECT_EQ(std::filesystem::status(folder.place() / "secrets").permissions(), std::filesystem::perms(0600));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.place())) {
+    if (!entry.is_regular_file() || entry.path() == folder.place() / "secrets") continue;
     EXPECT_EQ(ReadFile(entry.path())->find("hush hush"), std::string::npos) << entry.path();
   }
   EXPECT_FALSE(std::filesystem::exists(store_.Create(SmallJob(), now_ + Duration(5000))->place() / "secrets"));
 }
 
 TEST_F(JobStoreTest, JobIsNamedByItsTimeAndReadBack) {
-  const auto folder = store_.Create(SmallJob(), now_);
-  ASSERT_TRUE(folder.ok()) << folder.error().message;
-  EXPECT_TRUE(std::regex_match(folder->job().value, std::regex("local-20261121-093015-[0-9a-f]{6}")))
-      << folder->job().value;
-  EXPECT_EQ(*folder->ReadSpec(), SmallJob().spec);
-  EXPECT_EQ(*folder->ReadEnvironment(), SmallJob().environment);
-  EXPECT_TRUE(std::regex_match(*folder->ReadToken(), std::regex("[0-9a-f]{64}")));
-  const auto submission = folder->ReadSubmission();
-  ASSERT_TRUE(submission.ok());
-  EXPECT_EQ(submission->job, folder->job());
-  EXPECT_EQ(submission->time, now_);
-  EXPECT_FALSE(submission->user.empty());
-  EXPECT_FALSE(submission->host.empty());
+  const auto folder = Must(store_.Create(SmallJob(), now_));
+  EXPECT_TRUE(std::regex_match(folder.job().value, std::regex("local-20261121-093015-[0-9a-f]{6}")))
+      << folder.job().value;
+  EXPECT_EQ(*folder.ReadSpec(), SmallJob().spec);
+  EXPECT_EQ(*folder.ReadEnvironment(), SmallJob().environment);
+  EXPECT_TRUE(std::regex_match(*folder.ReadToken(), std::regex("[0-9a-f]{64}")));
+  const auto submission = Must(folder.ReadSubmission());
+  EXPECT_EQ(submission.job, folder.job());
+  EXPECT_EQ(submission.time, now_);
+  EXPECT_FALSE(submission.user.empty());
+  EXPECT_FALSE(submission.host.empty());
 }
 
 TEST_F(JobStoreTest, TheProgramsOfAJobAreRecorded) {
@@ -109,9 +107,8 @@ TEST_F(JobStoreTest, EverythingIsPrivate) {
 }
 
 TEST_F(JobStoreTest, FindsItsJobsAndNoOthers) {
-  const auto folder = store_.Create(SmallJob(), now_);
-  ASSERT_TRUE(folder.ok());
-  EXPECT_EQ(store_.Find(folder->job())->place(), folder->place());
+  const auto folder = Must(store_.Create(SmallJob(), now_));
+  EXPECT_EQ(store_.Find(folder.job())->place(), folder.place());
   for (const char* name : {"", ".", "..", "../jobs", "/etc", "local-20261121-093015-000000", ".new-x"}) {
     const auto none = store_.Find({name});
     ASSERT_FALSE(none.ok()) << name;
@@ -124,12 +121,11 @@ TEST_F(JobStoreTest, ListIsNewestFirstAndEmptyBeforeTheFirstJob) {
   std::vector<JobId> made;
   for (const int64_t later : {0, 2'000, 1'000})
     made.push_back(store_.Create(SmallJob(), FromMillis(ToMillis(now_) + later))->job());
-  const auto listed = store_.List();
-  ASSERT_TRUE(listed.ok());
-  ASSERT_THAT(*listed, SizeIs(3));
-  EXPECT_EQ((*listed)[0].job(), made[1]);
-  EXPECT_EQ((*listed)[1].job(), made[2]);
-  EXPECT_EQ((*listed)[2].job(), made[0]);
+  const auto listed = Must(store_.List());
+  ASSERT_THAT(listed, SizeIs(3));
+  EXPECT_EQ(listed[0].job(), made[1]);
+  EXPECT_EQ(listed[1].job(), made[2]);
+  EXPECT_EQ(listed[2].job(), made[0]);
 }
 
 TEST_F(JobStoreTest, SubmitThatDiedHalfWayLeavesNoJob) {
@@ -145,17 +141,14 @@ TEST_F(JobStoreTest, StagedFilesAreReadBackAndNoneIsNoFile) {
   NewJob job = SmallJob();
   EXPECT_EQ(*store_.Create(job, now_)->ReadStaged(), std::nullopt);
   job.staged.job = {{.name = "venv", .path = home_ / "staged/abc-unpacked"}};
-  const auto folder = store_.Create(job, now_);
-  ASSERT_TRUE(folder.ok()) << folder.error().message;
-  EXPECT_EQ(*folder->ReadStaged(), job.staged);
+  const auto folder = Must(store_.Create(job, now_));
+  EXPECT_EQ(*folder.ReadStaged(), job.staged);
 }
 
 TEST_F(JobStoreTest, HomeThatCannotBeMadeIsNamed) {
   std::ofstream(temp_.path() / "file") << "";
-  const auto folder = LocalJobStore(temp_.path() / "file/home").Create(SmallJob(), now_);
-  ASSERT_FALSE(folder.ok());
-  EXPECT_EQ(folder.error().code, ErrorCode::kCannotWrite);
-  EXPECT_EQ(folder.error().message, "make " + (temp_.path() / "file").string() + ": not a directory");
+  ExpectError(LocalJobStore(temp_.path() / "file/home").Create(SmallJob(), now_), ErrorCode::kCannotWrite,
+              "make " + (temp_.path() / "file").string() + ": not a directory");
 }
 
 TEST_F(JobStoreTest, ReadOnlyHomeIsNamed_NeedsRoot) {
@@ -172,9 +165,7 @@ TEST_F(JobStoreTest, ReadOnlyHomeIsNamed_NeedsRoot) {
 
 TEST_F(JobStoreTest, HomeOfAnotherIsNamed_NotAsRoot) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  const auto folder = LocalJobStore("/").Create(SmallJob(), now_);
-  ASSERT_FALSE(folder.ok());
-  EXPECT_EQ(folder.error().message, "make /jobs: permission denied");
+  ExpectError(LocalJobStore("/").Create(SmallJob(), now_), "make /jobs: permission denied");
 }
 
 // ---- known records
@@ -245,9 +236,8 @@ TEST_F(JobRecordsTest, FoldersOfAnAttemptHaveNoColon) {
 }
 
 TEST_F(JobRecordsTest, LeaseIsReadBackAndAbsentBeforeTheFirstAm) {
-  const auto none = records_.ReadLease();
-  ASSERT_TRUE(none.ok());
-  EXPECT_FALSE(none->has_value());
+  const auto none = Must(records_.ReadLease());
+  EXPECT_FALSE(none.has_value());
   const LeaseRecord record{{3}, {SocketName{"am.3.sock"}}, 42};
   ASSERT_TRUE(records_.WriteLease(record).ok());
   EXPECT_EQ(**records_.ReadLease(), record);
@@ -363,8 +353,7 @@ TEST_F(JobRecordsTest, StatusIsReadBack) {
 TEST_F(JobRecordsTest, LockIsHeldUntilItsDescriptorCloses) {
   EXPECT_FALSE(JobFolder(records_).IsLocked("am.lock"));
   {
-    const auto lock = JobFolder(records_).Lock("am.lock");
-    ASSERT_TRUE(lock.ok());
+    const auto lock = Must(JobFolder(records_).Lock("am.lock"));
     EXPECT_TRUE(JobFolder(records_).IsLocked("am.lock"));
     EXPECT_FALSE(JobFolder(records_).IsLocked("keeper.lock"));
     const auto second = JobFolder(records_).Lock("am.lock");

@@ -13,6 +13,7 @@
 #include "runtime/job/outputs.h"
 #include "runtime/os/files.h"
 #include "runtime/records/staged_files.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -89,10 +90,9 @@ TEST_F(KeptOutputsTest, OfAHugeFileTheBeginningIsRead) {
 
 TEST_F(KeptOutputsTest, WhatIsWrongIsSaidForTheLog) {
   Write("{\"a\":1e400}");
-  const auto kept = KeepOutputs(file_, logs_);
-  ASSERT_TRUE(kept.ok());
-  ASSERT_EQ(kept->size(), 1u);
-  EXPECT_EQ(kept->front().name, "a");
+  const auto kept = Must(KeepOutputs(file_, logs_));
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept.front().name, "a");
 }
 
 TEST_F(KeptOutputsTest, ALinkIsNotFollowed) {
@@ -156,10 +156,9 @@ class KeptLogsTest : public testing::Test {
 
 TEST_F(KeptLogsTest, TheyAreReadAsTheyWereWritten) {
   ASSERT_TRUE(WriteKeptLogs(records_, attempt_, logs_).ok());
-  const auto read = ReadKeptLogs(records_, attempt_);
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  ASSERT_TRUE(*read);
-  EXPECT_EQ(**read, logs_);
+  const auto read = Must(ReadKeptLogs(records_, attempt_));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, logs_);
   EXPECT_FALSE(*ReadKeptLogs(records_, {attempt_.task, 1}));
 }
 
@@ -227,9 +226,8 @@ TEST_F(LinkStagedTest, ManifestIsReadBackAsItWas) {
   const StagedFiles files = {.job = {{"venv", "/s/a", Form::kLink}, {"", "/s/b", Form::kContents}},
                              .roles = {{"ps", {{"x \"y\"", "/s/c", Form::kCopy}}}},
                              .am = {{"z", "/s/d", Form::kLink}}};
-  const auto read = StagedFilesFromJson(ToJson(files));
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(*read, files);
+  const auto read = Must(StagedFilesFromJson(ToJson(files)));
+  EXPECT_EQ(read, files);
 }
 
 TEST_F(LinkStagedTest, ACopyOfAFileIsTheTasksOwnAndWhatIsThereStays) {

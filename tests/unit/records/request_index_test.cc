@@ -12,6 +12,7 @@
 #include "runtime/os/sha256.h"
 #include "runtime/records/local_job_store.h"
 #include "runtime/records/local_request_index.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -135,10 +136,8 @@ TEST_F(RequestIndexTest, ADamagedRecordIsNamedAndNeverNone) {
 TEST_F(RequestIndexTest, ARecordOfAnotherIdIsNotTakenForItsOwn) {
   ASSERT_TRUE(index_.Write({"another"}, record_).ok());
   fs::rename(FolderOf({"another"}), FolderOf(request_));
-  const auto read = index_.Read(request_);
-  ASSERT_FALSE(read.ok());
-  EXPECT_EQ(read.error().message,
-            "read " + (FolderOf(request_) / "record.json").string() + ": belongs to another request id");
+  ExpectError(index_.Read(request_),
+              "read " + (FolderOf(request_) / "record.json").string() + ": belongs to another request id");
 }
 
 TEST_F(RequestIndexTest, ARevocationCountsForTenMinutesAndForItsOwnerAlone) {
@@ -163,23 +162,19 @@ TEST_F(RequestIndexTest, ADamagedRevocationIsNamed) {
 }
 
 TEST_F(RequestIndexTest, ARevocationNeedsNoLock) {
-  const auto lock = index_.Lock(request_, kLong);
-  ASSERT_TRUE(lock.ok());
+  const auto lock = Must(index_.Lock(request_, kLong));
   ASSERT_TRUE(index_.Revoke(request_, owner_, now_).ok());
   EXPECT_TRUE(*index_.IsRevoked(request_, owner_, now_));
 }
 
 TEST_F(RequestIndexTest, TheLockIsWaitedForAndTheWaitHasAnEnd) {
-  auto lock = index_.Lock(request_, kLong);
-  ASSERT_TRUE(lock.ok()) << lock.error().message;
+  auto lock = Must(index_.Lock(request_, kLong));
   const auto other = index_.Lock({"another"}, Duration(0));
   EXPECT_TRUE(other.ok());
-  const auto refused = index_.Lock(request_, Duration(0));
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(refused.error().message, "lock " + (FolderOf(request_) / "lock").string() + ": another process holds it");
+  ExpectError(index_.Lock(request_, Duration(0)), ErrorCode::kUnavailable,
+              "lock " + (FolderOf(request_) / "lock").string() + ": another process holds it");
   std::jthread waits([&] { EXPECT_TRUE(index_.Lock(request_, kLong).ok()); });
-  lock->reset();
+  lock.reset();
 }
 
 // What a submit does: looks, and makes the job if there is none.
@@ -237,8 +232,7 @@ TEST_F(RequestIndexTest, RevocationsArriveWhileTheFolderIsSweptUnderThem) {
   });
   for (int i = 0; i < 50; ++i) {
     const RequestId request{"r" + std::to_string(i)};
-    const auto revoked = index_.Revoke(request, owner_, now_);
-    ASSERT_TRUE(revoked.ok()) << revoked.error().message;
+    Must(index_.Revoke(request, owner_, now_));
     EXPECT_TRUE(*index_.IsRevoked(request, owner_, now_));
   }
 }
@@ -275,8 +269,7 @@ TEST_F(RequestIndexTest, SweepRemovesRevocationsThatHaveExpiredAndNoOthers) {
 TEST_F(RequestIndexTest, SweepLeavesWhatIsLockedOrDamaged) {
   const Instant future = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()) + kLong;
   ASSERT_TRUE(index_.Write(request_, {.newest_number = 1}).ok());
-  const auto lock = index_.Lock(request_, kLong);
-  ASSERT_TRUE(lock.ok());
+  const auto lock = Must(index_.Lock(request_, kLong));
   ASSERT_TRUE(index_.Write({"damaged"}, {.newest_number = 1}).ok());
   std::ofstream(FolderOf({"damaged"}) / "record.json", std::ios::trunc) << "{";
   EXPECT_EQ(*index_.Sweep(future, now_, false), 0);
@@ -418,13 +411,12 @@ TEST_F(FinishedNamesTest, TheNewestJobsAreTheSameWithTheFileAndWithoutIt) {
   Finish("local-1");
   const LocalJobStore store(home_.path());
   const auto expect_newest = [&](const std::string& file) {
-    const auto newest = store.ListNewest(2);
-    ASSERT_TRUE(newest.ok());
-    ASSERT_EQ(newest->jobs.size(), 3u) << file;
-    EXPECT_EQ(newest->jobs[0].job().value, Name(99)) << file;
-    EXPECT_EQ(newest->jobs[1].job().value, Name(98)) << file;
-    EXPECT_EQ(newest->jobs[2].job().value, Name(3)) << file;
-    EXPECT_EQ(newest->left_out, 98u) << file;
+    const auto newest = Must(store.ListNewest(2));
+    ASSERT_EQ(newest.jobs.size(), 3u) << file;
+    EXPECT_EQ(newest.jobs[0].job().value, Name(99)) << file;
+    EXPECT_EQ(newest.jobs[1].job().value, Name(98)) << file;
+    EXPECT_EQ(newest.jobs[2].job().value, Name(3)) << file;
+    EXPECT_EQ(newest.left_out, 98u) << file;
   };
   expect_newest("none");
   FinishedNames names(jobs_, kJobs);

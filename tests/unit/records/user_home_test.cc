@@ -13,6 +13,7 @@
 #include "runtime/records/attempt_folder.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/looks.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -86,11 +87,10 @@ TEST_F(UserHomeTest, AFolderOfTheUsersOwnThatOthersMayWriteIsClosedAndItsProgram
 TEST_F(UserHomeTest, ASharedFolderHasAFolderForEachUser) {
   chmod(named_.c_str(), 01777);
   EXPECT_EQ(Found(kAlice), alices_);
-  const auto own = FindHome(named_, geteuid());
-  ASSERT_TRUE(own.ok());
-  EXPECT_EQ(own->path, named_ / std::to_string(geteuid()));
-  EXPECT_TRUE(own->is_below);
-  EXPECT_FALSE(own->is_there);
+  const auto own = Must(FindHome(named_, geteuid()));
+  EXPECT_EQ(own.path, named_ / std::to_string(geteuid()));
+  EXPECT_TRUE(own.is_below);
+  EXPECT_FALSE(own.is_there);
 }
 
 TEST_F(UserHomeTest, JobsThatWereThereBeforeItWasSharedStayWhereTheyAre) {
@@ -111,11 +111,8 @@ TEST_F(UserHomeTest_NeedsRoot, WhatSomebodyElsePutIntoAnOpenFolderIsRefusedAndNa
   Make(named_ / "jobs", kMallory, 0777);
   chmod(named_.c_str(), 0777);
   for (int look = 0; look < 2; ++look) {
-    const auto home = TonyHome();
-    ASSERT_FALSE(home.ok());
-    EXPECT_EQ(home.error().code, ErrorCode::kNotPermitted);
-    EXPECT_THAT(home.error().message,
-                HasSubstr((named_ / "jobs").string() + " belongs to uid 70003: remove that, or give"));
+    ExpectError(TonyHome(), ErrorCode::kNotPermitted,
+                StrCat("~", (named_ / "jobs").string() + " belongs to uid 70003: remove that, or give"));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/net/sockets.h"
 #include "runtime/net/tls.h"
 #include "runtime/rpc/convert.h"
+#include "tests/support/results.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -416,10 +417,9 @@ class ClientCallsTest : public RpcFixture {
 
 TEST_F(ClientCallsTest, GetStatusBringsTheJobsStatus) {
   const auto am = Connect();
-  const auto status = Status(*am);
-  ASSERT_TRUE(status.ok()) << status.error().message;
-  EXPECT_EQ(status->job, JobId{"local-1"});
-  EXPECT_EQ(status->seq, 12);
+  const auto status = Must(Status(*am));
+  EXPECT_EQ(status.job, JobId{"local-1"});
+  EXPECT_EQ(status.seq, 12);
   EXPECT_TRUE(Status(*am).ok());
   EXPECT_EQ(server->connections(), 1u) << "a second call on the same connection";
 }
@@ -452,10 +452,9 @@ TEST_F(ClientCallsTest, AKillWithAConditionCarriesItAndBringsTheAnswer) {
                                .if_watcher = {"w1"},
                                .due = Instant(Duration(1'700'000'000'123))};
   service.kill_answer = KillAnswer::kPlanned;
-  const auto killed = Kill(*Connect(), request);
-  ASSERT_TRUE(killed.ok()) << killed.error().message;
-  EXPECT_EQ(killed->answer, KillAnswer::kPlanned);
-  EXPECT_EQ(killed->status.job, JobId{"local-1"});
+  const auto killed = Must(Kill(*Connect(), request));
+  EXPECT_EQ(killed.answer, KillAnswer::kPlanned);
+  EXPECT_EQ(killed.status.job, JobId{"local-1"});
   EXPECT_THAT(service.conditional_kills, testing::ElementsAre(request));
   EXPECT_THAT(service.kills, testing::IsEmpty());
 }
@@ -488,10 +487,8 @@ TEST_F(ClientCallsTest, NoAnswerInTimeIsUnavailable) {
 
 TEST_F(ClientCallsTest, NothingIsSentToATcpPort) {
   const UniqueFd impostor = *ListenOn({kLoopback, 0});
-  const auto status = Status(*Connect(*BoundAddress(impostor)));
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().code, ErrorCode::kNotPermitted);
-  EXPECT_THAT(status.error().message, HasSubstr("a job's token is not sent over TCP"));
+  ExpectError(Status(*Connect(*BoundAddress(impostor))), ErrorCode::kNotPermitted,
+              "~a job's token is not sent over TCP");
   EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
@@ -521,9 +518,8 @@ TEST_F(ClientCallsTest, LogsAreReadWithinTheBounds) {
   const auto read = [&](const LogQuery& what) {
     return Ask<LogAnswer>([&](const auto& done) { am->ReadLogs("secret", what, done); });
   };
-  const auto answer = read(query);
-  ASSERT_TRUE(answer.ok()) << answer.error().message;
-  EXPECT_THAT(*answer, testing::ElementsAre(std::pair(1, news)));
+  const auto answer = Must(read(query));
+  EXPECT_THAT(answer, testing::ElementsAre(std::pair(1, news)));
   const LogQuery& heard = service.log_queries.front();
   EXPECT_THAT(heard.wants, testing::ElementsAre(LogWant{look.attempt, "stderr", -1}, want));
   EXPECT_EQ(heard.most, kMostLogBytes);

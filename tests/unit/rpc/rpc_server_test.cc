@@ -15,6 +15,7 @@
 
 #include "runtime/net/sockets.h"
 #include "runtime/rpc/am_connection.h"
+#include "tests/support/results.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -268,10 +269,7 @@ TEST_P(RpcServerLimitsTest, AnAnswerLargerThanTheSocketTakesArrivesWhole) {
 TEST_F(RpcServerSocketsTest, APortThatIsTakenIsUnavailable) {
   StartServer({.at = {Endpoint{"127.0.0.1", 0}}});
   const RpcServerOptions options{.at = server->addresses()};
-  const auto second = StartRpcServer(loop, options, service);
-  ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(second.error().message, testing::HasSubstr("address already in use"));
+  ExpectError(StartRpcServer(loop, options, service), ErrorCode::kUnavailable, "~address already in use");
 }
 
 TEST_F(RpcServerSocketsTest, SocketsAreCloseOnExecAndTcpNoticesALostHost) {

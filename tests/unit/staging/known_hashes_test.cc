@@ -15,6 +15,7 @@
 #include "runtime/os/sha256.h"
 #include "runtime/staging/source_rules.h"
 #include "runtime/staging/source_tree.h"
+#include "tests/support/results.h"
 #include "tests/unit/staging/staging_bed.h"
 
 namespace tony {
@@ -125,9 +126,7 @@ TEST_F(KnownSourceTest, ASourceThatIsKnownIsNotRead) {
     const std::string content = ContentOf(spec);
     EXPECT_EQ(ContentOf(spec), content);
     Mislead();
-    const auto misled = StageIt(spec);
-    ASSERT_FALSE(misled.ok()) << "it was read";
-    EXPECT_THAT(misled.error().message, HasSubstr("it changed meanwhile"));
+    ExpectError(StageIt(spec), "~it changed meanwhile");
     EXPECT_EQ(ContentOf(spec), content) << "and is read after that";
   }
   for (const auto& entry : fs::directory_iterator(home_ / "staged")) {
@@ -323,9 +322,8 @@ TEST_F(SourceRulesTest, WhatNobodyCanCopyIsLeftOutAndNamed) {
   (src_ / "agent").string().copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   close(fd);
-  const auto staged = StageIt(JobOfFolder());
-  ASSERT_TRUE(staged.ok()) << staged.error().message;
-  const SourceSummary& sources = staged->sources;
+  const auto staged = Must(StageIt(JobOfFolder()));
+  const SourceSummary& sources = staged.sources;
   EXPECT_EQ(sources.files, 1);
   ASSERT_THAT(sources.left_out, SizeIs(1));
   EXPECT_EQ(sources.left_out[0], (LeftOut{"neither a file nor a folder nor a symbolic link", {"agent", "pipe"}, 2, 0}));

@@ -9,6 +9,7 @@
 
 #include "runtime/os/files.h"
 #include "runtime/yarn/hdfs_sources.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/hadoop/fake_name_node.h"
 #include "tests/unit/hadoop/served_name_node.h"
@@ -86,12 +87,11 @@ class HdfsStagingTest : public testing::Test {
 TEST_F(HdfsStagingTest, AFileAndAFolderAreSentAndSaidAsHdfsSaysThem) {
   const std::vector<HdfsSource> sources = {{"data", "aa", Write("aa", "content")},
                                            {"src", "bb-tree", Write("bb-tree/train.py", "x").parent_path()}};
-  const auto sent = Send(sources);
-  ASSERT_TRUE(sent.ok()) << sent.error().message;
+  const auto sent = Must(Send(sources));
   const auto there = Files();
   EXPECT_THAT(Names(), ElementsAre("/user/eve/staged/aa", "/user/eve/staged/bb-tree.tar.gz"));
   EXPECT_EQ(there.at("/user/eve/staged/aa"), "content");
-  const LocalResource& file = sent->at("data");
+  const LocalResource& file = sent.at("data");
   EXPECT_EQ(file.scheme, "hdfs");
   EXPECT_EQ(file.host, "nn");
   EXPECT_EQ(file.port, 8020);
@@ -100,7 +100,7 @@ TEST_F(HdfsStagingTest, AFileAndAFolderAreSentAndSaidAsHdfsSaysThem) {
   EXPECT_EQ(ToMillis(file.modified), 1700000000123);
   EXPECT_EQ(file.kind, LocalResource::Kind::kFile);
   EXPECT_EQ(file.visibility, LocalResource::Visibility::kPrivate);
-  const LocalResource& folder = sent->at("src");
+  const LocalResource& folder = sent.at("src");
   EXPECT_EQ(folder.path, "/user/eve/staged/bb-tree.tar.gz");
   EXPECT_EQ(folder.kind, LocalResource::Kind::kArchive);
   EXPECT_EQ(folder.size, static_cast<int64_t>(there.at(folder.path).size()));
@@ -148,11 +148,10 @@ TEST_F(HdfsStagingTest, HalfAnUploadHasNoName) {
 }
 
 TEST_F(HdfsStagingTest, ASourceThatChangedIsNamedAndNotSent) {
-  const auto source = FileSource("tony-executor", Write("program", "one"));
-  ASSERT_TRUE(source.ok());
-  EXPECT_EQ(source->name.size(), 64u);
+  const auto source = Must(FileSource("tony-executor", Write("program", "one")));
+  EXPECT_EQ(source.name.size(), 64u);
   Write("program", "two");
-  const Error error = Refused({*source});
+  const Error error = Refused({source});
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
   EXPECT_THAT(error.message, HasSubstr("/program: it changed meanwhile"));
   EXPECT_THAT(Names(), IsEmpty());
@@ -201,13 +200,11 @@ TEST_F(HdfsStagingTest, AClusterThatRefusesIsQuoted) {
 }
 
 TEST_F(HdfsStagingTest, ABundleIsUnpackedOnTheNode) {
-  const auto source = FileSource("tony-am", Write("bundle.tar.gz", "archive"));
-  ASSERT_TRUE(source.ok());
-  const auto sent = Send({*source});
-  ASSERT_TRUE(sent.ok());
-  EXPECT_EQ(sent->at("tony-am").kind, LocalResource::Kind::kArchive);
-  EXPECT_EQ(sent->at("tony-am").path, StrCat("/user/eve/staged/", source->name));
-  EXPECT_TRUE(source->name.ends_with(".tar.gz"));
+  const auto source = Must(FileSource("tony-am", Write("bundle.tar.gz", "archive")));
+  const auto sent = Must(Send({source}));
+  EXPECT_EQ(sent.at("tony-am").kind, LocalResource::Kind::kArchive);
+  EXPECT_EQ(sent.at("tony-am").path, StrCat("/user/eve/staged/", source.name));
+  EXPECT_TRUE(source.name.ends_with(".tar.gz"));
 }
 
 TEST(FileSystemTest, ItIsHdfsWithAHostAndPerhapsAPort) {
@@ -244,12 +241,11 @@ TEST(HdfsFilesTest, TheirListComesBackFromJson) {
                              .kind = LocalResource::Kind::kArchive,
                              .visibility = LocalResource::Visibility::kPrivate}},
                            {"aa", {.scheme = "file", .path = "/x", .visibility = LocalResource::Visibility::kPrivate}}};
-  const auto read = HdfsFilesFromJson(ToJson(files));
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(ToJson(*read), ToJson(files));
-  EXPECT_EQ(read->at("tony-am").modified, FromMillis(1700000000123));
-  EXPECT_EQ(read->at("tony-am").kind, LocalResource::Kind::kArchive);
-  EXPECT_EQ(read->at("aa").kind, LocalResource::Kind::kFile);
+  const auto read = Must(HdfsFilesFromJson(ToJson(files)));
+  EXPECT_EQ(ToJson(read), ToJson(files));
+  EXPECT_EQ(read.at("tony-am").modified, FromMillis(1700000000123));
+  EXPECT_EQ(read.at("tony-am").kind, LocalResource::Kind::kArchive);
+  EXPECT_EQ(read.at("aa").kind, LocalResource::Kind::kFile);
   EXPECT_EQ(HdfsFilesFromJson("{}").error().code, ErrorCode::kInvalid);
   EXPECT_THAT(HdfsFilesFromJson(R"({"schema":1,"files":[{"key":"a"}]})").error().message, HasSubstr("files[0].scheme"));
 }
@@ -295,19 +291,17 @@ class HdfsSourcesTest : public hadoop::ServedNameNodeTest {
 
 TEST_F(HdfsSourcesTest, AFileIsAsHdfsSaysIt) {
   for (const char* source : {"hdfs://nn:9000/data/x.txt", "hdfs:///data/x.txt"}) {
-    const auto found = Look({source, "y", false});
-    ASSERT_TRUE(found.ok()) << found.error().message;
-    EXPECT_EQ(*found, (std::vector<RemoteFile>{{"y", "/data/x.txt", 5, modified_, false}})) << source;
+    const auto found = Must(Look({source, "y", false}));
+    EXPECT_EQ(found, (std::vector<RemoteFile>{{"y", "/data/x.txt", 5, modified_, false}})) << source;
   }
   EXPECT_TRUE(Look({"hdfs:///lib/a.jar", "classes", true})->front().is_packed);
 }
 
 TEST_F(HdfsSourcesTest, OfAFolderItIsTheFilesInIt) {
-  const auto found = Look({"hdfs:///lib", "lib", false});
-  ASSERT_TRUE(found.ok()) << found.error().message;
-  EXPECT_EQ(*found, (std::vector<RemoteFile>{{"a.jar", "/lib/a.jar", 1, modified_, false},
-                                             {"b.jar", "/lib/b.jar", 2, modified_, false},
-                                             {"c", "/lib/c", 0, modified_, false}}));
+  const auto found = Must(Look({"hdfs:///lib", "lib", false}));
+  EXPECT_EQ(found, (std::vector<RemoteFile>{{"a.jar", "/lib/a.jar", 1, modified_, false},
+                                            {"b.jar", "/lib/b.jar", 2, modified_, false},
+                                            {"c", "/lib/c", 0, modified_, false}}));
 }
 
 TEST_F(HdfsSourcesTest, AFolderThatCannotBeWhatWasAskedForIsRefused) {
@@ -321,11 +315,10 @@ TEST_F(HdfsSourcesTest, AFolderThatCannotBeWhatWasAskedForIsRefused) {
 }
 
 TEST_F(HdfsSourcesTest, OfASourceFolderItIsAllFilesBelowByTheirPaths) {
-  const auto found = Look({"hdfs:///app", "", true});
-  ASSERT_TRUE(found.ok()) << found.error().message;
-  EXPECT_EQ(*found, (std::vector<RemoteFile>{{"train.py", "/app/train.py", 1, modified_, false},
-                                             {"pkg/a.py", "/app/pkg/a.py", 2, modified_, false},
-                                             {"pkg/deep/b.py", "/app/pkg/deep/b.py", 3, modified_, false}}));
+  const auto found = Must(Look({"hdfs:///app", "", true}));
+  EXPECT_EQ(found, (std::vector<RemoteFile>{{"train.py", "/app/train.py", 1, modified_, false},
+                                            {"pkg/a.py", "/app/pkg/a.py", 2, modified_, false},
+                                            {"pkg/deep/b.py", "/app/pkg/deep/b.py", 3, modified_, false}}));
   EXPECT_EQ(*Look({"hdfs:///app.zip", "", true}), (std::vector<RemoteFile>{{"", "/app.zip", 1, modified_, true}}));
 }
 

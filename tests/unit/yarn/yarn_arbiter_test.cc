@@ -20,6 +20,7 @@
 #include "runtime/yarn/yarn_health.h"
 #include "runtime/yarn/yarn_jobs.h"
 #include "runtime/yarn/yarn_submission.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/hadoop/fake_rpc_server.h"
 #include "tests/unit/hadoop/served_name_node.h"
@@ -368,9 +369,9 @@ TEST_F(YarnArbiterTest, AJobThatWasRuledOnceAndIsUnknownNowIsNotSubmitted) {
 
 TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
   Put("token", std::string(2 * kJobTokenBytes, 'a'));
-  const auto certificates = MakeJobCertificates(kRuledJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1));
-  ASSERT_TRUE(certificates.ok());
-  Put(kCertificatesRecord, ToJson(*certificates));
+  const auto certificates =
+      Must(MakeJobCertificates(kRuledJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1)));
+  Put(kCertificatesRecord, ToJson(certificates));
   Put(kFilesRecord, ToJson(HdfsFiles{{kMasterFolder, {.scheme = "hdfs", .host = "nn", .port = 8020, .path = "/am"}}}));
   const YarnCluster cluster = {.rm = {"rm", 1},
                                .scheduler = {"rm", 2},
@@ -378,28 +379,26 @@ TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
                                .webhdfs = "http://nn:4",
                                .user = "eve",
                                .home = "/user/eve"};
-  const auto submission = SubmissionOf(cluster, records_);
-  ASSERT_TRUE(submission.ok()) << submission.error().message;
-  EXPECT_EQ(hadoop::ToString(submission->id), kRuledJob.value);
-  EXPECT_EQ(submission->queue, "ml");
-  EXPECT_EQ(submission->tags, std::set<std::string>{"team"}) << "YARN takes ASCII, and keeps small letters";
-  EXPECT_EQ(submission->type, "training");
-  EXPECT_EQ(submission->priority, 3);
-  EXPECT_EQ(submission->label, "big");
-  EXPECT_EQ(submission->am_label, "small");
-  EXPECT_EQ(submission->lifetime, Duration(67'000)) << "a minute and the grace behind its master's own";
-  EXPECT_EQ(submission->am.view_acl, "bob");
-  EXPECT_EQ(submission->am.modify_acl, " ") << "nobody but the user";
-  EXPECT_EQ(submission->max_attempts, 1);
-  EXPECT_EQ(submission->am_resource, (hadoop::Resource{300, 2, {}}));
-  EXPECT_EQ(submission->am.environment.at(kClusterVariable), ToText(cluster));
-  for (const auto& [name, value] : submission->am.environment) {
+  const auto submission = Must(SubmissionOf(cluster, records_));
+  EXPECT_EQ(hadoop::ToString(submission.id), kRuledJob.value);
+  EXPECT_EQ(submission.queue, "ml");
+  EXPECT_EQ(submission.tags, std::set<std::string>{"team"}) << "YARN takes ASCII, and keeps small letters";
+  EXPECT_EQ(submission.type, "training");
+  EXPECT_EQ(submission.priority, 3);
+  EXPECT_EQ(submission.label, "big");
+  EXPECT_EQ(submission.am_label, "small");
+  EXPECT_EQ(submission.lifetime, Duration(67'000)) << "a minute and the grace behind its master's own";
+  EXPECT_EQ(submission.am.view_acl, "bob");
+  EXPECT_EQ(submission.am.modify_acl, " ") << "nobody but the user";
+  EXPECT_EQ(submission.max_attempts, 1);
+  EXPECT_EQ(submission.am_resource, (hadoop::Resource{300, 2, {}}));
+  EXPECT_EQ(submission.am.environment.at(kClusterVariable), ToText(cluster));
+  for (const auto& [name, value] : submission.am.environment) {
     EXPECT_EQ(value.find("aaaa"), std::string::npos) << name;
     EXPECT_EQ(value.find("PRIVATE"), std::string::npos) << name;
   }
-  const auto read = ReadCertificates(records_);
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->client, certificates->client);
+  const auto read = Must(ReadCertificates(records_));
+  EXPECT_EQ(read.client, certificates.client);
 }
 
 // ---- Why an application has no master yet. The texts are a CapacityScheduler's own, of Hadoop 3.4.3.
@@ -518,11 +517,10 @@ TEST_F(YarnJobPlaceTest, WhatIsKnownIsNotAskedFor) {
 TEST_F(YarnJobPlaceTest, CertificatesAreReadAsTheyWereWritten) {
   const JobCertificates certificates{{"ca", "c1", "k1"}, {"ca", "c2", "k2"}, {"ca", "c3", "k3"}};
   ASSERT_TRUE(PutRecords(cluster_, kPlacedJob, {{kCertificatesRecord, ToJson(certificates)}}).ok());
-  const auto read = ReadCertificates(RecordsOf(cluster_, kPlacedJob));
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(read->master.key, "k1");
-  EXPECT_EQ(read->executor.certificate, "c2");
-  EXPECT_EQ(read->client.ca, "ca");
+  const auto read = Must(ReadCertificates(RecordsOf(cluster_, kPlacedJob)));
+  EXPECT_EQ(read.master.key, "k1");
+  EXPECT_EQ(read.executor.certificate, "c2");
+  EXPECT_EQ(read.client.ca, "ca");
 }
 
 }  // namespace

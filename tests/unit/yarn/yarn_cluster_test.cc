@@ -15,6 +15,7 @@
 #include "runtime/yarn/executor_context.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_garbage.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/yarn/node_script.h"
 
@@ -45,13 +46,12 @@ std::string ErrorWith(Site changes) {
 }
 
 TEST(YarnClusterTest, HadoopsDefaultsAreWhatIsNotSaid) {
-  const auto cluster = ClusterWith({});
-  ASSERT_TRUE(cluster.ok()) << cluster.error().message;
-  EXPECT_EQ(ToString(cluster->rm), "rm.example.org:8032");
-  EXPECT_EQ(ToString(cluster->scheduler), "rm.example.org:8030");
-  EXPECT_EQ(ToString(cluster->name_node), "nn.example.org:9000");
-  EXPECT_EQ(cluster->webhdfs, "http://nn.example.org:9870");
-  EXPECT_EQ(cluster->home, "/user/eve");
+  const auto cluster = Must(ClusterWith({}));
+  EXPECT_EQ(ToString(cluster.rm), "rm.example.org:8032");
+  EXPECT_EQ(ToString(cluster.scheduler), "rm.example.org:8030");
+  EXPECT_EQ(ToString(cluster.name_node), "nn.example.org:9000");
+  EXPECT_EQ(cluster.webhdfs, "http://nn.example.org:9870");
+  EXPECT_EQ(cluster.home, "/user/eve");
   EXPECT_EQ(ToString(ClusterWith({{"fs.defaultFS", "hdfs://nn/a/b"}})->name_node), "nn:8020");
 }
 
@@ -97,13 +97,11 @@ TEST(YarnClusterTest, WhatCannotBeUsedIsNamedByFileAndKey) {
 }
 
 TEST(YarnClusterTest, AMasterReadsBackWhatItsClientKnew) {
-  const auto cluster = ClusterWith({});
-  ASSERT_TRUE(cluster.ok());
-  const std::string text = ToText(*cluster);
-  const auto read = YarnClusterFromText(text);
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(ToText(*read), text);
-  EXPECT_EQ(read->rm_web, cluster->rm_web);
+  const auto cluster = Must(ClusterWith({}));
+  const std::string text = ToText(cluster);
+  const auto read = Must(YarnClusterFromText(text));
+  EXPECT_EQ(ToText(read), text);
+  EXPECT_EQ(read.rm_web, cluster.rm_web);
   for (const char* bad : {"", "a b c d e f", "a:1 b:2 c:3 d e", "a:1 b:2 c:3 d e f g h i"})
     EXPECT_FALSE(YarnClusterFromText(bad).ok()) << bad;
 }
@@ -124,9 +122,8 @@ TEST(YarnClusterTest, AJobsPageIsWhereTheResourceManagerLeadsOnFrom) {
 }
 
 TEST(YarnClusterTest, WhatAReleaseWithoutPagesWroteIsRead) {
-  const auto read = YarnClusterFromText("rm:1 rm:2 nn:3 http://nn:4 eve /user/eve");
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(PageOf(*read, {"application_1_2"}), "");
+  const auto read = Must(YarnClusterFromText("rm:1 rm:2 nn:3 http://nn:4 eve /user/eve"));
+  EXPECT_EQ(PageOf(read, {"application_1_2"}), "");
 }
 
 // ---- Which cluster a job goes to, and where it is found: $HADOOP_CONF_DIR, a job's own site files, notes in $TONY_HOME.
@@ -396,17 +393,16 @@ TEST(ExecutorContextTest, TheExecutorFindsInItsCredentialsWhatItWasMadeOf) {
   job.credentials.tokens["hdfs"] = {.kind = "HDFS_DELEGATION_TOKEN"};
   const LaunchContext context = ContextOf(job);
   EXPECT_TRUE(context.credentials.tokens.contains("hdfs"));
-  const auto launch = LaunchIn(EncodeCredentials(context.credentials));
-  ASSERT_TRUE(launch.ok()) << launch.error().message;
-  EXPECT_EQ(launch->job, job.job);
-  EXPECT_EQ(launch->attempt, (AttemptId{{"worker", 3}, 2}));
-  EXPECT_EQ(launch->secrets, job.secrets);
-  EXPECT_EQ(launch->lease, job.lease);
-  EXPECT_EQ(*JobSpecFromJson(launch->spec), job.spec);
+  const auto launch = Must(LaunchIn(EncodeCredentials(context.credentials)));
+  EXPECT_EQ(launch.job, job.job);
+  EXPECT_EQ(launch.attempt, (AttemptId{{"worker", 3}, 2}));
+  EXPECT_EQ(launch.secrets, job.secrets);
+  EXPECT_EQ(launch.lease, job.lease);
+  EXPECT_EQ(*JobSpecFromJson(launch.spec), job.spec);
   StagedFiles expected;
   expected.job = {{.name = "data", .path = "aa"}, {.path = "bb-tree", .form = StagedEntry::Form::kContents}};
   expected.roles["worker"] = {{.name = "own", .path = "cc"}};
-  EXPECT_EQ(launch->staged, expected);
+  EXPECT_EQ(launch.staged, expected);
 }
 
 TEST(ExecutorContextTest, OfFilesItHasItsProgramAndThoseOfItsRole) {
@@ -459,19 +455,17 @@ TEST(MasterContextTest, TheMasterStartsByTheLoaderOfItsBundle) {
   master.staged = {{.name = "conf", .path = "/home/eve/.tony/staged/ee"}};
   master.files = {{"tony-am", At("/staged/bundle.tar.gz")}, {"ee", At("/staged/ee")}};
   master.environment = {{"NAME", "a\"b"}};
-  const auto context = MakeMasterContext(master);
-  ASSERT_TRUE(context.ok()) << context.error().message;
-  EXPECT_EQ(context->command,
+  const auto context = Must(MakeMasterContext(master));
+  EXPECT_EQ(context.command,
             "exec ./tony-am/loader --library-path ./tony-am/lib ./tony-am/bin/tony-yarn-am '/user/eve/.tony/jobs/x' "
             R"('it'\\''s \$5' 1>'<LOG_DIR>/am.log' 2>&1)");
-  EXPECT_THAT(NamesOf(*context), ElementsAre("conf", "tony-am"));
-  EXPECT_EQ(context->environment.at("NAME"), "a\\\"b");
-  EXPECT_THAT(Shown(*context), Not(HasSubstr("PEM")));
-  const auto launch = MasterLaunchIn(*hadoop::DecodeCredentials(EncodeCredentials(context->credentials)));
-  ASSERT_TRUE(launch.ok()) << launch.error().message;
-  EXPECT_EQ(launch->job, master.job);
-  EXPECT_EQ(launch->secrets, master.secrets);
-  EXPECT_EQ(launch->executors_tls, master.executors_tls);
+  EXPECT_THAT(NamesOf(context), ElementsAre("conf", "tony-am"));
+  EXPECT_EQ(context.environment.at("NAME"), "a\\\"b");
+  EXPECT_THAT(Shown(context), Not(HasSubstr("PEM")));
+  const auto launch = Must(MasterLaunchIn(*hadoop::DecodeCredentials(EncodeCredentials(context.credentials))));
+  EXPECT_EQ(launch.job, master.job);
+  EXPECT_EQ(launch.secrets, master.secrets);
+  EXPECT_EQ(launch.executors_tls, master.executors_tls);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "runtime/yarn/node_logs.h"
 #include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_log_reader.h"
+#include "tests/support/results.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/rpc/fake_am_service.h"
@@ -373,34 +374,30 @@ std::string NodeAnswer(const std::string& length, const std::string& text) {
 }
 
 TEST(NodeLogsTest, TheTextIsFoundInANodesAnswer) {
-  const auto log = NodeLogIn(NodeAnswer("6", "hello\n"), "stdout");
-  ASSERT_TRUE(log.ok()) << log.error().message;
-  EXPECT_EQ(log->size, 6);
-  EXPECT_THAT(log->parts, ElementsAre(LogExcerpt::Part{0, "hello\n"}));
+  const auto log = Must(NodeLogIn(NodeAnswer("6", "hello\n"), "stdout"));
+  EXPECT_EQ(log.size, 6);
+  EXPECT_THAT(log.parts, ElementsAre(LogExcerpt::Part{0, "hello\n"}));
 }
 
 TEST(NodeLogsTest, WhatALogSaysOfItsLengthIsText) {
   const std::string text = "LogLength:7\nLogContents:\nx\n";
-  const auto log = NodeLogIn(NodeAnswer(std::to_string(text.size()), text), "stdout");
-  ASSERT_TRUE(log.ok());
-  EXPECT_EQ(log->parts.front().text, text);
+  const auto log = Must(NodeLogIn(NodeAnswer(std::to_string(text.size()), text), "stdout"));
+  EXPECT_EQ(log.parts.front().text, text);
 }
 
 TEST(NodeLogsTest, OfALongLogTheEndIsThere) {
   const std::string text(static_cast<size_t>(kMostOfNodeLog), 'x');
-  const auto log = NodeLogIn(NodeAnswer(std::to_string(kMostOfNodeLog + 10), text), "stdout");
-  ASSERT_TRUE(log.ok());
-  EXPECT_EQ(log->size, kMostOfNodeLog + 10);
-  ASSERT_EQ(log->parts.size(), 1u);
-  EXPECT_EQ(log->parts.front().begin, 10);
-  EXPECT_EQ(log->parts.front().text, text);
+  const auto log = Must(NodeLogIn(NodeAnswer(std::to_string(kMostOfNodeLog + 10), text), "stdout"));
+  EXPECT_EQ(log.size, kMostOfNodeLog + 10);
+  ASSERT_EQ(log.parts.size(), 1u);
+  EXPECT_EQ(log.parts.front().begin, 10);
+  EXPECT_EQ(log.parts.front().text, text);
 }
 
 TEST(NodeLogsTest, AnEmptyLogHasNoParts) {
-  const auto log = NodeLogIn(NodeAnswer("0", ""), "stdout");
-  ASSERT_TRUE(log.ok());
-  EXPECT_EQ(log->size, 0);
-  EXPECT_TRUE(log->parts.empty());
+  const auto log = Must(NodeLogIn(NodeAnswer("0", ""), "stdout"));
+  EXPECT_EQ(log.size, 0);
+  EXPECT_TRUE(log.parts.empty());
 }
 
 TEST(NodeLogsTest, AnythingElseIsNoLog) {
