@@ -12,7 +12,9 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/process_tree.h"
+#include "tests/support/script.h"
 #include "tests/unit/executor/executor_bed.h"
+#include "tests/unit/executor/task_run_script.h"
 
 namespace tony::executor {
 namespace {
@@ -21,206 +23,204 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// All that a task started descends from this program; a zombie does not run.
-bool IsRunning(pid_t pid) {
-  const auto running = Descendants(getpid());
-  return std::find(running.begin(), running.end(), pid) != running.end();
+// What is compared of an outcome, in one line: "user_error 3, because: TEXT, stderr: TEXT."
+std::string TextOf(Outcome outcome) {
+  outcome.usage.reset();
+  return OutcomeText(outcome);
 }
 
 // A test's own processes are the only children of this program.
-class ExecutorProcessTest : public testing::Test {
- protected:
-  ExecutorProcessTest() { BecomeSubreaper(); }
-  ~ExecutorProcessTest() override { SignalAll(Descendants(getpid()), SIGKILL); }
-
-  // Runs `command` until it has made the file `ready` in its work folder.
-  void Run(const std::string& command, int processes = 1, Background background = Background::kAuto) {
-    bed_.emplace(command);
-    bed_->spec.background = background;
-    bed_->spec.roles[0].processes = processes;
-    bed_->spec.timers.grace = Duration(300);  // where one process fails
-    processes_.emplace(bed_->loop);
-    child_signals_ = bed_->loop.OnSignals({SIGCHLD}, [this](int) { processes_->ReapStrangers(); });
-    ASSERT_TRUE(bed_->Start(*processes_));
-    ASSERT_TRUE(bed_->Until([&] { return std::filesystem::exists(bed_->InWork("ready")); }));
-  }
-  pid_t PidIn(const std::string& file) { return static_cast<pid_t>(*ParseInt(Trim(Content(bed_->InWork(file))))); }
-  void Stop(Duration grace) {
-    ASSERT_TRUE(bed_->Order({.number = 2, .kind = Command::Kind::kStop, .generation = {1}, .grace = grace}));
-  }
-  Outcome Reported() { return bed_->Reported().value_or(Outcome{}); }
-
-  std::optional<ExecutorBed> bed_;
-  std::optional<BoostProcessRunner> processes_;
-  EventLoop::FdWatch child_signals_;
+struct Subreaper {
+  Subreaper() { BecomeSubreaper(); }
+  ~Subreaper() { SignalAll(Descendants(getpid()), SIGKILL); }
 };
 
-TEST_F(ExecutorProcessTest, ATasksProcessesAreChosenBeforeItsExecutorWhenMemoryRunsOut) {
-  Run("(cat /proc/self/oom_score_adj > score); touch ready; exec sleep 1000");
-  EXPECT_GT(ParseInt(Trim(Content(bed_->InWork("score")))), ParseInt(Trim(Content("/proc/self/oom_score_adj"))));
+struct ProcessWorld : Subreaper {
+  // Runs `command` until it has made the file `ready` in its work folder.
+  void RunTask(const std::string& command, int processes = 1, Background background = Background::kAuto) {
+    bed.emplace(command);
+    bed->spec.background = background;
+    bed->spec.roles[0].processes = processes;
+    bed->spec.timers.grace = Duration(300);  // where one process fails
+    runner.emplace(bed->loop);
+    child_signals = bed->loop.OnSignals({SIGCHLD}, [this](int) { runner->ReapStrangers(); });
+    ASSERT_TRUE(bed->Start(*runner));
+    ASSERT_TRUE(bed->Until([&] { return std::filesystem::exists(bed->InWork("ready")); }));
+  }
+  pid_t PidIn(const std::string& file) const { return static_cast<pid_t>(*ParseInt(Trim(Content(bed->InWork(file))))); }
+  void Stop(Duration grace, const std::string& reason = "") {
+    asked = bed->loop.Now();
+    ASSERT_TRUE(
+        bed->Order({.number = 2, .kind = Command::Kind::kStop, .generation = {1}, .grace = grace, .reason = reason}));
+  }
+  Outcome Reported() { return bed->Reported().value_or(Outcome{}); }
+  static Deeds<ProcessWorld> Its() {
+    return {
+        {"run", [](auto& w, auto& its) { w.RunTask(Replaced(its.From(1), "FILE", w.shared)); }},
+        {"run-three", [](auto& w, auto& its) { w.RunTask(its.From(1), 3); }},
+        {"run-ending-the-background", [](auto& w, auto& its) { w.RunTask(its.From(1), 1, Background::kEnd); }},
+        {"stop", [](auto& w, auto& its) { w.Stop(Duration(its.Number(1))); }},
+        {"outcome", [](auto& w, auto&) { return TextOf(w.Reported()); }},
+        {"took", [](auto& w,
+                    auto& its) { return w.bed->loop.Now() - w.asked >= Duration(its.Number(1)) ? "so long" : "less"; }},
+        {"write", [](auto& w, auto& its) { EXPECT_TRUE(WriteNewFile(w.bed->InWork(its[1]), "", false).ok()); }},
+        {"text", [](auto& w, auto& its) { return Replaced(Content(w.bed->InWork(its[1])), "\n", ","); }},
+        // All that a task started descends from this program; a zombie does not run.
+        {"runs",
+         [](auto& w, auto& its) {
+           return std::ranges::count(Descendants(getpid()), w.PidIn(its[1])) > 0 ? "runs" : "ended";
+         }},
+        {"left", [](auto&, auto&) { return StrCat(Descendants(getpid()).size(), " left"); }},
+        {"remove-shared",
+         [](auto& w, auto& its) { return std::filesystem::remove(w.shared + its[1]) ? "was there" : "was gone"; }},
+    };
+  }
+
+  std::optional<ExecutorBed> bed;
+  std::optional<BoostProcessRunner> runner;
+  EventLoop::FdWatch child_signals;
+  Instant asked{};
+  const std::string shared = StrCat("/dev/shm/tony-test-", getpid());
+};
+
+const TestRow kProcesses[] = {
+    {"FilesInSharedMemoryGoWithTheStoppedThatHadThemOpen",
+     {{"run echo a > FILE-closed; exec 3> FILE; touch ready; exec sleep 1000 | stop 10000 | outcome", "^killed"},
+      {"remove-shared | remove-shared -closed", "was gone | was there"}}},
+    {"ATaskThatIgnoresTermIsKilledAfterTheGrace",
+     {{"run trap '' TERM; echo $$ > pid; touch ready; while :; do sleep 0.02; done | stop 200 | outcome | took 200",
+       "^killed KILL | so long"},
+      {"runs pid", "ended"}}},
+    // The first of three ignores SIGTERM, the second fails, the third has a child in a session of its own.
+    {"WhenAProcessFailsNothingOfTheOthersIsLeft",
+     {{"run-three echo $$ > pid-$TONY_PROCESS_INDEX; case $TONY_PROCESS_INDEX in "
+       "0) trap '' TERM; while :; do sleep 0.02; done;; "
+       "1) until [ -e child -a -e pid-0 ]; do sleep 0.02; done; touch ready; until [ -e fail ]; do sleep 0.02; done; "
+       "echo boom >&2; exit 3;; "
+       "2) setsid sleep 1000 & echo $! > child.new; mv child.new child; wait;; esac | write fail | outcome",
+       "user_error 3, because: its last line: boom, stderr: boom\n, process 1."},
+      {"runs pid-0 | runs pid-2 | runs child", "ended | ended | ended"}}},
+    {"ATaskThatEndsOnTermKeepsItsExitCode",
+     {{"run trap 'exit 5' TERM; touch ready; while :; do sleep 0.02; done | stop 10000 | outcome", "^killed 5"}}},
+    {"AProgramMaySaveWithToolsOfItsOwnThoughItsShellEndsOfTermAtOnce",
+     {{"run sh -c 'trap \"sleep 0.3 && echo x > saved; exit\" TERM; touch ready; while :; do sleep 0.02; done'; echo "
+       "after"
+       " | stop 10000 | outcome | text saved",
+       "^killed TERM | x,"}}},
+    {"AProcessThatFledIntoItsOwnSessionIsEnded",
+     {{"run setsid bash -c 'echo $$ > fled; touch ready; sleep 1000' & wait | stop 10000 | outcome | runs fled",
+       "^killed | ended"}}},
+    {"ADaemonThatIgnoresTermIsKilledAfterItsParentIsGone",
+     {{"run (setsid bash -c 'trap \"\" TERM; echo $$ > daemon; touch ready; while :; do sleep 0.02; done' &); sleep "
+       "1000"
+       " | stop 200 | outcome | runs daemon",
+       "^killed | ended"}}},
+    {"WhatRunsOnInTheBackgroundEndsWithTheTask",
+     {{"run-ending-the-background sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0 | outcome | "
+       "outcome",
+       "^success 0 | ~running in the background, and it was ended"},
+      {"runs left | left", "ended | 0 left"}}},
+    {"AFailureBringsTheLastLinesOfStderr",
+     {{"run echo first >&2; touch ready; echo boom >&2; exit 3 | outcome",
+       "user_error 3, because: its last line: boom, stderr: first\nboom\n."}}},
+    {"ACommandThatIsNotThereIsTheUsersConfiguration",
+     {{"run touch ready; no-such-program | outcome | outcome", "^user_config | ~no-such-program: command not found"}}},
+};
+TABLE_TEST(ExecutorProcessTest, kProcesses, ScriptIn<ProcessWorld>());
+
+class ExecutorNoticeTest : public testing::Test, protected ProcessWorld {};
+
+TEST_F(ExecutorNoticeTest, ATasksProcessesAreChosenBeforeItsExecutorWhenMemoryRunsOut) {
+  RunTask("(cat /proc/self/oom_score_adj > score); touch ready; exec sleep 1000");
+  EXPECT_GT(ParseInt(Trim(Content(bed->InWork("score")))), ParseInt(Trim(Content("/proc/self/oom_score_adj"))));
 }
 
-TEST_F(ExecutorProcessTest, FilesInSharedMemoryGoWithTheStoppedThatHadThemOpen) {
-  const std::string file = StrCat("/dev/shm/tony-test-", getpid()), closed = file + "-closed";
-  Run(StrCat("echo a > ", closed, "; exec 3> ", file, "; touch ready; exec sleep 1000"));
-  Stop(Duration{10'000});
-  EXPECT_EQ(Reported().cls, OutcomeClass::kKilled);
-  EXPECT_FALSE(std::filesystem::remove(file));
-  EXPECT_TRUE(std::filesystem::remove(closed));
-}
-
-TEST_F(ExecutorProcessTest, ATaskThatIgnoresTermIsKilledAfterTheGrace) {
-  Run("trap '' TERM; echo $$ > pid; touch ready; while :; do sleep 0.02; done");
-  const Instant asked = bed_->loop.Now();
-  Stop(Duration{200});
-  const Outcome outcome = Reported();
-  EXPECT_EQ(outcome.cls, OutcomeClass::kKilled);
-  EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}));
-  EXPECT_GE(bed_->loop.Now() - asked, Duration{200});
-  EXPECT_FALSE(IsRunning(PidIn("pid")));
-}
-
-// The first of three ignores SIGTERM, the second fails, the third has a child in a session of its own.
-TEST_F(ExecutorProcessTest, WhenAProcessFailsNothingOfTheOthersIsLeft) {
-  Run("echo $$ > pid-$TONY_PROCESS_INDEX; case $TONY_PROCESS_INDEX in "
-      "0) trap '' TERM; while :; do sleep 0.02; done;; "
-      "1) until [ -e child -a -e pid-0 ]; do sleep 0.02; done; touch ready; until [ -e fail ]; do sleep 0.02; done; "
-      "echo boom >&2; exit 3;; "
-      "2) setsid sleep 1000 & echo $! > child.new; mv child.new child; wait;; esac",
-      3);
-  const auto pids = {PidIn("pid-0"), PidIn("pid-2"), PidIn("child")};
-  ASSERT_TRUE(WriteNewFile(bed_->InWork("fail"), "", false).ok());
-  const Outcome outcome = Reported();
-  EXPECT_EQ(outcome.cls, OutcomeClass::kUserError);
-  EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 3}));
-  EXPECT_EQ(outcome.process, 1);
-  EXPECT_EQ(outcome.stderr_tail, "boom\n");
-  for (const pid_t pid : pids) EXPECT_FALSE(IsRunning(pid));
-}
-
-TEST_F(ExecutorProcessTest, ANoticeIsThereWhenTheSignalComes) {
-  Run("test ! -e $TONY_NOTICE_FILE || exit 9; trap 'cat $TONY_NOTICE_FILE > seen; exit 5' TERM; touch ready; "
+TEST_F(ExecutorNoticeTest, ANoticeIsThereWhenTheSignalComes) {
+  RunTask(
+      "test ! -e $TONY_NOTICE_FILE || exit 9; trap 'cat $TONY_NOTICE_FILE > seen; exit 5' TERM; touch ready; "
       "while :; do sleep 0.02; done");
-  Command stop{.number = 2, .kind = Command::Kind::kStop, .generation = {1}, .grace = Duration{10'000}};
-  stop.reason = "preempted";
-  const Instant stopped = bed_->loop.Now();
-  ASSERT_TRUE(bed_->Order(stop));
+  Stop(Duration{10'000}, "preempted");
   EXPECT_EQ(Reported().exit, (ExitStatus{ExitStatus::Kind::kExited, 5}));
-  const std::string seen = Content(bed_->InWork("seen"));
+  const std::string seen = Content(bed->InWork("seen"));
   constexpr std::string_view kBegin = R"({"reason":"preempted","deadline":")";
   ASSERT_THAT(seen, testing::StartsWith(kBegin));
   const auto deadline = InstantFromIso8601(seen.substr(kBegin.size(), seen.rfind('"') - kBegin.size()));
   ASSERT_TRUE(deadline) << seen;
-  EXPECT_GE(*deadline, stopped + Duration{10'000});
-  EXPECT_LE(*deadline, bed_->loop.Now() + Duration{10'000});
+  EXPECT_GE(*deadline, asked + Duration{10'000});
+  EXPECT_LE(*deadline, bed->loop.Now() + Duration{10'000});
 }
 
-TEST_F(ExecutorProcessTest, ATaskThatEndsOnTermKeepsItsExitCode) {
-  Run("trap 'exit 5' TERM; touch ready; while :; do sleep 0.02; done");
-  Stop(Duration{10'000});
-  const Outcome outcome = Reported();
-  EXPECT_EQ(outcome.cls, OutcomeClass::kKilled);
-  EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 5}));
-}
-
-TEST_F(ExecutorProcessTest, AProgramMaySaveWithToolsOfItsOwnThoughItsShellEndsOfTermAtOnce) {
-  Run("sh -c 'trap \"sleep 0.3 && echo x > saved; exit\" TERM; touch ready; while :; do sleep 0.02; done'; echo after");
-  Stop(Duration{10'000});
-  EXPECT_EQ(Reported().exit, (ExitStatus{ExitStatus::Kind::kSignaled, SIGTERM}));
-  EXPECT_EQ(Content(bed_->InWork("saved")), "x\n");
-}
-
-TEST_F(ExecutorProcessTest, AProcessThatFledIntoItsOwnSessionIsEnded) {
-  Run("setsid bash -c 'echo $$ > fled; touch ready; sleep 1000' & wait");
-  Stop(Duration{10'000});
-  EXPECT_EQ(Reported().cls, OutcomeClass::kKilled);
-  EXPECT_FALSE(IsRunning(PidIn("fled")));
-}
-
-TEST_F(ExecutorProcessTest, ADaemonThatIgnoresTermIsKilledAfterItsParentIsGone) {
-  Run("(setsid bash -c 'trap \"\" TERM; echo $$ > daemon; touch ready; while :; do sleep 0.02; done' &); sleep 1000");
-  Stop(Duration{200});
-  EXPECT_EQ(Reported().cls, OutcomeClass::kKilled);
-  EXPECT_FALSE(IsRunning(PidIn("daemon")));
-}
-
-TEST_F(ExecutorProcessTest, WhatRunsOnInTheBackgroundEndsWithTheTask) {
-  Run("sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0", 1, Background::kEnd);
-  const Outcome outcome = Reported();
-  EXPECT_EQ(outcome.cls, OutcomeClass::kSuccess);
-  EXPECT_THAT(outcome.message, testing::HasSubstr("running in the background, and it was ended"));
-  EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 0}));
-  EXPECT_FALSE(IsRunning(PidIn("left")));
-  EXPECT_THAT(Descendants(getpid()), testing::IsEmpty());
-}
-
-TEST_F(ExecutorProcessTest, OrphansAreReapedAndNeverTakeTheTasksExitStatus) {
-  Run("for i in $(seq 30); do (true &); done; touch ready; exit 7");
+TEST_F(ExecutorNoticeTest, OrphansAreReapedAndNeverTakeTheTasksExitStatus) {
+  RunTask("for i in $(seq 30); do (true &); done; touch ready; exit 7");
   EXPECT_EQ(Reported().exit, (ExitStatus{ExitStatus::Kind::kExited, 7}));
-  ASSERT_TRUE(bed_->Until([] {
+  ASSERT_TRUE(bed->Until([] {
     siginfo_t info{};
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
   })) << "a zombie is left";
 }
 
-TEST_F(ExecutorProcessTest, AFailureBringsTheLastLinesOfStderr) {
-  Run("echo first >&2; touch ready; echo boom >&2; exit 3");
-  const Outcome outcome = Reported();
-  EXPECT_EQ(outcome.cls, OutcomeClass::kUserError);
-  EXPECT_EQ(outcome.stderr_tail, "first\nboom\n");
-}
-
-TEST_F(ExecutorProcessTest, ACommandThatIsNotThereIsTheUsersConfiguration) {
-  Run("touch ready; no-such-program");
-  const Outcome outcome = Reported();
-  EXPECT_EQ(outcome.cls, OutcomeClass::kUserConfig);
-  EXPECT_THAT(outcome.stderr_tail, testing::HasSubstr("no-such-program: command not found"));
-}
-
 // ---- Real processes that fail, each in its way: what is reported of them.
 
-// A test's own processes are the only children of this program.
-class ExecutorFailureTest : public testing::Test {
- protected:
-  ExecutorFailureTest() { BecomeSubreaper(); }
-  ~ExecutorFailureTest() override { SignalAll(Descendants(getpid()), SIGKILL); }
-
-  Outcome OutcomeOf(const std::string& command, const std::vector<FailureRule>& rules = {},
-                    FrameworkKind framework = FrameworkKind::kStandalone, const std::string& secrets = "") {
-    ExecutorBed bed(command);
-    EXPECT_TRUE(WriteNewFile(bed.records.place() / "secrets", secrets, false).ok());
-    bed.spec.failure_rules = rules;
-    bed.spec.framework = framework;
-    std::ofstream(bed.records.place() / "src" / "tony-error.json") << R"({"class":"hung"})";  // of an earlier run
-    BoostProcessRunner processes(bed.loop);
-    const auto child_signals = bed.loop.OnSignals({SIGCHLD}, [&](int) { processes.ReapStrangers(); });
-    EXPECT_TRUE(bed.Start(processes));
-    const auto outcome = bed.Reported();
-    EXPECT_TRUE(outcome);
-    EXPECT_EQ(Content(bed.records.place() / "src" / "tony-error.json"), R"({"class":"hung"})") << "of the user";
-    return outcome.value_or(Outcome{});
-  }
-};
-
-TEST_F(ExecutorFailureTest, AProgramSaysTransientOrPermanentByItsExitCode) {
-  const Outcome transient = OutcomeOf("exit 193");
-  EXPECT_EQ(transient.advice, Advice::kTransient);
-  EXPECT_EQ(ChargeOf(transient), Charge::kFree);
-  const Outcome permanent = OutcomeOf("exit 194");
-  EXPECT_EQ(permanent.advice, Advice::kPermanent);
-  EXPECT_EQ(ChargeOf(permanent), Charge::kNever);
+Outcome OutcomeOf(const std::string& command, const std::vector<FailureRule>& rules = {},
+                  FrameworkKind framework = FrameworkKind::kStandalone, const std::string& secrets = "") {
+  const Subreaper reaper;
+  ExecutorBed bed(command);
+  EXPECT_TRUE(WriteNewFile(bed.records.place() / "secrets", secrets, false).ok());
+  bed.spec.failure_rules = rules;
+  bed.spec.framework = framework;
+  std::ofstream(bed.records.place() / "src" / "tony-error.json") << R"({"class":"hung"})";  // of an earlier run
+  BoostProcessRunner processes(bed.loop);
+  const auto child_signals = bed.loop.OnSignals({SIGCHLD}, [&](int) { processes.ReapStrangers(); });
+  EXPECT_TRUE(bed.Start(processes));
+  const auto outcome = bed.Reported();
+  EXPECT_TRUE(outcome);
+  EXPECT_EQ(Content(bed.records.place() / "src" / "tony-error.json"), R"({"class":"hung"})") << "of the user";
+  return outcome.value_or(Outcome{});
 }
 
-TEST_F(ExecutorFailureTest, AProgramSaysMoreInItsErrorFile) {
+// The command is "@RULES " or "@TORCH " and what a shell runs.
+std::string FailureOf(const std::string& command) {
+  static const std::vector<FailureRule> kRules = {
+      {.name = "exit.9", .exit_code = 9, .cls = OutcomeClass::kPreempted, .meaning = "our site's notice"}};
+  const std::string text = command.substr(command.starts_with("@") ? 7 : 0);
   const Outcome outcome =
-      OutcomeOf(R"(echo '{"class":"infra","advice":"permanent","message":"no license"}' > "$TONY_ERROR_FILE"; exit 4)");
-  EXPECT_EQ(outcome.cls, OutcomeClass::kInfra);
-  EXPECT_EQ(outcome.advice, Advice::kPermanent);
-  EXPECT_EQ(outcome.message, "no license");
-  EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 4}));
+      OutcomeOf(text, command.starts_with("@RULES") ? kRules : std::vector<FailureRule>(),
+                command.starts_with("@TORCH") ? FrameworkKind::kPytorch : FrameworkKind::kStandalone);
+  const Charge charge = ChargeOf(outcome);
+  return TextOf(outcome) +
+         (charge == Charge::kFree    ? " Free."
+          : charge == Charge::kNever ? " Never."
+                                     : "") +
+         (outcome.stdout_tail.empty() ? "" : " stdout: " + outcome.stdout_tail);
 }
 
-TEST_F(ExecutorFailureTest, NoSecretOfTheTaskIsInItsOutcome) {
+const TestRow kFailures[] = {
+    {"AProgramSaysTransientOrPermanentByItsExitCode",
+     {{"exit 193", "~, transient. Free."}, {"exit 194", "~, permanent. Never."}}},
+    {"AProgramSaysMoreInItsErrorFile",
+     {{R"(echo '{"class":"infra","advice":"permanent","message":"no license"}' > "$TONY_ERROR_FILE"; exit 4)",
+       "^infra 4, because: no license, permanent."}}},
+    {"TorchsErrorFileIsRead",
+     {{R"(@TORCH echo '{"message":{"message":"RuntimeError: CUDA out of memory.","extraInfo":{}}}' > )"
+       "$TORCHELASTIC_ERROR_FILE; exit 1",
+       "^oom 1, because: RuntimeError: CUDA out of memory.: out of GPU memory."}}},
+    {"ABrokenErrorFileIsNamed",
+     {{"echo oops > $TONY_ERROR_FILE; exit 5", "^user_error 5, because: error file: not JSON: "}}},
+    {"TheLastLinesOfStderrTellTheClass",
+     {{"echo 'ModuleNotFoundError: No module named x' >&2; exit 1",
+       "^user_config 1, because: ModuleNotFoundError: No module named x: a Python module is missing or broken in the "
+       "task's environment, stderr: ModuleNotFoundError: No module named x\n"}}},
+    {"WhatWasSaidOnStdoutIsTold",
+     {{"echo no rows; exit 1", "user_error 1, because: its last line: no rows (on stdout). stdout: no rows\n"}}},
+    {"TheJobsOwnRulesTellTheClass", {{"@RULES exit 9", "^preempted 9, because: our site's notice."}}},
+    {"AKillWithoutEvidenceIsNotCalledOutOfMemory",
+     {{"kill -9 $$", "^infra KILL, because: killed by something outside of the job"}}},
+    {"ASuccessIsOneWhateverWasWritten",
+     {{"echo '{\"class\":\"infra\"}' > $TONY_ERROR_FILE; echo MemoryError >&2; exit 0", "success 0. Never."}}},
+};
+TABLE_TEST(ExecutorFailureTest, kFailures, Gives(FailureOf));
+
+TEST(ExecutorSecretTest, NoSecretOfTheTaskIsInItsOutcome) {
   const std::string secrets("PW=fdS3cret77\0URL=db://a:gu%40ess@b\0", 36);
   // The last 4 KiB of stderr begin amid the secret.
   const Outcome cut = OutcomeOf(
@@ -237,64 +237,11 @@ TEST_F(ExecutorFailureTest, NoSecretOfTheTaskIsInItsOutcome) {
   EXPECT_EQ(reported.message, "no ***");
 }
 
-TEST_F(ExecutorFailureTest, TorchsErrorFileIsRead) {
-  const Outcome outcome = OutcomeOf(
-      R"(echo '{"message":{"message":"RuntimeError: CUDA out of memory.","extraInfo":{}}}' > $TORCHELASTIC_ERROR_FILE; )"
-      "exit 1",
-      {}, FrameworkKind::kPytorch);
-  EXPECT_EQ(outcome.cls, OutcomeClass::kOom);
-  EXPECT_EQ(outcome.message, "RuntimeError: CUDA out of memory.: out of GPU memory");
-}
-
-TEST_F(ExecutorFailureTest, ABrokenErrorFileIsNamed) {
-  const Outcome outcome = OutcomeOf("echo oops > $TONY_ERROR_FILE; exit 5");
-  EXPECT_EQ(outcome.cls, OutcomeClass::kUserError);
-  EXPECT_THAT(outcome.message, testing::StartsWith("error file: not JSON: "));
-}
-
-TEST_F(ExecutorFailureTest, TheLastLinesOfStderrTellTheClass) {
-  const Outcome outcome = OutcomeOf("echo 'ModuleNotFoundError: No module named x' >&2; exit 1");
-  EXPECT_EQ(outcome.cls, OutcomeClass::kUserConfig);
-  EXPECT_EQ(outcome.message,
-            "ModuleNotFoundError: No module named x: a Python module is missing or broken in the task's environment");
-  EXPECT_EQ(outcome.stderr_tail, "ModuleNotFoundError: No module named x\n");
-}
-
-TEST_F(ExecutorFailureTest, WhatWasSaidOnStdoutIsTold) {
-  const Outcome outcome = OutcomeOf("echo no rows; exit 1");
-  EXPECT_EQ(outcome.message, "its last line: no rows (on stdout)");
-  EXPECT_EQ(outcome.stdout_tail, "no rows\n");
-}
-
-TEST_F(ExecutorFailureTest, TheJobsOwnRulesTellTheClass) {
-  const std::vector<FailureRule> rules = {
-      {.name = "exit.9", .exit_code = 9, .cls = OutcomeClass::kPreempted, .meaning = "our site's notice"}};
-  const Outcome outcome = OutcomeOf("exit 9", rules);
-  EXPECT_EQ(outcome.cls, OutcomeClass::kPreempted);
-  EXPECT_EQ(outcome.message, "our site's notice");
-}
-
-TEST_F(ExecutorFailureTest, AKillWithoutEvidenceIsNotCalledOutOfMemory) {
-  const Outcome outcome = OutcomeOf("kill -9 $$");
-  EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}));
-  EXPECT_EQ(outcome.cls, OutcomeClass::kInfra);
-  EXPECT_THAT(outcome.message, testing::StartsWith("killed by something outside of the job"));
-}
-
-TEST_F(ExecutorFailureTest, ASuccessIsOneWhateverWasWritten) {
-  Outcome outcome = OutcomeOf("echo '{\"class\":\"infra\"}' > $TONY_ERROR_FILE; echo MemoryError >&2; exit 0");
-  outcome.usage.reset();
-  EXPECT_EQ(outcome, (Outcome{.exit = ExitStatus{}}));
-}
-
 // ---- Tests with real shells, which leave processes in the background. The programs `train`, `work` and `tensorboard` are
 // copies of sleep.
 
-class BackgroundTest : public testing::Test {
+class BackgroundTest : public testing::Test, protected Subreaper {
  protected:
-  BackgroundTest() { BecomeSubreaper(); }
-  ~BackgroundTest() override { SignalAll(Descendants(getpid()), SIGKILL); }
-
   void Start(const std::string& command, Background rule = Background::kAuto) {
     child_signals_ = nullptr;
     processes_.reset();
