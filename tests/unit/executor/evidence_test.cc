@@ -1,17 +1,28 @@
 #include "executor/evidence.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <map>
+#include <sstream>
 
+#include "executor/secret_mask.h"
+#include "executor/task_logs.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/failure_rules.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::executor {
 namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
 
 constexpr ExitStatus kFailed{ExitStatus::Kind::kExited, 3};
 
@@ -185,6 +196,145 @@ TEST_F(EvidenceTest, WhatIsNoFileIsNeitherReadNorWaitedFor) {
   ForgetFile(In("error.json"));
   EXPECT_TRUE(std::filesystem::exists(In("elsewhere")));
   EXPECT_EQ(Trouble(), "");
+}
+
+// ---- Failures of real programs under real launchers: each verdict has to name the cause of its label.
+
+struct Recorded {
+  std::string name;
+  Evidence evidence;
+  // The verdict must not say `trap`, which may be empty.
+  std::string cause, cls, trap;
+};
+
+void AddStream(const std::string& name, const std::string& text, Evidence& evidence) {
+  executor::LastWords words = executor::LastWordsOf(text);
+  (name == "stdout" ? evidence.stdout_tail : evidence.stderr_tail) = std::move(words.lines);
+  (name == "stdout" ? evidence.stdout_text : evidence.stderr_text) = std::move(words.text);
+}
+
+ExitStatus EndOf(const std::string& text) {
+  const auto words = Split(text, ' ');
+  const auto kind = words.at(0) == "signal" ? ExitStatus::Kind::kSignaled : ExitStatus::Kind::kExited;
+  return {kind, static_cast<int>(ParseInt(words.at(1)).value())};
+}
+
+Recorded Read(const std::filesystem::path& file) {
+  Recorded recorded{.name = file.stem().string()};
+  std::ifstream in(file);
+  std::map<std::string, std::string> labels, streams;
+  std::string stream;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("---- std")) {
+      stream = line.substr(5);
+    } else if (!stream.empty()) {
+      streams[stream] += line + "\n";
+    } else {
+      const size_t colon = line.find(": ");
+      labels[line.substr(0, colon)] = line.substr(colon + 2);
+    }
+  }
+  recorded.evidence.exit = EndOf(labels["end"]);
+  for (const auto& [name, text] : streams) AddStream(name, text, recorded.evidence);
+  recorded.cause = labels["cause"];
+  recorded.cls = labels["class"];
+  recorded.trap = labels["trap"];
+  return recorded;
+}
+
+std::vector<Recorded> AllRecorded() {
+  std::vector<Recorded> all;
+  for (const auto& entry : std::filesystem::directory_iterator(TONY_FIRST_CAUSES)) {
+    if (entry.path().extension() == ".log") all.push_back(Read(entry.path()));
+  }
+  std::ranges::sort(all, std::less(), &Recorded::name);
+  return all;
+}
+
+TEST(FirstCausesTest, EachVerdictNamesTheCauseAndItsClassAndNotTheTrap) {
+  const auto all = AllRecorded();
+  EXPECT_GE(all.size(), 60u);
+  size_t right = 0;
+  for (const Recorded& recorded : all) {
+    const Outcome outcome = Classify(recorded.evidence, {});
+    const bool named = outcome.message.find(recorded.cause) != std::string::npos;
+    const bool trapped = !recorded.trap.empty() && outcome.message.find(recorded.trap) != std::string::npos;
+    EXPECT_TRUE(named) << recorded.name << ": " << outcome.message;
+    EXPECT_FALSE(trapped) << recorded.name << ": " << outcome.message;
+    EXPECT_EQ(ToString(outcome.cls), recorded.cls) << recorded.name << ": " << outcome.message;
+    right += named && !trapped && ToString(outcome.cls) == recorded.cls ? 1 : 0;
+  }
+  EXPECT_EQ(right, all.size()) << "of " << all.size();
+}
+
+// ---- secret mask
+
+std::string Masked(const std::string& secret, const std::string& text) { return SecretMask({secret}).Masked(text); }
+
+TEST(SecretMaskTest, EachPlaceOfAValueIsMasked) {
+  EXPECT_EQ(Masked("s3cret", "a s3cret, s3crets3cret"), "a ***, ***");
+  EXPECT_EQ(Masked("s3cret", "a secret"), "a secret");
+  EXPECT_EQ(SecretMask({"abcdef", "defghi"}).Masked("abcdefghi"), "***") << "secrets that overlap";
+  EXPECT_EQ(SecretMask().Masked("text"), "text");
+}
+
+TEST(SecretMaskTest, ShortValuesStay) {
+  EXPECT_EQ(Masked("abc", "abc"), "abc");
+  EXPECT_EQ(Masked("abcd", "abcd"), "***");
+  EXPECT_EQ(Masked("", "text"), "text");
+}
+
+// The encoded forms are Python's and JavaScript's of the same value: quote(), quote_plus(), encodeURIComponent(),
+// json.dumps(), repr(), base64.b64encode() and urlsafe_b64encode().
+TEST(SecretMaskTest, TheFormsInUrlsJsonAndBase64AreMasked) {
+  const std::string secret = "p/a s?s\"\\w\xC3\xB6rd!";
+  for (const char* form :
+       {"p/a%20s%3Fs%22%5Cw%C3%B6rd%21", "p%2Fa+s%3Fs%22%5Cw%C3%B6rd%21", "p%2Fa%20s%3Fs%22%5Cw%C3%B6rd!",
+        "p%2fa%20s%3fs%22%5cw%c3%b6rd%21", "p/a s?s\\\"\\\\w\\u00f6rd!", "p/a s?s\\\"\\\\w\xC3\xB6rd!",
+        "p\\/a s?s\\\"\\\\w\xC3\xB6rd!", "cC9hIHM/cyJcd8O2cmQh", "cC9hIHM_cyJcd8O2cmQh"})
+    EXPECT_EQ(Masked(secret, StrCat("<", form, ">")), "<***>") << form;
+  EXPECT_EQ(Masked("a\nb\tcd", R"("a\nb\tcd")"), "\"***\"");
+  EXPECT_EQ(Masked("\xF0\x9F\x94\x91key", R"("\ud83d\udd11key")"), "\"***\"");
+}
+
+// As a header has it: base64 of train:fdS3cret77, me:fdS3cret77 and x:fdS3cret77.
+TEST(SecretMaskTest, BehindAUsersNameInBase64TheValueIsMasked) {
+  EXPECT_EQ(Masked("fdS3cret77", "Basic dHJhaW46ZmRTM2NyZXQ3Nw=="), "Basic dHJhaW46***==");
+  EXPECT_THAT(Masked("fdS3cret77", "Basic bWU6ZmRTM2NyZXQ3Nw=="), Not(HasSubstr("TM2NyZX")));
+  EXPECT_THAT(Masked("fdS3cret77", "Basic eDpmZFMzY3JldDc3"), Not(HasSubstr("ZFMzY3Jl")));
+  EXPECT_THAT(Masked("fdS3cret77", "Basic YWJjZDpmZFMzY3JldDc3"), Not(HasSubstr("ZFMzY3Jl")));
+}
+
+TEST(SecretMaskTest, OfSeveralLinesEachIsASecret) {
+  const std::string key = "-----BEGIN KEY-----\r\nMIIEvQIBADAN\r\nab\r\n-----END KEY-----\n";
+  EXPECT_EQ(Masked(key, "line MIIEvQIBADAN\nab\n"), "line ***\nab\n");
+  EXPECT_EQ(Masked(key, StrCat("<", key, ">")), "<***>");
+  EXPECT_EQ(Masked("fdS3\n", "fdS3 x"), "*** x") << "a file's line end";
+}
+
+TEST(SecretMaskTest, ThePasswordOfAUrlIsASecret) {
+  const std::string url = "postgresql://train:gu%40ss@db:5432/x?sslmode=on";
+  EXPECT_EQ(Masked(url, "no such user: train gu@ss gu%40ss"), "no such user: train *** ***");
+  EXPECT_EQ(Masked("https://example.org/a@b", "example.org"), "example.org");
+}
+
+TEST(SecretMaskTest, InPlaceTheLengthStays) {
+  std::string text = "a s3cret b";
+  SecretMask({"s3cret"}).MaskInPlace(text);
+  EXPECT_EQ(text, "a ****** b");
+}
+
+TEST(SecretMaskTest, ABeginningAtTheEndIsOpen) {
+  const SecretMask mask({"s3cret"});
+  EXPECT_EQ(mask.OpenEnd("a s3cre"), 5u);
+  EXPECT_EQ(mask.OpenEnd("a s3cret"), 0u);
+  EXPECT_EQ(mask.OpenEnd("a s3"), 0u) << "as everything may be";
+}
+
+TEST(SecretMaskTest, VariablesAreSecretByTheirOriginOrTheirName) {
+  EXPECT_THAT(SecretValues({"A=x", "B=a=b"}, {"HF_TOKEN=12345678", "API_KEY=1234", "TOKENIZERS_PARALLELISM=falsefalse",
+                                              "db_password=longenough", "PATH=/usr/bin:/bin"}),
+              ElementsAre("x", "a=b", "12345678", "longenough"));
 }
 
 }  // namespace

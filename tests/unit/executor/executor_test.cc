@@ -5,255 +5,307 @@
 
 #include <csignal>
 
+#include "runtime/os/file_lock.h"
 #include "tests/support/fake_process_runner.h"
+#include "tests/support/script.h"
 #include "tests/unit/executor/executor_bed.h"
+#include "tests/unit/executor/task_run_script.h"
 
 namespace tony::executor {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
+// An executor whose processes are played, and the AM that the row speaks for. Waits are part of each word.
+struct ExecutorWorld {
+  explicit ExecutorWorld(const std::string& role = "worker") : bed("python3 train.py", role) {}
 
-class ExecutorTest : public testing::Test {
- protected:
-  ExecutorBed bed_{"python3 train.py"};
-  FakeProcessRunner processes_{bed_.loop};
-};
-
-TEST_F(ExecutorTest, RegistersWithTheAmThatTheLeaseRecordNames) {
-  bed_.Rule(1);
-  bed_.Begin(processes_);
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
-  EXPECT_THAT(bed_.am.used, ElementsAre(Address(SocketName{"am.1.sock"})));
-  EXPECT_EQ(bed_.am.registers.front().argument.endpoint, (Endpoint{"127.0.0.1", 4711}));
-}
-
-TEST_F(ExecutorTest, RegistersThePortsThatAreReservedForItsTask) {
-  bed_.ports = {{"control", 4712}, {"data", 4713}};
-  bed_.Rule(1);
-  bed_.Begin(processes_);
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
-  EXPECT_EQ(bed_.am.registers.front().argument.ports, bed_.ports);
-}
-
-TEST_F(ExecutorTest, WaitsForAnAmToAppear) {
-  bed_.Begin(processes_);
-  bed_.Rule(1);
-  EXPECT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
-}
-
-TEST_F(ExecutorTest, StartsTheCommandInItsWorkFolder) {
-  ASSERT_TRUE(WriteNewFile(bed_.records.place() / "src" / "train.py", "print()", false).ok());
-  ASSERT_TRUE(bed_.Start(processes_));
-  ASSERT_TRUE(bed_.Until([&] { return !processes_.started.empty(); }));
-  const ProcessSpec& process = processes_.started.front();
-  EXPECT_THAT(process.argv.back(), EndsWith("train.py"));
-  EXPECT_EQ(process.directory, AttemptFolder(bed_.records.place(), bed_.attempt).work.string());
-  EXPECT_EQ(process.stdout_file, (AttemptFolder(bed_.records.place(), bed_.attempt).logs / "stdout").string());
-  EXPECT_EQ(process.stderr_file, (AttemptFolder(bed_.records.place(), bed_.attempt).logs / "stderr").string());
-  EXPECT_THAT(process.env, Contains("TONY_TASK=worker:0"));
-  EXPECT_THAT(process.env, Contains("HOME=/home/ada"));
-  EXPECT_EQ(Content(bed_.InWork("train.py")), "print()");
-}
-
-TEST_F(ExecutorTest, TellsTheAmThatTheProcessRuns) {
-  ASSERT_TRUE(bed_.Start(processes_));
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
-  EXPECT_EQ(bed_.am.heartbeats.front().argument.phase, Phase::kRunning);
-}
-
-TEST_F(ExecutorTest, HasTheOutcomeOnDiskWhenItReportsIt) {
-  ASSERT_TRUE(bed_.Start(processes_));
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
-  ASSERT_TRUE(WriteNewFile(AttemptFolder(bed_.records.place(), bed_.attempt).logs / "stderr", "boom\n", false).ok());
-  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kExited, 3});
-  const auto reported = bed_.Reported();
-  ASSERT_TRUE(reported);
-  const ExitStatus exit{ExitStatus::Kind::kExited, 3};
-  EXPECT_EQ(*reported, (Outcome{.cls = OutcomeClass::kUserError,
-                                .exit = exit,
-                                .message = "its last line: boom",
-                                .stderr_tail = "boom\n",
-                                .usage = reported->usage}));
-  const auto kept = AttemptFolder(bed_.records.place(), bed_.attempt).ReadOutcome();
-  ASSERT_TRUE(kept.ok()) << kept.error().message;
-  EXPECT_EQ(*kept, reported);
-}
-
-TEST_F(ExecutorTest, HasTheChiefsOutputsOnDiskWhenItReportsSuccess) {
-  ASSERT_TRUE(WriteNewFile(bed_.records.place() / "src" / "tony-output.json", "{\"old\":1}", false).ok());
-  ASSERT_TRUE(bed_.Start(processes_));
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
-  const auto file = bed_.InWork("tony-output.json");
-  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(file))) << "what came with the sources";
-  ASSERT_TRUE(WriteNewFile(file, "{\"new\":1}", false).ok());
-  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {});
-  ASSERT_TRUE(bed_.Reported());
-  EXPECT_EQ(Content(AttemptFolder(bed_.records.place(), bed_.attempt).logs / "output.json"), "{\"new\":1}");
-  EXPECT_EQ(bed_.am.reported_outputs, KeptOutputs{.text = "{\"new\":1}"});
-}
-
-TEST_F(ExecutorTest, KeepsNoOutputsOfAProcessThatFailed) {
-  ASSERT_TRUE(bed_.Start(processes_));
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
-  ASSERT_TRUE(WriteNewFile(bed_.InWork("tony-output.json"), "{}", false).ok());
-  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kExited, 3});
-  ASSERT_TRUE(bed_.Reported());
-  EXPECT_FALSE(std::filesystem::exists(AttemptFolder(bed_.records.place(), bed_.attempt).logs / "output.json"));
-  EXPECT_EQ(bed_.am.reported_outputs, std::nullopt);
-}
-
-TEST_F(ExecutorTest, SaysWhyAProcessCouldNotBeStarted) {
-  processes_.failure = Error{ErrorCode::kNotFound, "start /bin/bash: no such file or directory"};
-  ASSERT_TRUE(bed_.Start(processes_));
-  const auto reported = bed_.Reported();
-  ASSERT_TRUE(reported);
-  EXPECT_EQ(reported->cls, OutcomeClass::kInfra);
-  EXPECT_EQ(reported->message, "start /bin/bash: no such file or directory");
-}
-
-TEST_F(ExecutorTest, EachProcessHasItsOwnLogsAndErrorFile) {
-  bed_.spec.roles[0].processes = 2;
-  ASSERT_TRUE(bed_.Start(processes_));
-  ASSERT_TRUE(bed_.Until([&] { return processes_.started.size() == 2; }));
-  const auto logs = AttemptFolder(bed_.records.place(), bed_.attempt).logs;
-  EXPECT_EQ(processes_.started[0].stdout_file, (logs / "stdout").string());
-  EXPECT_EQ(processes_.started[1].stdout_file, (logs / "stdout-1").string());
-  EXPECT_EQ(processes_.started[1].stderr_file, (logs / "stderr-1").string());
-  EXPECT_THAT(processes_.started[0].env, Contains("TONY_PROCESS_INDEX=0"));
-  EXPECT_THAT(processes_.started[1].env, Contains("TONY_PROCESS_INDEX=1"));
-}
-
-TEST_F(ExecutorTest, AFailureIsToldInTheWordsOfTheProcessThatFailed) {
-  bed_.spec.roles[0].processes = 2;
-  ASSERT_TRUE(bed_.Start(processes_));
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
-  const auto logs = AttemptFolder(bed_.records.place(), bed_.attempt).logs;
-  ASSERT_TRUE(WriteNewFile(logs / "stderr", "fine\n", false).ok());
-  ASSERT_TRUE(WriteNewFile(logs / "stderr-1", "boom\n", false).ok());
-  ASSERT_TRUE(WriteNewFile(bed_.InWork("tony-error-1.json"), R"({"class":"oom","message":"too big"})", false).ok());
-  const auto first = static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid);
-  processes_.Exit(first + 1, {ExitStatus::Kind::kExited, 3});
-  processes_.Exit(first, {ExitStatus::Kind::kSignaled, SIGTERM});
-  const auto reported = bed_.Reported();
-  ASSERT_TRUE(reported);
-  EXPECT_EQ(reported->cls, OutcomeClass::kOom);
-  EXPECT_EQ(reported->message, "too big");
-  EXPECT_EQ(reported->stderr_tail, "boom\n");
-  EXPECT_EQ(reported->process, 1);
-}
-
-TEST_F(ExecutorTest, WhenAProcessCannotBeStartedThoseBeforeItAreEnded) {
-  bed_.spec.roles[0].processes = 3;
-  processes_.failure = Error{ErrorCode::kUnavailable, "start /bin/bash: no memory"};
-  processes_.starts_before_failure = 1;
-  ASSERT_TRUE(bed_.Start(processes_));
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
-  EXPECT_THAT(processes_.started.back().stdout_file, EndsWith("/stdout-1")) << "the third is not tried";
-  EXPECT_EQ(bed_.am.heartbeats.front().argument.phase, Phase::kStopping);
-  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kSignaled, SIGTERM});
-  const auto reported = bed_.Reported();
-  ASSERT_TRUE(reported);
-  EXPECT_EQ(reported->message, "start /bin/bash: no memory");
-  EXPECT_EQ(reported->process, 1);
-  EXPECT_EQ(reported->exit, std::nullopt);
-}
-
-TEST_F(ExecutorTest, TooMuchEnvironmentIsTheUsersFault) {
-  processes_.failure = Error{ErrorCode::kInvalid, "start /bin/bash: argument list too long"};
-  ASSERT_TRUE(bed_.Start(processes_));
-  const auto reported = bed_.Reported();
-  ASSERT_TRUE(reported);
-  EXPECT_EQ(reported->cls, OutcomeClass::kUserConfig);
-}
-
-TEST_F(ExecutorTest, FollowsTheLeaseRecordToTheNextAm) {
-  ASSERT_TRUE(bed_.Start(processes_));
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
-  const int64_t pid = bed_.am.heartbeats.front().argument.pid;
-  bed_.am.Break("connection reset");
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); })) << "the same address is tried first";
-  bed_.am.Break("connection refused");
-  bed_.Rule(2);
-  ASSERT_TRUE(bed_.Until(
-      [&] { return bed_.am.used.back() == Address(SocketName{"am.2.sock"}) && !bed_.am.registers.empty(); }));
-  EXPECT_EQ(bed_.am.registers.back().argument.phase, Phase::kRunning);
-  EXPECT_EQ(bed_.am.registers.back().argument.pid, pid);
-  EXPECT_EQ(bed_.am.registers.back().caller.epoch, Epoch{2});
-}
-
-TEST_F(ExecutorTest, LeavesWhenReleased) {
-  ASSERT_TRUE(bed_.Start(processes_));
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
-  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {});
-  ASSERT_TRUE(bed_.Reported());
-  bed_.am.Answer(bed_.am.outcomes, Answer<Acknowledged>(Acknowledged{}));
-  ASSERT_TRUE(bed_.Order({.number = 9, .kind = Command::Kind::kRelease}));
-  ASSERT_TRUE(bed_.Until([&] { return bed_.exit_code.has_value(); }));
-  EXPECT_EQ(bed_.exit_code, kLeftReleased);
-}
-
-TEST_F(ExecutorTest, LeavesWhenTheAttemptIsRefused) {
-  bed_.Rule(1);
-  bed_.Begin(processes_);
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
-  bed_.am.Answer(bed_.am.registers, Answer<Epoch>(Refusal{RefusalReason::kStaleAttempt, "replaced by worker:0#2"}));
-  ASSERT_TRUE(bed_.Until([&] { return bed_.exit_code.has_value(); }));
-  EXPECT_EQ(bed_.exit_code, kLeftRefused);
-  EXPECT_TRUE(processes_.started.empty());
-}
-
-TEST_F(ExecutorTest, OnSigtermBeforeTheStartItLeaves) {
-  bed_.Rule(1);
-  bed_.Begin(processes_);
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
-  bed_.am.Answer(bed_.am.registers, Answer<Epoch>(Epoch{1}));
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.awaits.empty(); }));
-  bed_.executor->Terminate();
-  ASSERT_TRUE(bed_.Until([&] { return bed_.exit_code.has_value(); }));
-  EXPECT_EQ(bed_.exit_code, kLeftTerminated);
-  EXPECT_TRUE(bed_.am.outcomes.empty());
-}
-
-class PublishingExecutorTest : public testing::Test {
- protected:
-  PublishingExecutorTest() { bed_.spec.framework = FrameworkKind::kStaged; }
-  bool StartTask() {
-    return bed_.Start(processes_) && bed_.Until([&] { return !bed_.am.heartbeats.empty(); });
+  void Await(const std::function<bool()>& condition) { ASSERT_TRUE(bed.Until(condition)); }
+  AttemptFolder Folder(int number = 1) const { return AttemptFolder(bed.records.place(), {bed.attempt.task, number}); }
+  void Start() {
+    ASSERT_TRUE(bed.Start(processes));
+    Await([&] { return !processes.started.empty(); });
   }
-  void Publish() { ASSERT_TRUE(WriteNewFile(bed_.InWork("tony-publish"), "ADDRESS=here:1\n", false).ok()); }
+  void AwaitHeartbeat() {
+    Await([&] { return !bed.am.heartbeats.empty(); });
+    pid = bed.am.heartbeats.front().argument.pid;
+  }
+  std::string Reported() {
+    Outcome outcome = bed.Reported().value_or(Outcome{});
+    outcome.usage.reset();
+    return OutcomeText(outcome);
+  }
+  std::string Told(std::string text) const {  // paths as seen from the job's folder
+    return Replaced(std::move(text), bed.records.place().string(), "@");
+  }
+  static Deeds<ExecutorWorld> Its() {
+    return {
+        {"rule", [](auto& w, auto& its) { w.bed.Rule(its.Number(1)); }},
+        {"begin", [](auto& w, auto&) { w.bed.Begin(w.processes); }},
+        {"ports",
+         [](auto& w, auto&) {
+           w.bed.ports = {{"control", 4712}, {"data", 4713}};
+         }},
+        {"processes", [](auto& w, auto& its) { w.bed.spec.roles[0].processes = static_cast<int>(its.Number(1)); }},
+        {"staged", [](auto& w, auto&) { w.bed.spec.framework = FrameworkKind::kStaged; }},
+        // The AM's part up to the START command, after which a process is started; and the first heartbeat.
+        {"start", [](auto& w, auto&) { w.Start(); }},
+        {"start-and-heartbeat", [](auto& w, auto&) { w.Start(), w.AwaitHeartbeat(); }},
+        {"heartbeat",
+         [](auto& w, auto&) {
+           w.AwaitHeartbeat();
+           return StrCat("phase ", ToString(w.bed.am.heartbeats.front().argument.phase));
+         }},
+        {"registered",
+         [](auto& w, auto&) {
+           w.Await([&] { return !w.bed.am.registers.empty(); });
+           const auto& call = w.bed.am.registers.back();
+           std::string text = StrCat(ToString(call.caller.attempt), " at ", ToString(call.argument.endpoint));
+           for (const auto& [name, port] : call.argument.ports) text += StrCat(" ", name, "=", port);
+           if (call.argument.pid > 0) text += call.argument.pid == w.pid ? " with its process" : " with another";
+           return StrCat(text, " to epoch ", call.caller.epoch.value);
+         }},
+        {"used", [](auto& w, auto&) { return ToString(w.bed.am.used.back()); }},
+        {"answer-register", [](auto& w, auto&) { w.bed.am.Answer(w.bed.am.registers, Answer<Epoch>(Epoch{1})); }},
+        {"refuse-register",
+         [](auto& w, auto&) {
+           w.bed.am.Answer(w.bed.am.registers, Answer<Epoch>(Refusal{RefusalReason::kStaleAttempt, "replaced"}));
+         }},
+        {"awaits", [](auto& w, auto&) { w.Await([&] { return !w.bed.am.awaits.empty(); }); }},
+        {"break", [](auto& w, auto& its) { w.bed.am.Break(its.From(1)); }},
+        {"uses",
+         [](auto& w, auto& its) {
+           w.Await([&] { return ToString(w.bed.am.used.back()) == its[1] && !w.bed.am.registers.empty(); });
+         }},
+        {"acknowledge-outcome",
+         [](auto& w, auto&) { w.bed.am.Answer(w.bed.am.outcomes, Answer<Acknowledged>(Acknowledged{})); }},
+        {"acknowledge-values",
+         [](auto& w, auto&) { w.bed.am.Answer(w.bed.am.published, Answer<Acknowledged>(Acknowledged{})); }},
+        {"RELEASE", [](auto& w, auto&) { EXPECT_TRUE(w.bed.Order({.number = 9, .kind = Command::Kind::kRelease})); }},
+        {"NEXT",
+         [](auto& w, auto&) {
+           EXPECT_TRUE(w.bed.Order({.number = 2, .kind = Command::Kind::kNext, .generation = {1}, .attempt = 2}));
+         }},
+        {"RESUME",
+         [](auto& w, auto& its) {
+           EXPECT_TRUE(w.bed.Order({.number = 3,
+                                    .kind = Command::Kind::kStart,
+                                    .generation = {2},
+                                    .cluster_spec = ExecutorBed::ClusterJson(),
+                                    .resume_from = its[1]}));
+         }},
+        {"SIGTERM", [](auto& w, auto&) { w.bed.executor->Terminate(); }},
+        {"left",
+         [](auto& w, auto&) {
+           w.Await([&] { return w.bed.exit_code.has_value(); });
+           return w.bed.exit_code == kLeftReleased     ? "released"
+                  : w.bed.exit_code == kLeftRefused    ? "refused"
+                  : w.bed.exit_code == kLeftTerminated ? "terminated"
+                                                       : "otherwise";
+         }},
+        // ---- its processes
+        {"starts-fail",
+         [](auto& w, auto& its) {  // after so many: "starts-fail 1 69 why"
+           w.processes.starts_before_failure = static_cast<size_t>(its.Number(1));
+           w.processes.failure = Error{static_cast<ErrorCode>(its.Number(2)), its.From(3)};
+         }},
+        {"exit",
+         [](auto& w, auto& its) {  // of the one that its heartbeat names, or so many behind it
+           const bool signaled = !isdigit(its[1].at(0));
+           const ExitStatus status = signaled ? KilledBy(*SignalFromString(its[1])) : ExitCode(its.Number(1));
+           w.processes.Exit(static_cast<pid_t>(w.pid + its.Number(2)), status);
+         }},
+        {"started",
+         [](auto& w, auto& its) {
+           w.Await([&] { return w.processes.started.size() == static_cast<size_t>(its.Number(1)); });
+         }},
+        {"tried", [](auto& w, auto&) { return StrCat(w.processes.started.size(), " starts"); }},
+        {"in",
+         [](auto& w, auto& its) {  // folder, stdout and stderr of a process
+           const ProcessSpec& its_spec = w.processes.started.at(static_cast<size_t>(its.Number(1)));
+           return w.Told(StrCat(its_spec.directory, " ", its_spec.stdout_file, " ", its_spec.stderr_file));
+         }},
+        {"runs", [](auto& w, auto&) { return w.processes.started.front().argv.back(); }},
+        {"has",
+         [](auto& w, auto& its) {  // an environment variable
+           const auto& env = w.processes.started.at(static_cast<size_t>(its.Number(1))).env;
+           return std::ranges::count(env, Replaced(its[2], "@", w.bed.records.place().string())) > 0 ? "yes" : "no";
+         }},
+        {"reported", [](auto& w, auto&) { return w.Reported(); }},
+        {"reported-of", [](auto& w, auto&) { return ToString(w.bed.am.outcomes.front().caller.attempt); }},
+        {"unreported", [](auto& w, auto&) { return StrCat(w.bed.am.outcomes.size(), " outcomes"); }},
+        {"kept",
+         [](auto& w, auto& its) {
+           const auto kept = w.Folder(static_cast<int>(its.Number(1))).ReadOutcome();
+           if (!kept.ok() || !*kept) return std::string("none");
+           Outcome outcome = **kept;
+           outcome.usage.reset();
+           return OutcomeText(outcome);
+         }},
+        {"outputs",
+         [](auto& w, auto&) {
+           return w.bed.am.reported_outputs ? "outputs " + w.bed.am.reported_outputs->text : "no outputs";
+         }},
+        {"published",
+         [](auto& w, auto&) {
+           w.Await([&] { return !w.bed.am.published.empty(); });
+           std::string text = "values";
+           for (const auto& [name, value] : w.bed.am.published.front().argument) text += StrCat(" ", name, "=", value);
+           return text;
+         }},
+        // ---- files: of the sources, of the work folder, of the logs
+        {"source",
+         [](auto& w, auto& its) {
+           EXPECT_TRUE(WriteNewFile(w.bed.records.place() / "src" / its[1], its.From(2), false).ok());
+         }},
+        {"secret",
+         [](auto& w, auto& its) {
+           EXPECT_TRUE(WriteNewFile(w.bed.records.place() / "secrets", its[1] + '\0', false).ok());
+         }},
+        {"work", [](auto& w, auto& its) { EXPECT_TRUE(WriteNewFile(w.bed.InWork(its[1]), its.From(2), false).ok()); }},
+        {"log", [](auto& w,
+                   auto& its) { EXPECT_TRUE(WriteNewFile(w.Folder().logs / its[1], its.From(2) + "\n", false).ok()); }},
+        {"in-the-way",
+         [](auto& w, auto& its) {
+           EXPECT_TRUE(WriteNewFile(w.Folder(static_cast<int>(its.Number(1))).logs, "no folder", false).ok());
+         }},
+        {"work-has",
+         [](auto& w, auto& its) {
+           const auto file = w.bed.InWork(its[1]);
+           return std::filesystem::exists(std::filesystem::symlink_status(file)) ? Content(file) : "nothing";
+         }},
+        {"logs-have",
+         [](auto& w, auto& its) {
+           const auto file = w.Folder().logs / its[1];
+           return std::filesystem::exists(file) ? Content(file) : "nothing";
+         }},
+        {"locked",
+         [](auto& w, auto& its) {
+           return IsLockTaken(w.Folder(static_cast<int>(its.Number(1))).logs / "lock") ? "yes" : "no";
+         }},
+    };
+  }
 
-  ExecutorBed bed_{"python3 drive.py", "driver"};
-  FakeProcessRunner processes_{bed_.loop};
+  ExecutorBed bed;
+  FakeProcessRunner processes{bed.loop};
+  int64_t pid = 0;  // of the newest heartbeat that was waited for
 };
 
-TEST_F(PublishingExecutorTest, TellsTheAmWhatItsTaskPublishes) {
-  ASSERT_TRUE(WriteNewFile(bed_.records.place() / "src" / "tony-publish", "ADDRESS=old\n", false).ok());
-  ASSERT_TRUE(StartTask());
-  EXPECT_THAT(processes_.started.front().env, Contains("TONY_PUBLISH_FILE=" + bed_.InWork("tony-publish").string()));
-  Publish();
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.published.empty(); }));
-  EXPECT_EQ(bed_.am.published.front().argument, (PublishedValues{{"ADDRESS", "here:1"}}));
-}
+const TestRow kExecutors[] = {
+    {"RegistersWithTheAmThatTheLeaseRecordNames",
+     {{"rule 1 | begin | registered | used", "worker:0#1 at 127.0.0.1:4711 to epoch 1 | am.1.sock"}}},
+    {"RegistersThePortsThatAreReservedForItsTask",
+     {{"ports | rule 1 | begin | registered", "worker:0#1 at 127.0.0.1:4711 control=4712 data=4713 to epoch 1"}}},
+    {"WaitsForAnAmToAppear", {{"begin | rule 1 | registered", "^worker:0#1"}}},
+    {"StartsTheCommandInItsWorkFolder",
+     {{"source train.py print() | start | runs | work-has train.py", "~train.py | print()"},
+      {"in 0", "@/work/worker-0/1 @/logs/worker-0/1/stdout @/logs/worker-0/1/stderr"},
+      {"has 0 TONY_TASK=worker:0 | has 0 HOME=/home/ada", "yes | yes"}}},
+    {"TellsTheAmThatTheProcessRuns", {{"start | heartbeat", "phase running"}}},
+    {"HasTheOutcomeOnDiskWhenItReportsIt",
+     {{"start-and-heartbeat | log stderr boom | exit 3 | reported | kept 1",
+       "user_error 3, because: its last line: boom, stderr: boom\n. | "
+       "user_error 3, because: its last line: boom, stderr: boom\n."}}},
+    {"HasTheChiefsOutputsOnDiskWhenItReportsSuccess",
+     {{"source tony-output.json {\"old\":1} | start-and-heartbeat | work-has tony-output.json", "nothing"},
+      {"work tony-output.json {\"new\":1} | exit 0 | reported | logs-have output.json | outputs",
+       "^success | {\"new\":1} | outputs {\"new\":1}"}}},
+    {"KeepsNoOutputsOfAProcessThatFailed",
+     {{"start-and-heartbeat | work tony-output.json {} | exit 3 | reported | logs-have output.json | outputs",
+       "^user_error | nothing | no outputs"}}},
+    {"SaysWhyAProcessCouldNotBeStarted",
+     {{"starts-fail 0 66 start /bin/bash: no such file or directory | start | reported",
+       "infra, because: start /bin/bash: no such file or directory."}}},
+    {"EachProcessHasItsOwnLogsAndErrorFile",
+     {{"processes 2 | start | started 2 | in 0 | in 1",
+       "~/stdout @ | @/work/worker-0/1 @/logs/worker-0/1/stdout-1 @/logs/worker-0/1/stderr-1"},
+      {"has 0 TONY_PROCESS_INDEX=0 | has 1 TONY_PROCESS_INDEX=1", "yes | yes"}}},
+    {"AFailureIsToldInTheWordsOfTheProcessThatFailed",
+     {{"processes 2 | start-and-heartbeat | log stderr fine | log stderr-1 boom", ""},
+      {"work tony-error-1.json {\"class\":\"oom\",\"message\":\"too big\"} | exit 3 1 | exit TERM | reported",
+       "^oom 3, because: too big, stderr: boom\n, process 1"}}},
+    {"WhenAProcessCannotBeStartedThoseBeforeItAreEnded",
+     {{"processes 3 | starts-fail 1 69 start /bin/bash: no memory | start | heartbeat | last",  // not the third
+       "phase stopping | @/logs/worker-0/1/stdout-1"},
+      {"exit TERM | reported", "~, because: start /bin/bash: no memory, process 1."}}},
+    {"TooMuchEnvironmentIsTheUsersFault",
+     {{"starts-fail 0 65 start /bin/bash: argument list too long | start | reported", "^user_config"}}},
+    {"FollowsTheLeaseRecordToTheNextAm",
+     {{"start-and-heartbeat | break connection reset | registered", "^worker:0#1"},  // the same address is tried first
+      {"break connection refused | rule 2 | uses am.2.sock | registered", "~ with its process to epoch 2"}}},
+    {"LeavesWhenReleased",
+     {{"start-and-heartbeat | exit 0 | reported | acknowledge-outcome | RELEASE | left", "^success | released"}}},
+    {"LeavesWhenTheAttemptIsRefused",
+     {{"rule 1 | begin | registered | refuse-register | left | tried", "~ | refused | 0 starts"}}},
+    {"OnSigtermBeforeTheStartItLeaves",
+     {{"rule 1 | begin | registered | answer-register | awaits | SIGTERM | left | unreported",
+       "~ | terminated | 0 outcomes"}}},
+};
+TABLE_TEST(ExecutorTest, kExecutors, ScriptIn<ExecutorWorld>());
 
-TEST_F(PublishingExecutorTest, ASecretOfItsTaskIsMaskedInWhatThatPublishes) {
-  ASSERT_TRUE(WriteNewFile(bed_.records.place() / "secrets", std::string("PW=here:1\0", 10), false).ok());
-  ASSERT_TRUE(StartTask());
-  Publish();
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.published.empty(); }));
-  EXPECT_EQ(bed_.am.published.front().argument, (PublishedValues{{"ADDRESS", "***"}}));
-}
+const TestRow kPublishing[] = {
+    {"TellsTheAmWhatItsTaskPublishes",
+     {{"staged | source tony-publish ADDRESS=old | start-and-heartbeat", ""},
+      {"has 0 TONY_PUBLISH_FILE=@/work/driver-0/1/tony-publish | work tony-publish ADDRESS=here:1\n | published",
+       "yes | values ADDRESS=here:1"}}},
+    {"ASecretOfItsTaskIsMaskedInWhatThatPublishes",
+     {{"staged | secret PW=here:1 | start-and-heartbeat | work tony-publish ADDRESS=here:1\n | published",
+       "values ADDRESS=***"}}},
+    {"ReportsTheEndWhenItsLastWordsAreAcknowledged",
+     {{"staged | start-and-heartbeat | work tony-publish ADDRESS=here:1\n | exit 0 | published | unreported",
+       "values ADDRESS=here:1 | 0 outcomes"},
+      {"acknowledge-values | reported", "^success"}}},
+};
+TABLE_TEST(PublishingExecutorTest, kPublishing, ScriptIn<ExecutorWorld>(std::string("driver")));
 
-TEST_F(PublishingExecutorTest, ReportsTheEndWhenItsLastWordsAreAcknowledged) {
-  ASSERT_TRUE(StartTask());
-  Publish();
-  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kExited, 0});
-  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.published.empty(); }));
-  EXPECT_TRUE(bed_.am.outcomes.empty());
-  bed_.am.Answer(bed_.am.published, Answer<Acknowledged>(Acknowledged{}));
-  ASSERT_TRUE(bed_.Reported());
-  EXPECT_TRUE(bed_.Reported()->Succeeded());
+// The shell between one attempt and the next.
+const TestRow kNextAttempts[] = {
+    {"TheNextAttemptIsLockedBeforeTheAmHearsOfIt",
+     {{"start-and-heartbeat | exit 3 | reported | acknowledge-outcome | NEXT | registered | locked 2",
+       "^user_error | ^worker:0#2 | yes"}}},
+    {"TheNextAttemptHasFoldersOfItsOwn",
+     {{"start-and-heartbeat | exit 3 | reported | acknowledge-outcome | NEXT | registered",
+       "^user_error | ^worker:0#2"},
+      {"answer-register | RESUME /ckpt/step-5 | started 2 | in 1",
+       "@/work/worker-0/2 @/logs/worker-0/2/stdout @/logs/worker-0/2/stderr"},
+      {"has 1 TONY_ATTEMPT=2 | has 1 TONY_RESUME_FROM=/ckpt/step-5", "yes | yes"}}},
+    {"AnAttemptThatCannotBeginLeavesTheOutcomeOfTheOneBeforeAlone",
+     {{"start-and-heartbeat | exit 3 | reported | acknowledge-outcome | in-the-way 2 | NEXT | registered",
+       "^user_error | ^worker:0#2"},
+      {"answer-register | reported | reported-of | kept 1", "^infra | worker:0#2 | ^user_error"}}},
+};
+TABLE_TEST(ExecutorNextTest, kNextAttempts, ScriptIn<ExecutorWorld>());
+
+// The process of StartProcesses is started at once, and that is the next event; but SendAwait stood behind that action.
+TEST(ExecutorOrderTest, AllThatAnEventAsksForIsDoneBeforeTheNextEvent) {
+  class Watched : public FakeAm {
+   public:
+    using FakeAm::FakeAm;
+    void Await(const Caller& caller, int64_t since, OnAnswer<Command> done) override {
+      calls.push_back("await " + std::to_string(since));
+      FakeAm::Await(caller, since, std::move(done));
+    }
+    void Heartbeat(const Caller& caller, const Progress& progress, OnAnswer<Acknowledged> done) override {
+      calls.emplace_back("heartbeat");
+      FakeAm::Heartbeat(caller, progress, std::move(done));
+    }
+    std::vector<std::string> calls;
+  };
+  ExecutorBed bed{"python3 train.py"};
+  FakeProcessRunner processes{bed.loop};
+  Watched am(bed.loop);
+  Executor executor({bed.loop, am, processes, {}}, bed.records, bed.spec,
+                    {.job = {"job-1"}, .attempt = bed.attempt, .container = {"c-1"}, .token = "secret"},
+                    {"127.0.0.1", 4711}, 0.0);
+  bed.Rule(1);
+  executor.Begin([](int) {});
+  ASSERT_TRUE(bed.Until([&] { return !am.registers.empty(); }));
+  am.Answer(am.registers, Answer<Epoch>(Epoch{1}));
+  ASSERT_TRUE(bed.Until([&] { return !am.awaits.empty(); }));
+  am.Answer(
+      am.awaits,
+      Answer<Command>(Command{
+          .number = 1, .kind = Command::Kind::kStart, .generation = {1}, .cluster_spec = ExecutorBed::ClusterJson()}));
+  ASSERT_TRUE(bed.Until([&] { return !am.heartbeats.empty(); }));
+  EXPECT_THAT(am.calls, testing::ElementsAre("await 0", "await 1", "heartbeat"));
 }
 
 }  // namespace

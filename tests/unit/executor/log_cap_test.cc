@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -7,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -15,7 +17,10 @@
 #include "executor/task_logs.h"
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_source.h"
+#include "runtime/logs/log_reader.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
+#include "tests/unit/executor/executor_bed.h"
 
 namespace tony::executor {
 namespace {
@@ -179,9 +184,8 @@ TEST_F(LogCapTest, AFastWriterIsCutAndItsReaderNeverSeesANul) {
   int64_t offset = 0, freed = 0;
   for (bool alive = true, more = true; alive || more;) {
     alive = alive && waitpid(writer, nullptr, WNOHANG) == 0;
-    const auto checked = cap.Check();
-    ASSERT_TRUE(checked.ok()) << checked.error().message;
-    freed += *checked;
+    const auto checked = Must(cap.Check());
+    freed += checked;
     const LogBytes read = ReadLog(reader.get(), offset, buffer);
     ASSERT_EQ(std::string_view(buffer).substr(0, read.size).find('\0'), std::string_view::npos) << "at " << offset;
     offset += read.cut + static_cast<int64_t>(read.size);
@@ -217,6 +221,70 @@ TEST_F(LogCapTest, CutsWhileItIsReadShowNoNul) {
     }
     cutter.join();
   }
+}
+
+// ---- log notes
+
+class LogNotesTest : public testing::Test {
+ protected:
+  void Append(const std::string& text) const { std::ofstream(log_, std::ios::app) << text; }
+  std::string Notes() const { return Content(temp_.path() / "stdout.times"); }
+
+  TempFolder temp_;
+  const std::filesystem::path log_ = temp_.path() / "stdout";
+  LogNotes notes_{log_};
+};
+
+TEST_F(LogNotesTest, EachGrowthIsNotedOnce) {
+  notes_.Look(FromMillis(500));
+  EXPECT_EQ(Notes(), "") << "there is no log yet";
+  Append("one\n");
+  notes_.Look(FromMillis(1000));
+  notes_.Look(FromMillis(2000));
+  Append("two\n");
+  notes_.Look(FromMillis(3000));
+  EXPECT_EQ(Notes(), "1000 4\n3000 8\n");
+}
+
+TEST_F(LogNotesTest, ALogThatItsTaskEmptiedIsNamed) {
+  Append("a long line\n");
+  notes_.Look(FromMillis(1000));
+  std::ofstream(log_, std::ios::trunc) << "new\n";
+  testing::internal::CaptureStderr();
+  notes_.Look(FromMillis(2000));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("stdout had 12 bytes and was emptied by the task"));
+  EXPECT_EQ(Notes(), "1000 12\n2000 4\n");
+}
+
+TEST_F(LogNotesTest, OfALongLifeTheNotesTakeBoundedRoom) {
+  std::filesystem::create_directories(temp_.path());
+  for (int64_t i = 1; i <= 3 * int64_t{kMostLogNotes}; ++i) {
+    std::filesystem::path log = log_;
+    if (i == 1) Append("x");
+    std::filesystem::resize_file(log, static_cast<uintmax_t>(i));
+    notes_.Look(FromMillis(i * 1000));
+  }
+  const auto kept = LogNotesIn(Notes());
+  EXPECT_LE(kept.size(), kMostLogNotes);
+  EXPECT_GT(kept.size(), kMostLogNotes / 2);
+  EXPECT_EQ(kept.back().size, 3 * kMostLogNotes);
+  EXPECT_EQ(kept[kept.size() - 2].size + 1, kept.back().size) << "the newest are as fine as ever";
+}
+
+TEST_F(LogNotesTest, WhatATaskHasPutInTheirPlaceIsLeftAlone) {
+  std::ofstream(temp_.path() / "precious") << "mine";
+  std::filesystem::create_symlink(temp_.path() / "precious", temp_.path() / "stdout.times");
+  Append("one\n");
+  notes_.Look(FromMillis(1000));
+  Append("two\n");
+  notes_.Look(FromMillis(2000));
+  EXPECT_EQ(Content(temp_.path() / "precious"), "mine");
+  std::filesystem::remove(temp_.path() / "stdout.times");
+  ASSERT_EQ(mkfifo((temp_.path() / "stdout.times").c_str(), 0600), 0);
+  Append("three\n");
+  notes_.Look(FromMillis(3000));
+  SUCCEED() << "nobody reads the pipe, and nobody waited for that";
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "runtime/base/strings.h"
+#include "tests/support/results.h"
 
 namespace tony::executor {
 namespace {
@@ -183,21 +184,19 @@ TEST_F(PortReservationTest, ThePortIsFreeAfterTheReservation) {
 }
 
 TEST_F(PortReservationTest, EachNameHasAPortOfItsOwn) {
-  const auto ports = ReservePorts({"control", "data"});
-  ASSERT_TRUE(ports.ok());
-  ASSERT_EQ(ports->size(), 2u);
-  EXPECT_NE(ports->at("control").port(), ports->at("data").port());
-  EXPECT_EQ(Server({}).Listen(ports->at("data").port()), EADDRINUSE);
+  const auto ports = Must(ReservePorts({"control", "data"}));
+  ASSERT_EQ(ports.size(), 2u);
+  EXPECT_NE(ports.at("control").port(), ports.at("data").port());
+  EXPECT_EQ(Server({}).Listen(ports.at("data").port()), EADDRINUSE);
 }
 
 TEST_F(PortReservationTest, NoPortIsReservedTwice) {
   std::vector<PortReservation> held;
   std::set<int> ports;
   for (int i = 0; i < 500; ++i) {
-    auto reservation = PortReservation::Make();
-    ASSERT_TRUE(reservation.ok());
-    EXPECT_TRUE(ports.insert(reservation->port()).second);
-    held.push_back(*std::move(reservation));
+    auto reservation = Must(PortReservation::Make());
+    EXPECT_TRUE(ports.insert(reservation.port()).second);
+    held.push_back(std::move(reservation));
   }
 }
 

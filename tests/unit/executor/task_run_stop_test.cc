@@ -6,6 +6,10 @@
 namespace tony::executor {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
 const TestRow kStops[] = {
     {"AStopIsTermThenAfterTheGraceKillUntilGone",
      {{"running, STOP 5s", "signals TERM; heartbeat stopping"},
@@ -161,6 +165,193 @@ TEST(TaskRunNextTest, AnAmThatSaysItDoesNotRuleCutsNobodyOff) {
     task.Give(LeaseRead{LeaseOf(1)});
   }
   EXPECT_EQ(task.run.state(), State::kRunning) << "who says so is there, and may rule again";
+}
+
+// ---- Losing the AM and finding it again; an executor that is cut off or orphaned; and where one thing meets another: equal
+// times, repeated numbers, two reasons to leave, orders of actions.
+
+const TestRow kLinks[] = {
+    {"AnExecutorThatLostItsAmReadsTheRecordAtOnceAndOnEveryChange",
+     {{"running, lose", "1 read; 1 watch; watch; read; state Running"}}},  // a change in between would be missed
+    {"AnExecutorThatIsUpBeforeItsAmWatchesForIt",
+     {{"", "no watch"}, {"no-lease", "1 watch"}}},  // in the usual case the record is there
+    {"ItReadsTheRecordAgainFourTimesASecond", {{"running, lose", "1 read"}, {"pass 10s", "40 read"}}},
+    {"ItRegistersWithTheNextAmWithAllItKnows",
+     {{"running, lose", ""},
+      {"lease 2 7002", "use am.example:7002; register running pid 4242 & generation 1 epoch 2"},
+      {"registered 2", "1 unwatch; await 10 from; state Running"}}},  // what was carried out is not done again
+    {"ANewAmIsTriedAtOnceWhateverTheBackOff",
+     {{"running, lose, lease 1, lose, lease 1", "1 use"}, {"lease 2", "1 use"}, {"lose, lease 2 7009", "1 use"}}},
+    {"ANewerRecordInterruptsATryThatHangs",
+     {{"running, lose, lease 1, lease 2 7002", "2 use; use am.example:7001; use am.example:7002"}}},
+    {"WhileTheStoreCannotBeReadTheLastAmIsTried", {{"running, lose, unreadable", "use am.example:7001"}}},
+    {"AnswersOfAnEarlierLinkAreIgnored",
+     {{"running, lose, lease 2", ""}, {"answers-from-before", "nothing; link Registering; state Running"}}},
+    {"SeveralCallsThatEndWithOneConnectionAreOneLoss", {{"running, lose, lose, lose", "1 read"}}},
+    {"AnAmOfAnOlderEpochIsNotObeyed",
+     {{"register 5, lose", ""},
+      {"lease 4 7004", "no use"},
+      {"lease 5 7005, registered 4", "link Searching; no await"}}},
+    {"AnAmThatDoesNotRuleIsALostOne",
+     {{"running, refuse {not ruling|stale epoch|bad request}", "link Searching; state Running; 1 read"}}},
+    {"AnOutcomeIsReportedToEveryAmUntilOneReleases",
+     {{"running, lose, exit 3 boom, gone", "1 keep; no report"},  // there is nobody to report to
+      {"register 2", "1 report; no keep"},
+      {"lose, register 3", "1 report; register ended; report user_error 3, stderr: boom.; no keep"}}},
+    {"APhaseThatChangedDuringTheRegistrationIsToldAfterIt",
+     {{"running, lose, lease 2, SIGTERM", ""}, {"registered 2", "heartbeat stopping"}}},
+};
+TABLE_TEST(TaskRunLinkTest, kLinks, Script());
+
+TEST(TaskRunLinkTest, JitterSpreadsTheReadsOfManyExecutors) {
+  TaskRunDriver early({}, 0), late({}, 0.99);
+  EXPECT_LT(*early.run.NextDeadline(), *late.run.NextDeadline());
+}
+
+TEST(TaskRunLinkTest, TheSameAmIsTriedAgainWithABackOffUpToASecond) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  std::vector<int64_t> tries;
+  for (int step = 0; step < 200; ++step) {
+    const int before = task.Count<UseAm>();
+    task.Give(LeaseRead{LeaseOf(1)});
+    if (task.Count<UseAm>() > before) {
+      tries.push_back((task.now - kDriverStart).count());
+      task.LoseAm();
+    }
+    task.Pass(milliseconds{50});
+  }
+  ASSERT_GE(tries.size(), 8u);
+  EXPECT_EQ(tries[0], 0) << "the connection may have been all that broke";
+  EXPECT_LE(tries[1], 150);
+  for (size_t i = 5; i < tries.size(); ++i) EXPECT_EQ(tries[i] - tries[i - 1], 1000);
+}
+
+// ---- cut off, orphaned, and without the job's folder
+
+const TestRow kCutOffs[] = {
+    {"AnExecutorThatIsCutOffStopsItsTaskInTime",
+     {{"running, lose, cut-off 29750ms", "state Running"},
+      {"cut-off 250ms", "state Stopping; signals TERM"},
+      {"exit TERM, gone", "keep node_lost & cut off; no leave"},  // the outcome may still be reported
+      {"register 2", "1 report"}}},
+    {"WithADeadAmTheTaskRunsOn", {{"running, lose, lease 1, lose, pass 29min", "state Running"}}},
+    {"AnAmThatComesBackLateIsGivenTheFullTimeAgain",
+     {{"running, lose, pass 1min, lease 1, pass 4min, cut-off 29s 2", "state Running"},
+      {"cut-off 2s 2", "state Stopping"}}},
+    {"TheTimeCountsFromTheLastAnswerNotFromTheNoticeOfTheLoss",
+     {{"running, standstill 28s, tick, lose, cut-off 1750ms", "state Running"}, {"cut-off 250ms", "state Stopping"}}},
+    {"AfterALongStandstillThereIsOneMoreTry",
+     {{"running, standstill 300s, tick, lose, pass 900ms", "state Running"},
+      {"register, linked 5min", "state Running"}}},
+    {"AnExecutorWithoutATaskIsCutOffToo", {{"cut-off 31s", "state Ended; outcome node_lost"}}},
+    {"AfterTheOrphanTimeoutItStopsItsTaskAndLeaves",
+     {{"running, lose, pass 30min", "state Stopping"}, {"exit TERM, gone", "outcome infra; 1 leave; leave 69"}}},
+    {"AnExecutorThatNeverFoundAnAmLeavesAfterTheOrphanTimeout", {{"no-lease, pass 30min", "leave 69"}}},
+    {"WithoutItsJobsFolderItStopsItsTaskAndLeaves",
+     {{"running, lose, folder-gone", "state Stopping; signals TERM"},
+      {"folder-gone, exit TERM, gone",
+       "outcome infra TERM, because: the job's folder was removed.; 1 leave; leave 66"}}},
+    {"WithoutItsJobsFolderAnExecutorThatHasNoTaskLeavesAtOnce", {{"folder-gone", "leave 66"}}},
+    {"WhileItHasAnAmTheRemovedFolderIsThatOnesCare", {{"running, folder-gone", "state Running"}}},
+    {"AKeptOutcomeIsNotKeptForEver", {{"running, exit 0, gone, lose, pass 30min", "leave 69"}}},
+};
+TABLE_TEST(TaskRunCutOffTest, kCutOffs, Script());
+
+TEST(TaskRunCutOffTest, AStoreThatCannotBeReadEitherMeansCutOff) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  for (int i = 0; i < 124; ++i) {
+    task.Give(LeaseUnreadable{});
+    if (task.run.link() == Link::kRegistering) task.LoseAm();
+    task.Pass(milliseconds{250});
+  }
+  EXPECT_EQ(task.run.state(), State::kStopping);
+}
+
+TEST(TaskRunCutOffTest, AnAmWhoseQueueIsFullIsNoReasonToStop) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  for (int i = 0; i < 4 * 60 * 40; ++i) {  // forty minutes; an orphan leaves after thirty
+    task.Pass(milliseconds{250});
+    task.Give(LeaseRead{LeaseOf(1, 7001, i / 8)});
+    if (task.run.link() == Link::kRegistering) task.Give(ConnectionLost{task.link, /*crowded=*/true});
+  }
+  EXPECT_EQ(task.run.state(), State::kRunning);
+  task.PassCutOff(seconds{31}, LeaseOf(1));
+  EXPECT_EQ(task.run.state(), State::kStopping) << "the queue is no longer full, and nobody answers";
+}
+
+// ---- where one thing meets another
+
+const TestRow kEdges[] = {
+    {"ACommandOfANumberThatWasObeyedIsNotObeyedAgain",
+     {{"running, STOP 5s 10", "state Running"}, {"STOP 5s 11", "state Stopping"}}},
+    {"TheAttemptItHasIsNotItsNext", {{"ended, NEXT 2", "state Ended; no begin"}, {"NEXT 3 14", "begin worker:3#3"}}},
+    {"TheNextAttemptIsBegunBeforeItIsRegistered", {{"ended, NEXT 3", "1 register; begin; use; register"}}},
+    {"ATaskIsStoppedBeforeTheAmHearsOfIt", {{"running, STOP 5s", "1 heartbeat; signal; heartbeat"}}},
+    {"AProcessThatEndsInItsGraceDoesNotTakeTheGraceFromTheRest", {{"running, STOP 5s", ""}, {"exit 0", "signals 0"}}},
+    {"AStopThatMeetsAStartThatFailsIsTheEnd",
+     {{"register, START, STOP {5|0}s, pass 1ms", "state {Stopping|Killing}"},
+      {"unstarted", "state Ended; outcome killed; 1 report"}}},  // it would have been stopped anyway
+    {"AnAttemptWhoseProcessCouldNotBeStartedHasEndedAndMayBeReleased",
+     {{"register, START, unstarted", "state Ended"}, {"RELEASE", "leave 0"}}},
+    {"OneThatIsNotToReportDoesNotBeginToWhenItIsTerminated",
+     {{"running, RELEASE, SIGTERM, exit TERM, gone", "no report; leave 0"}}},
+    {"OneThatWasTerminatedNeedNotReportOnceItIsReleased",
+     {{"running, SIGTERM, RELEASE, exit TERM, gone", "no report; leave 0"}}},
+    {"OfTwoReasonsToLeaveAtOnceTheFirstIsTold",
+     {{"running, RELEASE, refuse stale attempt, exit TERM, gone", "leave 0"}}},
+    {"ASecondSigtermGivesNoMoreTimeToReport",
+     {{"ended, lose, SIGTERM, pass 1s, SIGTERM, pass 999ms", "no leave"}, {"pass 1ms", "1 leave"}}},
+    {"ANewAmHearsAtOnceThatTheProcessRuns", {{"running, lose, register 2", "1 heartbeat; heartbeat running"}}},
+    {"AnAmThatTakesTheCallAndNeverAnswersOrphans",
+     {{"running, lose, lease 1, pass 30min", "link Registering; state Stopping"}}},
+};
+TABLE_TEST(TaskRunEdgeTest, kEdges, Script());
+
+TEST(TaskRunEdgeTest, WhatDoesNotDieIsLookedAtLessAndLessOftenButFourTimesASecond) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Exit(ExitCode(0));
+  task.Pass(milliseconds{700});
+  const auto early = task.Signals().size();
+  EXPECT_GE(early, 7u);
+  EXPECT_LE(early, 10u);
+  task.Pass(seconds{10});
+  EXPECT_EQ(task.Signals().size() - early, 40u);
+}
+
+TEST(TaskRunEdgeTest, AnAmThatTakesTheCallAndNeverAnswersIsNoAm) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  for (int i = 0; i < 124; ++i) {
+    task.Give(LeaseRead{LeaseOf(1, 7001, i)});
+    task.Pass(milliseconds{250});
+    ASSERT_EQ(task.run.link(), Link::kRegistering);
+  }
+  EXPECT_EQ(task.run.state(), State::kStopping);
+}
+
+TEST(TaskRunEdgeTest, ARecordThatGetsStaleJustWhenItWouldBeCutOffMakesItAnOrphan) {
+  const Timers timers;
+  for (const Duration late : {Duration{0}, Duration{1}}) {
+    TaskRunDriver task;
+    task.RunTask();
+    task.LoseAm();
+    const Instant last_sign = task.now + timers.cutoff_after - timers.record_fresh + late;
+    while (task.now < last_sign) {
+      task.Pass(std::min(timers.record_fresh - milliseconds{1}, last_sign - task.now));
+      task.Give(LeaseUnreadable{});
+      if (task.run.link() == Link::kRegistering) task.LoseAm();
+    }
+    task.Pass(timers.record_fresh);
+    EXPECT_EQ(task.run.state(), late == Duration{0} ? State::kRunning : State::kStopping);
+  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/living_process.h"
 #include "tests/support/no_more_files.h"
+#include "tests/support/results.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -28,6 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ExitKind = ExitStatus::Kind;
+using Kind = AmDeath::Kind;
 
 constexpr Duration kNever = std::chrono::hours(100);
 
@@ -209,8 +211,7 @@ TEST_F(AmSupervisionTest, ASilentAmIsKilledByItsPidAlsoWhereItsMarkIsNotToBeSeen
 
 TEST_F(AmSupervisionTest, AnAmThatAKeeperDiedOverIsKilledBeforeTheNextIsStarted) {
   LivingProcess am(Mark());
-  const auto lock = JobFolder(records_).Lock("am.lock");
-  ASSERT_TRUE(lock.ok());
+  const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   Supervise().Begin();
   EXPECT_TRUE(WaitFor([&] { return am.End().has_value(); }));
   EXPECT_THAT(runner_->started, SizeIs(1));
@@ -232,8 +233,7 @@ TEST_F(AmSupervisionTest, AnAmThatIsAliveIsWaitedFor) {
 TEST_F(AmSupervisionTest, AnAmThatCannotBeWatchedIsAdoptedByALaterHello) {
   Write("epoch", "4\n");
   LivingProcess am("A=1");
-  const auto lock = JobFolder(records_).Lock("am.lock");
-  ASSERT_TRUE(lock.ok());
+  const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   Supervise().Begin();
   {
     const NoMoreFiles shortage;
@@ -247,8 +247,7 @@ TEST_F(AmSupervisionTest, AnAmThatCannotBeWatchedIsAdoptedByALaterHello) {
 TEST_F(AmSupervisionTest, AnAmThatHasEndedWhenItsHelloIsReadIsReplaced) {
   Write("epoch", "4\n");
   options_.adoption = Duration(1);
-  const auto lock = JobFolder(records_).Lock("am.lock");
-  ASSERT_TRUE(lock.ok());
+  const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   Supervise().Begin();
   const pid_t gone = LivingProcess("A=1").pid();
   EXPECT_FALSE(supervision_->OnHello({4}, gone));
@@ -297,6 +296,65 @@ TEST_F(AmSupervisionTest, AnAmOfAnEarlierKeeperHasItsFarewellToo) {
   kill(am.pid(), SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return said_.size() == 1; }));
   EXPECT_EQ(said_[0], "retired");
+}
+
+// ---- am deaths
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""min;
+
+const Instant kNow = FromMillis(1795253415000);
+
+TEST(DeathBudgetTest, WaitsLongerAfterEachCrashAndGivesUpAtTheFifth) {
+  DeathBudget budget;
+  EXPECT_EQ(budget.Died({kNow}), 0ms);
+  EXPECT_EQ(budget.Died({kNow + 1min}), 100ms);
+  EXPECT_EQ(budget.Died({kNow + 2min}), 200ms);
+  EXPECT_EQ(budget.Died({kNow + 3min}), 400ms);
+  EXPECT_EQ(budget.Died({kNow + 5min}), std::nullopt);
+}
+
+TEST(DeathBudgetTest, CrashesOfLongAgoAreForgotten) {
+  DeathBudget budget;
+  Instant now = kNow;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_NE(budget.Died({now}), std::nullopt);
+    now += 2min;
+  }
+}
+
+TEST(DeathBudgetTest, BeingKilledIsNoCrashButHasAnEndToo) {
+  DeathBudget budget;
+  for (size_t i = 1; i < DeathBudget::kMostKills; ++i) EXPECT_EQ(budget.Died({kNow, Kind::kKilled}), 0ms);
+  EXPECT_EQ(budget.Died({kNow}), 0ms) << "the first crash";
+  EXPECT_EQ(budget.Died({kNow, Kind::kKilled}), std::nullopt);
+}
+
+TEST(DeathBudgetTest, AClockThatWasSetBackDoesNotMakeCrashesLast) {
+  DeathBudget budget;
+  for (int i = 0; i < 3; ++i) EXPECT_NE(budget.Died({kNow + 1000min}), std::nullopt);
+  EXPECT_EQ(budget.Died({kNow}), 0ms);
+}
+
+TEST(AmDeathsTest, AreReadBackByTheNextKeeper) {
+  const TempFolder temp;
+  const JobRecords records = LocalJobRecords(temp.path());
+  EXPECT_THAT(ReadDeaths(records), IsEmpty());
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(RecordDeath(records, {kNow + i * 1ms}).ok());
+  ASSERT_TRUE(RecordDeath(records, {kNow, Kind::kKilled}).ok());
+  const auto deaths = ReadDeaths(records);
+  ASSERT_THAT(deaths, SizeIs(5));
+  EXPECT_EQ(deaths[3].time, kNow + 3ms);
+  EXPECT_EQ(deaths[4].kind, Kind::kKilled);
+  DeathBudget budget;
+  budget.Restore(deaths);
+  EXPECT_EQ(budget.Died({kNow + 4ms}), std::nullopt);
+}
+
+TEST(AmDeathsTest, WhatCannotBeReadIsLeftOut) {
+  const TempFolder temp;
+  std::ofstream(temp.path() / "am.deaths") << "x crashed\n12 sneezed\n\n12\n13 crashed\n14 cra";
+  EXPECT_THAT(ReadDeaths(LocalJobRecords(temp.path())), SizeIs(1));
 }
 
 }  // namespace

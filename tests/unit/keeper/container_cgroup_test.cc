@@ -18,6 +18,7 @@
 #include "runtime/os/files.h"
 #include "tests/support/cgroup_look.h"
 #include "tests/support/places.h"
+#include "tests/support/results.h"
 #include "tests/support/rough_daemon.h"
 #include "tests/support/temp_folder.h"
 
@@ -50,9 +51,8 @@ TEST_F(ContainerCgroupTest, PlaceWhoseChildrenHaveNoLimitIsNamed) {
   Write("proc/self/cgroup", "0::/user.slice/x\n");
   Write("sys/fs/cgroup/user.slice/x/cgroup.procs");
   Write("sys/fs/cgroup/cgroup.procs");
-  const auto place = FindCgroupPlace(temp_.path());
-  ASSERT_FALSE(place.ok());
-  EXPECT_EQ(place.error().message, "cgroups in " + In("sys/fs/cgroup/user.slice/x").string() + " have no memory limit");
+  ExpectError(FindCgroupPlace(temp_.path()),
+              "cgroups in " + In("sys/fs/cgroup/user.slice/x").string() + " have no memory limit");
   EXPECT_TRUE(fs::is_empty(In("sys/fs/cgroup/user.slice/x/cgroup.procs"))) << "nothing was moved";
 }
 
@@ -63,11 +63,10 @@ TEST_F(ContainerCgroupTest, NearestPlaceAboveUsThatPassesTheControllerOnIsTaken)
   Write("sys/fs/cgroup/user.slice/app.slice/x.scope/cgroup.procs");
   Write("sys/fs/cgroup/user.slice/app.slice/cgroup.procs");
   Write("sys/fs/cgroup/user.slice/app.slice/" + trial + "/memory.max", "max\n");
-  const auto place = FindCgroupPlace(temp_.path());
-  ASSERT_TRUE(place.ok()) << place.error().message;
-  EXPECT_EQ(place->version, CgroupVersion::kTwo);
-  EXPECT_EQ(place->folder, In("sys/fs/cgroup/user.slice/app.slice"));
-  EXPECT_EQ(DescribeMemoryLimits(temp_.path()), "by cgroup v2 below " + place->folder.string());
+  const auto place = Must(FindCgroupPlace(temp_.path()));
+  EXPECT_EQ(place.version, CgroupVersion::kTwo);
+  EXPECT_EQ(place.folder, In("sys/fs/cgroup/user.slice/app.slice"));
+  EXPECT_EQ(DescribeMemoryLimits(temp_.path()), "by cgroup v2 below " + place.folder.string());
 }
 
 TEST_F(ContainerCgroupTest, FirstVersionStaysBelowTheLimitsThatOthersSetForUs) {
@@ -110,9 +109,7 @@ TEST_F(ContainerCgroupTest, FirstVersionLimitsMemoryWithAndWithoutSwap) {
 }
 
 TEST_F(ContainerCgroupTest, FolderThatIsNoCgroupIsAnErrorThatNamesItsFile) {
-  const auto made = MakeCgroup(In("c"), {300, 4, 0});
-  ASSERT_FALSE(made.ok());
-  EXPECT_THAT(made.error().message, HasSubstr(In("c/memory.limit_in_bytes").string()));
+  ExpectError(MakeCgroup(In("c"), {300, 4, 0}), StrCat("~", In("c/memory.limit_in_bytes").string()));
   EXPECT_FALSE(MakeCgroup(In("no/such"), {}).ok());
 }
 
@@ -181,9 +178,8 @@ class RealCgroupTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (LookForCgroups().limits.empty()) GTEST_SKIP() << "no cgroup with a memory limit can be made";
-    const auto place = FindCgroupPlace();
-    ASSERT_TRUE(place.ok()) << place.error().message;
-    cgroup_ = CgroupFolder(*place, {StrCat("test-", getpid())}, {"1-1"});
+    const auto place = Must(FindCgroupPlace());
+    cgroup_ = CgroupFolder(place, {StrCat("test-", getpid())}, {"1-1"});
   }
   void TearDown() override {
     if (!cgroup_.empty()) {
@@ -194,12 +190,11 @@ class RealCgroupTest : public ::testing::Test {
 };
 
 TEST_F(RealCgroupTest, NeedsWritableCgroupAProcessThatEntersIsListedUntilItEnds) {
-  const auto procs = MakeCgroup(cgroup_, {64, 1, 0});
-  ASSERT_TRUE(procs.ok()) << procs.error().message;
+  const auto procs = Must(MakeCgroup(cgroup_, {64, 1, 0}));
   EXPECT_TRUE(MakeCgroup(cgroup_, {64, 1, 0}).ok()) << "harmless";
   const pid_t child = fork();
   if (child == 0) {
-    if (write(procs->get(), "0", 1) != 1) _exit(1);
+    if (write(procs.get(), "0", 1) != 1) _exit(1);
     pause();
     _exit(0);
   }
@@ -214,12 +209,11 @@ TEST_F(RealCgroupTest, NeedsWritableCgroupAProcessThatEntersIsListedUntilItEnds)
 }
 
 TEST_F(RealCgroupTest, NeedsWritableCgroupWhoTakesTooMuchIsCounted) {
-  const auto procs = MakeCgroup(cgroup_, {64, 1, 0});
-  ASSERT_TRUE(procs.ok()) << procs.error().message;
+  const auto procs = Must(MakeCgroup(cgroup_, {64, 1, 0}));
   EXPECT_EQ(OomKillsOfTree(cgroup_), 0);
   const pid_t child = fork();
   if (child == 0) {
-    if (write(procs->get(), "0", 1) == 1) execl("/bin/sh", "sh", "-c", "head -c 300M /dev/zero | tail", nullptr);
+    if (write(procs.get(), "0", 1) == 1) execl("/bin/sh", "sh", "-c", "head -c 300M /dev/zero | tail", nullptr);
     _exit(1);
   }
   waitpid(child, nullptr, 0);
@@ -239,19 +233,17 @@ class KillCgroupTest : public ::testing::TestWithParam<std::tuple<CgroupVersion,
     const bool one = std::get<0>(GetParam()) == CgroupVersion::kOne;
     const CgroupLook look = LookForCgroups();
     if (one ? look.limits != "v1" : !look.unified) GTEST_SKIP() << "no cgroup of this version can be made";
-    const auto place = one ? FindCgroupPlace() : FindPlaceWithoutLimits();
-    ASSERT_TRUE(place.ok()) << place.error().message;
-    ASSERT_EQ(place->version, std::get<0>(GetParam()));
-    cgroup_ = CgroupFolder(*place, {StrCat("kill-", getpid())}, {"1-1"});
+    const auto place = Must(one ? FindCgroupPlace() : FindPlaceWithoutLimits());
+    ASSERT_EQ(place.version, std::get<0>(GetParam()));
+    cgroup_ = CgroupFolder(place, {StrCat("kill-", getpid())}, {"1-1"});
   }
   // In the cgroup, and below it the daemon.
   void StartDaemon() {
-    const auto procs = MakeCgroupWithoutLimits(cgroup_);
-    ASSERT_TRUE(procs.ok()) << procs.error().message;
+    const auto procs = Must(MakeCgroupWithoutLimits(cgroup_));
     const std::string daemon = TestProgram("rough_daemon");
     const pid_t child = fork();
     if (child == 0) {
-      if (write(procs->get(), "0", 1) == 1)
+      if (write(procs.get(), "0", 1) == 1)
         execl(daemon.c_str(), daemon.c_str(), std::get<1>(GetParam()).c_str(), lock_.c_str(), nullptr);
       _exit(1);
     }
@@ -292,11 +284,10 @@ TEST_F(ContainerCgroupTest, WithoutTheMemoryControllerThereIsAPlaceWithoutLimits
   EXPECT_FALSE(FindCgroupPlace(temp_.path()).ok());
   EXPECT_FALSE(FindPlaceWithoutLimits(temp_.path()).ok()) << "no cgroup could be made";
   Write(StrCat("sys/fs/cgroup/unified/user.slice/x/tony-trial-", getpid(), "/cgroup.procs"));
-  const auto place = FindPlaceWithoutLimits(temp_.path());
-  ASSERT_TRUE(place.ok()) << place.error().message;
-  EXPECT_EQ(place->version, CgroupVersion::kTwo);
-  EXPECT_EQ(place->folder, In("sys/fs/cgroup/unified/user.slice/x"));
-  EXPECT_FALSE(place->limits);
+  const auto place = Must(FindPlaceWithoutLimits(temp_.path()));
+  EXPECT_EQ(place.version, CgroupVersion::kTwo);
+  EXPECT_EQ(place.folder, In("sys/fs/cgroup/unified/user.slice/x"));
+  EXPECT_FALSE(place.limits);
 }
 
 TEST_F(ContainerCgroupTest, WhatTheKernelCallsPopulatedIsKilledAtOnce) {

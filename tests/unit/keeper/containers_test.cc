@@ -1,15 +1,21 @@
 #include "runtime/keeper/containers.h"
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/job/environment.h"
+#include "runtime/keeper/sweep.h"
+#include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "tests/support/living_process.h"
 #include "tests/support/no_more_files.h"
@@ -18,6 +24,10 @@
 
 namespace tony::keeper {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class ContainersTest : public ::testing::Test {
  protected:
@@ -115,6 +125,250 @@ TEST_F(ContainersTest, AnExecutorThatDiedWhereTheKernelKilledForMemoryHasRunOutO
 TEST_F(ContainersTest, AnExecutorThatIsGoneKeepsNoKeeperFromGoingOn) {
   Record({"1-1"}, 0);
   EXPECT_EQ(AdoptedWith(10), 0u);
+}
+
+// ---- container records
+
+class ContainerRecordsTest : public ::testing::Test {
+ protected:
+  ContainerRecordsTest() { EXPECT_TRUE(MakeFolder(temp_.path() / "containers").ok()); }
+  ContainerRecord Read(const std::string& id) const {
+    const auto all = records_.ReadAll();
+    EXPECT_TRUE(all.ok());
+    const auto found = std::ranges::find(*all, ContainerId{id}, &ContainerRecord::id);
+    EXPECT_NE(found, all->end());
+    return found == all->end() ? ContainerRecord{} : *found;
+  }
+
+  TempFolder temp_;
+  const ContainerRecords records_{LocalJobRecords(temp_.path())};
+};
+
+TEST_F(ContainerRecordsTest, ContainerIsKnownAtEachOfItsSteps) {
+  ASSERT_TRUE(records_.Launching({"1-1"}, {}, "").ok());
+  EXPECT_EQ(Read("1-1").pid, 0);
+  EXPECT_FALSE(Read("1-1").exited);
+  ASSERT_TRUE(records_.Started({"1-1"}, 4711, "12345").ok());
+  EXPECT_EQ(Read("1-1").pid, 4711);
+  EXPECT_EQ(Read("1-1").start_time, "12345");
+  EXPECT_FALSE(Read("1-1").exited);
+  const ExitStatus status{ExitStatus::Kind::kSignaled, 9};
+  ASSERT_TRUE(records_.Exited({{"1-1"}, status, ""}).ok());
+  ASSERT_TRUE(Read("1-1").exited);
+  EXPECT_EQ(Read("1-1").exited->status, status);
+  EXPECT_EQ(Read("1-1").exited->error, "");
+}
+
+TEST_F(ContainerRecordsTest, EveryKindOfEndIsReadBack) {
+  const ExitStatus three{ExitStatus::Kind::kExited, 3};
+  ASSERT_TRUE(records_.Exited({{"1-1"}, three, ""}).ok());
+  ASSERT_TRUE(records_.Exited({{"1-2"}, std::nullopt, "start /x y: no\nsuch file"}).ok());
+  ASSERT_TRUE(records_.Exited({{"1-3"}, std::nullopt, ""}).ok());
+  EXPECT_EQ(Read("1-1").exited->status, three);
+  EXPECT_FALSE(Read("1-2").exited->status);
+  EXPECT_EQ(Read("1-2").exited->error, "start /x y: no such file");
+  EXPECT_EQ(Read("1-2").exited->container.value, "1-2");
+  ASSERT_TRUE(Read("1-3").exited);
+  EXPECT_FALSE(Read("1-3").exited->status);
+}
+
+TEST_F(ContainerRecordsTest, WhatAContainerWasGivenIsKnownFromItsLaunchOn) {
+  ASSERT_TRUE(records_.Launching({"1-1"}, {0, 3}, "/sys/fs/cgroup/a b/tony-x").ok());
+  ASSERT_TRUE(records_.Launching({"1-2"}, {}, "").ok());
+  ASSERT_TRUE(records_.Started({"1-1"}, 4711, "12345").ok());
+  EXPECT_EQ(Read("1-1").gpus, (std::vector<int>{0, 3}));
+  EXPECT_EQ(Read("1-1").cgroup, "/sys/fs/cgroup/a b/tony-x");
+  EXPECT_EQ(Read("1-1").pid, 4711);
+  EXPECT_TRUE(Read("1-2").gpus.empty());
+  EXPECT_EQ(Read("1-2").cgroup, "");
+}
+
+TEST_F(ContainerRecordsTest, TornAndForeignLinesAreIgnored) {
+  std::ofstream(temp_.path() / "containers/1-1") << "launching\nstarted 4711 12345\nexited 0 ";
+  std::ofstream(temp_.path() / "containers/1-2") << "launching\nstarted 47";
+  std::ofstream(temp_.path() / "containers/1-3") << "\n\nx y\nexited x y\n";
+  std::ofstream(temp_.path() / "containers/.hidden") << "exited 0 \n";
+  EXPECT_EQ(Read("1-1").pid, 4711);
+  EXPECT_FALSE(Read("1-1").exited);
+  EXPECT_EQ(Read("1-2").pid, 0);
+  EXPECT_FALSE(Read("1-3").exited);
+  EXPECT_EQ(records_.ReadAll()->size(), 3u);
+}
+
+TEST_F(ContainerRecordsTest, FolderThatIsNotThereHoldsNone) {
+  EXPECT_TRUE(ContainerRecords(LocalJobRecords(temp_.path() / "missing")).ReadAll()->empty());
+}
+
+TEST(IsContainerNameTest, RefusesWhatIsNoFileName) {
+  EXPECT_TRUE(IsContainerName({"1-23"}));
+  for (const char* bad : {"", ".", "..", "../x", "a/b", "a b", "a\n"}) EXPECT_FALSE(IsContainerName({bad})) << bad;
+  EXPECT_FALSE(IsContainerName({std::string(65, 'x')}));
+}
+
+// ---- gpus
+
+TEST(GpusTest, TheLowestFreeOnesArePicked) {
+  EXPECT_EQ(PickGpus({3, 1, 0, 2}, {}, 2), (std::vector<int>{0, 1}));
+  EXPECT_EQ(PickGpus({0, 1, 2, 3}, {0, 2}, 2), (std::vector<int>{1, 3}));
+  EXPECT_EQ(PickGpus({4, 7}, {9}, 0), std::vector<int>());
+}
+
+TEST(GpusTest, TooFewAreNone) {
+  EXPECT_EQ(PickGpus({0, 1}, {1}, 2), std::nullopt);
+  EXPECT_EQ(PickGpus({}, {}, 1), std::nullopt);
+}
+
+TEST(GpusTest, ProcessesSeeTheirOwnByTheNumbersOfTheBus) {
+  EXPECT_THAT(GpuEnvironment({1, 3}, true),
+              ElementsAre("CUDA_VISIBLE_DEVICES=1,3", "NVIDIA_VISIBLE_DEVICES=1,3", "CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+}
+
+TEST(GpusTest, WhoGotNoneSeesNoneWhereThereAreSome) {
+  EXPECT_THAT(GpuEnvironment({}, true), ElementsAre("CUDA_VISIBLE_DEVICES="));
+  EXPECT_THAT(GpuEnvironment({}, false), IsEmpty());
+}
+
+// ---- log writers
+
+// A child whose descriptor `fd` is the file, opened with `flags`.
+class Child {
+ public:
+  Child(const std::filesystem::path& file, int flags, int fd) {
+    int ready[2];
+    if (pipe(ready) != 0) abort();
+    pid_ = fork();
+    if (pid_ == 0) {
+      const int opened = open(file.c_str(), flags | O_CREAT, 0600);
+      const int other = fd == STDOUT_FILENO ? STDERR_FILENO : STDOUT_FILENO;
+      if (dup2(opened, fd) < 0 || close(other) != 0 || write(ready[1], "x", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    char byte;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+  }
+  ~Child() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+TEST(LogWritersTest, WhoWritesIsFoundByEitherStream) {
+  const TempFolder temp;
+  EXPECT_TRUE(WritesBelow(Child(temp.path() / "stdout", O_WRONLY | O_APPEND, STDOUT_FILENO).pid(), temp.path()));
+  EXPECT_TRUE(WritesBelow(Child(temp.path() / "stderr", O_RDWR, STDERR_FILENO).pid(), temp.path()));
+}
+
+TEST(LogWritersTest, WhoReadsIsNotMeant) {
+  const TempFolder temp;
+  EXPECT_FALSE(WritesBelow(Child(temp.path() / "stdout", O_RDONLY, STDOUT_FILENO).pid(), temp.path()));
+}
+
+TEST(LogWritersTest, AnotherFolderIsAnother) {
+  const TempFolder temp;
+  std::filesystem::create_directory(temp.path() / "logs");
+  std::filesystem::create_directory(temp.path() / "logs2");
+  EXPECT_FALSE(WritesBelow(Child(temp.path() / "logs2/stdout", O_WRONLY, STDOUT_FILENO).pid(), temp.path() / "logs"));
+  EXPECT_FALSE(WritesBelow(999999999, temp.path()));
+}
+
+// ---- sweep
+
+constexpr pid_t kKeeper = 100;
+
+ProcessEntry Marked(pid_t pid, pid_t parent, const std::string& container, const std::string& job = "job") {
+  std::string environment = StrCat("PATH=/bin", '\0', "TONY_JOB_ID=", job, '\0');
+  if (!container.empty()) environment += StrCat("TONY_CONTAINER=", job, "/", container, '\0');
+  return {pid, parent, environment};
+}
+ProcessEntry Bare(pid_t pid, pid_t parent) { return {pid, parent, ""}; }
+
+SweepScope Scope(std::set<ContainerId> live, std::set<pid_t> own) {
+  return {{"job"}, kKeeper, std::move(live), [own = std::move(own)](pid_t pid) { return own.contains(pid); }};
+}
+
+TEST(SweepTest, MarkedProcessesOfAnEndedContainerAreVictimsWhereverTheyHang) {
+  const auto victims =
+      FindLeftovers({Marked(200, 1, "1-1"), Marked(201, kKeeper, "1-1"), Marked(202, 1, "1-2")}, Scope({{"1-2"}}, {}));
+  EXPECT_THAT(victims.pids, UnorderedElementsAre(200, 201));
+  EXPECT_TRUE(victims.MayBeOf({"1-1"}));
+  EXPECT_FALSE(victims.MayBeOf({"1-2"}));
+}
+
+TEST(SweepTest, LiveExecutorsAndTheAmAreSpared) {
+  const auto victims = FindLeftovers(
+      {Bare(kKeeper, 1), Marked(150, kKeeper, ""), Marked(200, kKeeper, "1-1"), Bare(201, 200), Bare(1, 0), Bare(2, 1)},
+      Scope({{"1-1"}}, {150, 200}));
+  EXPECT_THAT(victims.pids, IsEmpty());
+}
+
+TEST(SweepTest, OrphansWithoutAMarkAreVictimsWithAllBelowThem) {
+  const auto victims =
+      FindLeftovers({Bare(kKeeper, 1), Bare(300, kKeeper), Bare(301, 300), Bare(302, 301)}, Scope({}, {}));
+  EXPECT_THAT(victims.pids, UnorderedElementsAre(300, 301, 302));
+  EXPECT_TRUE(victims.MayBeOf({"1-1"})) << "whose they are is not known";
+}
+
+TEST(SweepTest, OrphanOfALiveContainerIsSpared) {
+  const auto victims = FindLeftovers({Marked(300, kKeeper, "1-2"), Marked(301, kKeeper, "1-1")}, Scope({{"1-2"}}, {}));
+  EXPECT_THAT(victims.pids, ElementsAre(301));
+}
+
+TEST(SweepTest, OfAdoptedExecutorsTheStraysAreThoseThatWriteToTheJobsLogs) {
+  SweepScope scope = Scope({{"1-1"}}, {});
+  scope.live_executors = {200};
+  const std::vector<ProcessEntry> processes = {Marked(200, 1, "1-1"), Bare(201, 200), Bare(202, 201),  Bare(300, 1),
+                                               Bare(301, 300),        Bare(400, 1),   Bare(kKeeper, 1)};
+  EXPECT_THAT(FindLeftovers(processes, scope).pids, IsEmpty());
+  scope.writes_logs = [](pid_t pid) { return pid == 202 || pid == 300 || pid == kKeeper; };
+  const auto victims = FindLeftovers(processes, scope);
+  EXPECT_THAT(victims.pids, UnorderedElementsAre(300, 301)) << "all below a live executor are spared";
+  EXPECT_TRUE(victims.MayBeOf({"1-2"}));
+  EXPECT_THAT(FindAllOfJob({Bare(300, 1), Bare(kKeeper, 1)}, scope), ElementsAre(300));
+}
+
+TEST(SweepTest, WhatIsKnownOfAContainerKeepsItAloneFromItsEnd) {
+  Victims victims = FindLeftovers({Bare(300, 1)}, Scope({}, {}));
+  EXPECT_TRUE(victims.Empty());
+  victims.containers.insert({"1-1"});
+  EXPECT_FALSE(victims.Empty());
+  EXPECT_TRUE(victims.MayBeOf({"1-1"}));
+  EXPECT_FALSE(victims.MayBeOf({"1-2"}));
+  victims.strays = true;
+  EXPECT_TRUE(victims.MayBeOf({"1-2"}));
+}
+
+// Its parent ended between two lines of the list: it may be below a live executor.
+TEST(SweepTest, AWriterToTheLogsWhoseDescentIsNotKnownIsSparedForNow) {
+  SweepScope scope = Scope({{"1-1"}}, {});
+  scope.live_executors = {200};
+  scope.writes_logs = [](pid_t pid) { return pid == 202; };
+  EXPECT_THAT(FindLeftovers({Marked(200, 1, "1-1"), Bare(202, 201)}, scope).pids, IsEmpty());
+  EXPECT_THAT(FindLeftovers({Marked(200, 1, "1-1"), Bare(202, 1)}, scope).pids, ElementsAre(202));
+}
+
+TEST(SweepTest, OtherJobsAreNotOurs) {
+  EXPECT_THAT(FindLeftovers({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "1-1", "xjob")}, Scope({}, {})).pids,
+              IsEmpty());
+  EXPECT_THAT(FindAllOfJob({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "", "jo")}, Scope({}, {})), IsEmpty());
+}
+
+TEST(SweepTest, KeeperIsNeverAVictimWhateverItWasStartedWith) {
+  ProcessEntry keeper = Marked(kKeeper, 1, "1-1");
+  EXPECT_THAT(FindLeftovers({keeper}, Scope({}, {})).pids, IsEmpty());
+  EXPECT_THAT(FindAllOfJob({keeper}, Scope({}, {})), IsEmpty());
+}
+
+TEST(SweepTest, AtTheEndEverythingOfTheJobIsFoundByMarkAndByDescent) {
+  EXPECT_THAT(FindAllOfJob({Bare(kKeeper, 1), Marked(150, kKeeper, ""), Marked(200, 1, "1-1"), Bare(300, kKeeper),
+                            Bare(301, 300), Bare(400, 1)},
+                           Scope({}, {})),
+              ElementsAre(150, 200, 300, 301));
 }
 
 }  // namespace

@@ -1,63 +1,111 @@
+// The keeper's AM: how it is started, watched and replaced, and how the job ends with it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <csignal>
-#include <fstream>
-
-#include "runtime/base/strings.h"
 #include "runtime/keeper/keeper_protocol.h"
 #include "runtime/keeper/message_channel.h"
 #include "runtime/os/file_system.h"
-#include "runtime/os/process_tree.h"
-#include "runtime/records/job_folder.h"
-#include "runtime/records/job_records.h"
-#include "tests/unit/keeper/keeper_fixture.h"
+#include "tests/support/results.h"
+#include "tests/unit/keeper/keeper_script.h"
 
 namespace tony {
 namespace {
 
-using ::testing::HasSubstr;
+namespace fs = std::filesystem;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-using KeeperAmTest = KeeperFixture;
+const TestRow kAms[] = {
+    {"AmStartsWithTheJobsEnvironmentAndItsEpoch",
+     {{"master env|sort; pwd; echo $# $1 $2; >$1/ams; exec sleep 1000 | keeper | file ams", ""},
+      {"says am.log FROM=job | says am.log TONY_JOB_ID=# | says am.log \n@\n | says am.log 2 @ 1\n",
+       "yes | yes | yes | yes"}}},
+    {"CrashedAmIsRestartedUnderTheNextEpochAndContainersLiveOn",
+     {{"begin | launch 1-1 sleep 1000 | launch 1-2 exit 4 | started 1-1 | end 1-2", "code 4"},
+      {"kill-am | ams 1,2 | text epoch | am 2 | running", "2, | runs 1-1"},
+      {"end 1-2 | keeper-lives", "code 4 | yes"}}},  // the new AM learns of all ends
+    {"AJobOfAnEarlierBootIsEndedAndNothingStarted",
+     {{"boot another | keeper | ended | text ams | verdict", "yes | nothing | ^FAILED node_lost"}}},
+    {"AmThatNeverRenewsIsKilled", {{"limit SILENCE=1500 | keeper | next-am", ""}}},
+    {"SecondKeeperLeavesAtOnce", {{"keeper | file ams | second-keeper | text ams", "1,"}}},
+    {"AnotherAmIsStartedAfterEachCrash",
+     {{"master echo $2 >>$1/ams; echo bad >&2; [ $2 = 3 ] || exit 70; exec sleep 1000 | keeper | ams 1,2,3", ""}}},
+};
+TABLE_TEST(KeeperAmTest, kAms, ScriptIn<KeeperWorld>());
+constexpr char kHopeless[] = "echo $2 >>$1/ams; echo 'bad journal' >&2; [ -e $1/good ] && exec sleep 1000; exit 70";
+const TestRow kHopelessAms[] = {
+    {"FiveCrashesEndTheJobAsInfra",
+     {{"write good | begin | launch 1-1 setsid sleep 1000 & sleep 1000 | processes 1-1 3 | hang-up", ""},
+      {"remove good | kill-am | ended", "yes"},
+      {"text ams", "1,2,3,4,5,6,"},  // the first was killed, which is no crash of its own
+      {"verdict | stderr",
+       "FAILED infra: the application master crashed 5 times within 5 min, at last: exit code 70 | ~bad journal"},
+      {"of-job | keeper | ended | text ams", "0 | yes | 1,2,3,4,5,6,"}}},  // nothing is left to keep
+    {"MissingAmProgramEndsTheJobAsInfraToo",
+     {{"no-master | keeper | ended | verdict", "yes | ~tony-am: no such file or directory"}}},
+};
+TABLE_TEST(HopelessAmTest, kHopelessAms, ScriptIn<KeeperWorld>(std::string(kHopeless)));
+// Masters that hang from their start. The waits are shorter than the 30 s after which a silent master counts as hung.
+const TestRow kUnheardAms[] = {
+    {"AKillEndsTheJob", {{"keeper | filled ams | ask-to-end | ended | of-job | verdict", "yes | 0 | ~: enough"}}},
+    {"AKillOnConditionOfAnotherOwnerDoesNothing",
+     {{"start-limit 3000 | keeper | ask-to-end-if-of another | ended | of-job | verdict", "yes | 0 | ^FAILED"}}},
+    {"ItsStartHasALimit",
+     {{"start-limit 300 | keeper | ended | of-job | verdict",
+       "yes | 0 | ^FAILED timeout: the application master had not started 0.3 s after the submission "
+       "(tony.am.startup-timeout=300)"}}},
+};
+TABLE_TEST(KeeperUnheardTest, kUnheardAms, ScriptIn<KeeperWorld>());
+// What a keeper writes down before it does or tells something, so that the next keeper knows: here the disk refuses.
+const TestRow kOrders[] = {
+    {"AnExecutorThatCannotBeRecordedIsNotStarted",
+     {{"begin | folder containers/1-1 | launch 1-1 >ran | end 1-1 | is ran", "~containers/1-1 | no"}}},
+    {"TheEndOfTheJobIsRecordedBeforeItsAmHearsOfIt",
+     {{"limit FAREWELL=300 | begin | folder finished | finish | comes-to-say keeper.log @/finished | finished-early",
+       "no"},
+      {"remove finished | finished | ended", "yes"}}},
+    {"AJobIsNotFinishedBeforeItsVerdictIsWritten",
+     {{"limit STOP_MARGIN=50 | folder status.json | begin | hang-up | kill-am | signal-keeper SIGTERM", ""},
+      {"comes-to-say keeper.log @/status.json | exists-early finished", "no"},
+      {"remove status.json | ended | verdict", "yes | ^KILLED"}}},
+};
+TABLE_TEST(KeeperOrderTest, kOrders, ScriptIn<KeeperWorld>());
+const TestRow kEnds[] = {
+    {"FinishLeavesNothing",
+     {{"limit FAREWELL=300 | begin | launch 1-1 setsid sleep 1000 & setsid env -i sleep 1000 & sleep 1000", ""},
+      {"processes 1-1 3 | finish | finished | is finished", "yes"},  // recorded before it is told
+      {"ended | of-job | text ams | is keeper.sock | locked", "yes | 0 | 1, | no | no"},
+      {"keepers", "1"}}},  // a keeper that is done is not brought back
+    {"FinishIsQuickWhenTheAmLeaves", {{"limit FAREWELL=100000 | begin | finish | finished | kill-am | ended", "yes"}}},
+    {"JobThatIsFinishedGetsNoAmAgain",
+     {{"limit FAREWELL=300 | begin | launch 1-1 setsid sleep 1000 & sleep 1000 | processes 1-1 3 | hang-up", ""},
+      {"kill-keeper | write finished | keeper | ended | text ams | of-job", "yes | 1, | 0"}}},
+    {"TermAsksTheAmToEndTheJob",
+     {{"begin | signal-keeper SIGTERM | asked-to-end | signal-keeper SIGHUP | signal-keeper SIGTERM", ""},
+      {"comes-to-say keeper.log is stopping already | kill-reason",
+       StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid())},
+      {"launch 1-1 exit 0 | end 1-1 | keeper-lives", "code 0 | yes"}}},  // the keeper rules on
+    {"TermEndsTheJobThoughTheAmDoesNot",
+     {{"limit FAREWELL=300 | limit STOP_MARGIN=50 | grace 50 | begin", ""},
+      {"launch 1-1 trap '' TERM; while :; do sleep 0.01; done | started 1-1 | hang-up | signal-keeper SIGTERM", ""},
+      {"ended | verdict | is finished", "yes | ~: the job's keeper got SIGTERM from process  | yes"},
+      {"verdict | text ams | of-job", "^KILLED | 1, | 0"}}},  // no other AM
+    {"TermGivesTheTasksTheirGraceThoughTheAmCannotBeAsked",
+     {{"limit FAREWELL=300 | grace 60000 | write kill-requests | begin", ""},
+      {"launch 1-1 trap 'touch saved; exit 0' TERM; touch runs; while :; do sleep 0.01; done | file runs | hang-up",
+       ""},
+      {"signal-keeper SIGTERM | ended | is saved | verdict", "yes | yes | ^KILLED"}}},
+    {"LaunchAfterTheEndIsRefused",
+     {{"begin | finish | launch 1-1 >ran | end 1-1 | is ran", "unseen: launch: the job has ended | no"}}},
+};
+TABLE_TEST(KeeperEndTest, kEnds, ScriptIn<KeeperWorld>());
 
-TEST_F(KeeperAmTest, AmStartsWithTheJobsEnvironmentAndItsEpoch) {
-  std::ofstream(temp_.path() / "bin/tony-am")
-      << "#!/bin/sh\nenv | sort; pwd; echo $# $1 $2; >$1/ams; exec sleep 1000\n";
-  StartKeeper();
-  ASSERT_TRUE(WaitForFile("ams"));
-  EXPECT_THAT(Content("am.log"), HasSubstr("FROM=job\n"));
-  EXPECT_THAT(Content("am.log"), HasSubstr("TONY_JOB_ID=" + records_.job().value + "\n"));
-  EXPECT_THAT(Content("am.log"), HasSubstr("\n" + records_.place().string() + "\n"));
-  EXPECT_THAT(Content("am.log"), HasSubstr(StrCat("2 ", records_.place().string(), " 1\n")));
-}
-
-TEST_F(KeeperAmTest, CrashedAmIsRestartedUnderTheNextEpochAndContainersLiveOn) {
-  const pid_t keeper = StartKeeper();
-  BecomeAm({1});
-  Launch("1-1", "sleep 1000");
-  Launch("1-2", "exit 4");
-  ASSERT_TRUE(WaitFor([&] { return Started("1-1") && Exit("1-2"); }));
-  KillAm();
-  ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n"; }));
-  EXPECT_EQ(Content("epoch"), "2\n");
-  BecomeAm({2});
-  EXPECT_EQ(Told<SchedulerReached>()[0].running, std::vector<ContainerId>{{"1-1"}});
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-2"); })) << "the new AM learns of all ends";
-  EXPECT_EQ(Exit("1-2")->status->value, 4);
-  EXPECT_FALSE(keepers_[keeper]);
-}
-
-class StrangerToKeeperTest : public KeeperFixture {
+class KeeperSocketTest : public KeeperWorld {
  protected:
-  void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
-    StartKeeper();
-  }
   // The kernel takes the effective user for who connects, and the file system's user for who may open the socket's
   // file.
   UniqueFd ConnectAs(uid_t user) const {
@@ -78,15 +126,55 @@ class StrangerToKeeperTest : public KeeperFixture {
   }
 };
 
-TEST_F(StrangerToKeeperTest, AnotherUserWhoReachesTheSocketIsNotHeard_NeedsRoot) {
+TEST_F(KeeperSocketTest, AnotherUserWhoReachesTheSocketIsNotHeard_NeedsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
+  StartKeeper();
   constexpr uid_t kAnotherUser = 54321;  // nobody has this number
   EXPECT_FALSE(IsAnswered(ConnectAs(kAnotherUser)));
   EXPECT_TRUE(IsAnswered(ConnectAs(geteuid())));
 }
 
-class OpenFilesTest : public KeeperFixture {
+TEST_F(KeeperSocketTest, GarbageEndsItsConnectionAndNothingElse) {
+  Begin();
+  for (const std::string& garbage :
+       {std::string("GET / HTTP/1.1\r\n"), std::string(100'000, 'x'), std::string("\x01\x02", 2)}) {
+    const auto socket = Must(ConnectToKeeper(records_));
+    ASSERT_GT(send(socket.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
+    char byte;
+    EXPECT_TRUE(WaitFor([&] { return recv(socket.get(), &byte, 1, MSG_DONTWAIT) == 0; }));
+  }
+  Launch("1-1", "exit 0");
+  EXPECT_EQ(EndOf("1-1"), "code 0");
+  EXPECT_THAT(Told<SchedulerReached>(), SizeIs(1));
+}
+
+TEST_F(KeeperSocketTest, AmThatRenewsLivesOn) {
+  SetLimits({"QUICK_KEEPER_SILENCE=3000"});
+  StartKeeper();
+  BecomeAm({1}, Duration(1800));
+  ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n"; }));
+  EXPECT_FALSE(RunUntil(
+      loop_, [&] { return Content("ams") != "1\n"; }, Duration(4500)));
+  EXPECT_THAT(Told<SchedulerLost>(), IsEmpty());
+  scheduler_.reset();  // it hangs
+  EXPECT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));
+}
+
+TEST_F(KeeperSocketTest, AmOfAnEarlierEpochIsNotListenedTo) {
+  StartKeeper();
+  for (const int64_t epoch : {0, 2}) {
+    SpeakAsAm({epoch}, Duration(200));
+    Launch("1-1", ">ran");
+    ASSERT_TRUE(WaitFor([&] { return !Told<SchedulerLost>().empty(); }));
+    EXPECT_THAT(Told<SchedulerReached>(), IsEmpty());
+  }
+  EXPECT_EQ(keepers_started_, 1);
+  EXPECT_FALSE(fs::exists(At("ran")));
+}
+
+class OpenFilesTest : public KeeperWorld {
  protected:
-  OpenFilesTest() : KeeperFixture("echo $2 >>$1/ams; ulimit -Sn >>$1/limit; exec sleep 1000") {
+  OpenFilesTest() : KeeperWorld("echo $2 >>$1/ams; ulimit -Sn >>$1/limit; exec sleep 1000") {
     getrlimit(RLIMIT_NOFILE, &before_);
     rlimit low = before_;
     low.rlim_cur = 500;
@@ -99,120 +187,27 @@ class OpenFilesTest : public KeeperFixture {
 TEST_F(OpenFilesTest, KeeperAndAmMayHaveManyAndTasksWhatTheirSubmitterHad) {
   auto submission = *records_.ReadSubmission();
   submission.open_files = 321;
-  std::ofstream(records_.place() / "submission.json") << ToJson(submission);
-  StartKeeper();
-  BecomeAm({1});
-  ASSERT_TRUE(WaitFor([&] { return !Content("limit").empty(); }));
-  EXPECT_GT(*ParseInt(Trim(Content("limit"))), 500);
+  std::ofstream(At("submission.json")) << ToJson(submission);
+  Begin();
+  EXPECT_GT(PidIn("limit"), 500);
   Launch("1-1", "until [ $(ulimit -Sn) = 321 ]; do sleep 0.01; done");
-  EXPECT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+  EXPECT_EQ(EndOf("1-1"), "code 0");
 }
 
-TEST_F(KeeperAmTest, AJobOfAnEarlierBootIsEndedAndNothingStarted) {
-  ASSERT_TRUE(JobFolder(records_).WriteBoot("another").ok());
-  ASSERT_TRUE(KeeperEnded(StartKeeper()));
-  EXPECT_EQ(Content("ams"), "");
-  EXPECT_EQ((*records_.ReadStatus())->verdict->cls, OutcomeClass::kNodeLost);
-}
-
-class CrashingAmTest : public KeeperFixture {
- protected:
-  CrashingAmTest()
-      : KeeperFixture("echo $2 >>$1/ams; echo \"bad journal\" >&2; [ $2 = 3 ] || exit 70; exec sleep 1000") {}
-};
-
-TEST_F(CrashingAmTest, ComesBackAfterEachCrash) {
-  StartKeeper();
-  EXPECT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n3\n"; }));
-}
-
-class HopelessAmTest : public KeeperFixture {
- protected:
-  HopelessAmTest()
-      : KeeperFixture("echo $2 >>$1/ams; echo 'bad journal' >&2; [ -e $1/good ] && exec sleep 1000; exit 70") {}
-};
-
-TEST_F(HopelessAmTest, FiveCrashesEndTheJobAsInfra) {
-  std::ofstream(records_.place() / "good") << "";
-  const pid_t keeper = StartKeeper();
-  BecomeAm({1});
-  Launch("1-1", "setsid sleep 1000 & sleep 1000");
-  ASSERT_TRUE(WaitFor([&] { return Marked("1-1").size() == 3; }));
-  scheduler_.reset();
-  std::filesystem::remove(records_.place() / "good");
-  KillAm();
-  ASSERT_TRUE(KeeperEnded(keeper));
-  EXPECT_EQ(Content("ams"), "1\n2\n3\n4\n5\n6\n") << "the first was killed, which is no crash of its own";
-  const auto status = records_.ReadStatus();
-  ASSERT_TRUE(status.ok() && *status);
-  EXPECT_EQ((*status)->state, "FAILED");
-  EXPECT_EQ((*status)->verdict->cls, OutcomeClass::kInfra);
-  EXPECT_EQ((*status)->verdict->message, "the application master crashed 5 times within 5 min, at last: exit code 70");
-  EXPECT_THAT((*status)->verdict->stderr_tail, HasSubstr("bad journal"));
-  EXPECT_THAT(OfJob(), IsEmpty());
-  EXPECT_TRUE(KeeperEnded(StartKeeper())) << "nothing is left to keep";
-  EXPECT_EQ(Content("ams"), "1\n2\n3\n4\n5\n6\n") << "the first was killed, which is no crash of its own";
-}
-
-TEST_F(HopelessAmTest, MissingAmProgramEndsTheJobAsInfraToo) {
-  std::filesystem::remove(temp_.path() / "bin/tony-am");
-  ASSERT_TRUE(KeeperEnded(StartKeeper()));
-  EXPECT_THAT((*records_.ReadStatus())->verdict->message, HasSubstr("tony-am: no such file or directory"));
-}
-
-TEST_F(KeeperAmTest, AmThatNeverRenewsIsKilled) {
-  SetLimits({"QUICK_KEEPER_SILENCE=1500"});
-  StartKeeper();
-  EXPECT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));
-}
-
-TEST_F(KeeperAmTest, AmThatRenewsLivesOn) {
-  SetLimits({"QUICK_KEEPER_SILENCE=3000"});
-  StartKeeper();
-  BecomeAm({1}, Duration(1800));
-  ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n"; }));
-  EXPECT_FALSE(RunUntil(
-      loop_, [&] { return Content("ams") != "1\n"; }, Duration(4500)));
-  EXPECT_THAT(Told<SchedulerLost>(), IsEmpty());
-  scheduler_.reset();  // it hangs
-  EXPECT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));
-}
-
-TEST_F(KeeperAmTest, AmOfAnEarlierEpochIsNotListenedTo) {
-  StartKeeper();
-  for (const int64_t epoch : {0, 2}) {
-    SpeakAsAm({epoch}, Duration(200));
-    Launch("1-1", ">ran");
-    ASSERT_TRUE(WaitFor([&] { return !Told<SchedulerLost>().empty(); }));
-    EXPECT_THAT(Told<SchedulerReached>(), IsEmpty());
-  }
-  EXPECT_EQ(keepers_started_, 1);
-  EXPECT_FALSE(std::filesystem::exists(records_.place() / "ran"));
-}
-
-TEST_F(KeeperAmTest, GarbageEndsItsConnectionAndNothingElse) {
-  StartKeeper();
-  BecomeAm({1});
-  for (const std::string& garbage :
-       {std::string("GET / HTTP/1.1\r\n"), std::string(100'000, 'x'), std::string("\x01\x02", 2)}) {
-    const auto socket = ConnectToKeeper(records_);
-    ASSERT_TRUE(socket.ok());
-    ASSERT_GT(send(socket->get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
-    char byte;
-    EXPECT_TRUE(WaitFor([&] { return recv(socket->get(), &byte, 1, MSG_DONTWAIT) == 0; }));
-  }
-  Launch("1-1", "exit 0");
-  EXPECT_TRUE(WaitFor([&] { return Exit("1-1"); }));
-  EXPECT_THAT(Told<SchedulerReached>(), SizeIs(1));
-}
-
-TEST_F(KeeperAmTest, SecondKeeperLeavesAtOnce) {
-  StartKeeper();
-  ASSERT_TRUE(WaitForFile("ams"));
-  ASSERT_TRUE(Start(records_).ok());
-  ASSERT_TRUE(
-      WaitFor([&] { return std::ranges::any_of(keepers_, [](const auto& k) { return k.second.has_value(); }); }));
-  EXPECT_EQ(Content("ams"), "1\n");
+TEST_F(KeeperSocketTest, AnEndIsRecordedBeforeItIsTold) {
+  Begin();
+  // Whoever opens the pipe to write waits for a reader.
+  Launch("1-1",
+         "until grep -q started containers/1-1; do sleep 0.01; done; rm containers/1-1; mkfifo containers/1-1; exit 3");
+  const fs::path record = At("containers/1-1");
+  ASSERT_TRUE(WaitFor([&] { return fs::is_fifo(record) && Marked("1-1").empty(); }));
+  EXPECT_EQ(WithinAMoment([&] { return Exit("1-1"); }), "no");
+  const UniqueFd reader(open(record.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  EXPECT_EQ(EndOf("1-1"), "code 3");
+  char text[64] = {};
+  EXPECT_GT(read(reader.get(), text, sizeof text - 1), 0);
+  EXPECT_STREQ(text, "exited 3 \n");
+  fs::remove(record);
 }
 
 }  // namespace

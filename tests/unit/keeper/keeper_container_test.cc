@@ -1,74 +1,86 @@
+// The keeper's containers: their start, their end, and what the next keeper makes of those of a dead one.
 #include <gmock/gmock.h>
-#include <sys/stat.h>
 
-#include <csignal>
-#include <fstream>
-
-#include "runtime/base/strings.h"
-#include "runtime/os/process_tree.h"
-#include "tests/unit/keeper/keeper_fixture.h"
+#include "runtime/keeper/keeper_pulse.h"
+#include "runtime/keeper/message_channel.h"
+#include "runtime/os/users.h"
+#include "tests/unit/keeper/keeper_script.h"
 
 namespace tony {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Kind = ExitStatus::Kind;
+using std::chrono_literals::operator""ms;
 
-class KeeperContainerTest : public KeeperFixture {
+const TestRow kContainers[] = {
+    {"EndsAreToldWhole",
+     {{"begin | launch 1-1 exit 9 | launch 1-2 kill -9 $$ | end 1-1 | end 1-2 | is-started 1-1",
+       "code 9 | signal 9 | yes"}}},
+    {"ExecutorHasTheJobsEnvironmentItsOwnAndTheMarks",
+     {{"begin | launch-with 1-1 FROM=launch,TONY_CONTAINER=forged env|sort; pwd | end 1-1", "code 0"},
+      {"says logs/1-1/log FROM=launch\n | says logs/1-1/log PATH=/usr/bin:/bin\n | says logs/1-1/log TONY_JOB_ID=#\n",
+       "yes | yes | yes"},
+      {"says logs/1-1/log TONY_CONTAINER=#/1-1\n | says logs/1-1/log \n@\n | says logs/1-1/log TONY_AM",
+       "yes | yes | no"}}},
+    {"LaunchingTwiceStartsOnce",
+     {{"begin | launch 1-1 echo x >>starts; sleep 1000 | launch 1-1 echo x >>starts; sleep 1000 | file starts", ""},
+      {"launch 1-1 echo x >>starts; sleep 1000 | launch 1-2 exit 0 | end 1-2 | text starts", "code 0 | x,"}}},
+    {"ProgramThatCannotBeStartedIsAnErrorAndNoExitCode",
+     {{"begin | start-program 1-1 /no/such/executor | end 1-1",
+       "unseen: start /no/such/executor: no such file or directory"}}},
+    {"LaunchThatFitsNoMessageIsAnError",
+     {{"begin | launch-with 1-1 HUGE=" + std::string(kMaxKeeperMessage, 'x') + " exit 0 | end 1-1",
+       "~above 131072 bytes"}}},
+    {"AskedToStopAnExecutorGetsTermAndMayTakeItsTime",
+     {{"begin | launch 1-1 trap 'echo term >stopped; exit 5' TERM; >ready; while :; do sleep 0.01; done", ""},
+      {"file ready | term 1-1 | end 1-1 | text stopped", "code 5 | term,"}}},
+    {"KillEndsAllOfAContainerAndNothingElse",
+     {{"begin | launch 1-1 trap '' TERM; setsid sleep 1000 & setsid env -i sleep 1000 & >ready1; wait", ""},
+      {"launch 1-2 setsid sleep 1000 & >ready2; wait | file ready1 | file ready2 | processes 1-1 2 | processes 1-2 2",
+       ""},
+      {"kill 1-1 | end 1-1 | has 1-1 | has 1-2 | is-ended 1-2", "signal 9 | 0 | 2 | no"}}},
+    {"WhatADeadExecutorLeavesIsGoneBeforeItsEndIsTold",
+     {{"begin | launch 1-1 setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &) ;"
+       "setsid env -i sh -c 'sleep 1000 & >bare; sleep 1000' & >ready; echo $$ >pid; wait",
+       ""},
+      {"file ready | file bare | processes 1-1 5 | more-descendants 5 | kill-pid pid | end 1-1", "yes | signal 9"},
+      {"has 1-1 | more-descendants 1", "0 | no"}}},  // the AM alone
+    {"ForkBombIsEndedWithItsExecutor",
+     {{"begin | launch 1-1 f() { setsid sh -c 'while :; do setsid sleep 0.02 & sleep 0.01; done' & }; f; f; f; >ready; "
+       "wait | file ready | kill 1-1 | end 1-1 | has 1-1",
+       "signal 9 | 0"}}},
+    {"StoppedBeforeItsLaunchItNeverStarts",
+     {{"begin | term 1-1 | end 1-1 | launch 1-1 >ran | launch 1-2 exit 0 | end 1-2 | is ran | told",
+       "^unseen | code 0 | no | reached 1 lost 0 ends 2"}}},  // each end once
+    {"AnExitComesWithWhatTheExecutorKept",
+     {{"begin | keep 1-1 kept | launch 1-1 exit 1 | launch 1-2 exit 1 | end 1-1 | end 1-2 | kept 1-1 | kept 1-2",
+       "code 1 | code 1 | user_error kept | none"}}},
+    {"FilesOfTheKeeperArePrivate",
+     {{"begin | launch 1-1 exit 0 | end 1-1", "code 0"},
+      {"mode keeper.sock | mode keeper.lock | mode keeper.log | mode am.log", "600 | 600 | 600 | 600"},
+      {"mode epoch | mode containers/1-1 | mode logs/1-1/log | mode logs/1-1", "600 | 600 | 600 | 700"}}},
+};
+TABLE_TEST(KeeperContainerTest, kContainers, ScriptIn<KeeperWorld>());
+
+class KeeperCrowdTest : public KeeperWorld {
  protected:
-  KeeperContainerTest() {
-    keeper_ = StartKeeper();
-    BecomeAm({1});
-  }
-  pid_t keeper_ = 0;
+  KeeperCrowdTest() { Begin(); }
 };
 
-TEST_F(KeeperContainerTest, EveryAskIsGrantedUnderANameOfItsOwn) {
+TEST_F(KeeperCrowdTest, EveryAskIsGrantedUnderANameOfItsOwn) {
   scheduler_->Request({{{{"worker", 0}, 1}, {}}, {{{"worker", 1}, 1}, {}}});
   EXPECT_THAT(Told<ContainerGranted>(), IsEmpty()) << "told from inside the call";
   scheduler_->Request({{{{"ps", 0}, 1}, {}}});
   ASSERT_TRUE(WaitFor([&] { return Told<ContainerGranted>().size() == 3; }));
   const auto grants = Told<ContainerGranted>();
-  EXPECT_EQ(grants[0].container.value, "1-1");
-  EXPECT_EQ(grants[1].container.value, "1-2");
-  EXPECT_EQ(grants[2].container.value, "1-3");
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(grants[i].container.value, StrCat("1-", i + 1));
   EXPECT_EQ(grants[2].attempt, (AttemptId{{"ps", 0}, 1}));
   EXPECT_EQ(grants[0].host, "127.0.0.1");
 }
 
-TEST_F(KeeperContainerTest, EndsAreToldWhole) {
-  Launch("1-1", "exit 9");
-  Launch("1-2", "kill -9 $$");
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1") && Exit("1-2"); }));
-  EXPECT_EQ(Exit("1-1")->status, (ExitStatus{Kind::kExited, 9}));
-  EXPECT_EQ(Exit("1-2")->status, (ExitStatus{Kind::kSignaled, SIGKILL}));
-  EXPECT_TRUE(Started("1-1"));
-}
-
-TEST_F(KeeperContainerTest, ExecutorHasTheJobsEnvironmentItsOwnAndTheMarks) {
-  Launch("1-1", "env | sort; pwd", {"FROM=launch", "TONY_CONTAINER=forged"});
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
-  EXPECT_THAT(Content("logs/1-1/log"), AllOf(HasSubstr("FROM=launch\n"), HasSubstr("PATH=/usr/bin:/bin\n"),
-                                             HasSubstr("TONY_JOB_ID=" + records_.job().value + "\n"),
-                                             HasSubstr("TONY_CONTAINER=" + records_.job().value + "/1-1\n"),
-                                             HasSubstr("\n" + records_.place().string() + "\n")));
-  EXPECT_THAT(Content("logs/1-1/log"), ::testing::Not(HasSubstr("TONY_AM")));
-}
-
-TEST_F(KeeperContainerTest, LaunchingTwiceStartsOnce) {
-  Launch("1-1", "echo x >>starts; sleep 1000");
-  Launch("1-1", "echo x >>starts; sleep 1000");
-  ASSERT_TRUE(WaitForFile("starts"));
-  Launch("1-1", "echo x >>starts; sleep 1000");
-  Launch("1-2", "exit 0");
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-2"); }));
-  EXPECT_EQ(Content("starts"), "x\n");
-}
-
-TEST_F(KeeperContainerTest, ManyLaunchesAtOnceAllArrive) {
+TEST_F(KeeperCrowdTest, ManyLaunchesAtOnceAllArrive) {
   constexpr int kMany = 300;  // far more than the socket's buffer holds
   // As the same AM: no answer for the ten seconds of a lease would lose the keeper, whose inventory has ended
   // containers that were never said to have started.
@@ -79,7 +91,7 @@ TEST_F(KeeperContainerTest, ManyLaunchesAtOnceAllArrive) {
   EXPECT_THAT(Told<ContainerStarted>(), SizeIs(kMany));
 }
 
-TEST_F(KeeperContainerTest, GangOfThirtyTwoStartsAtOnce) {
+TEST_F(KeeperCrowdTest, GangOfThirtyTwoStartsAtOnce) {
   const Instant begin = loop_.Now();
   for (int i = 0; i < 32; ++i) Launch(StrCat("1-", i), "exec sleep 1000");
   ASSERT_TRUE(WaitFor([&] { return Told<ContainerStarted>().size() == 32; }));
@@ -88,97 +100,103 @@ TEST_F(KeeperContainerTest, GangOfThirtyTwoStartsAtOnce) {
   EXPECT_LT(took, Duration(10'000)) << "tens of milliseconds on a quiet machine";
 }
 
-TEST_F(KeeperContainerTest, ProgramThatCannotBeStartedIsAnErrorAndNoExitCode) {
-  launches_[{"1-1"}] = {{"/no/such/executor"}, {}, ""};
-  scheduler_->Launch({"1-1"}, {});
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
-  EXPECT_FALSE(Exit("1-1")->status);
-  EXPECT_EQ(Exit("1-1")->error, "start /no/such/executor: no such file or directory");
+// ---- a keeper that was killed, or hangs
+
+const TestRow kRecoveries[] = {
+    {"KilledKeeperIsBroughtBackAndAdoptsItsExecutors",
+     {{"begin | launch 1-1 while ! [ -e go ]; do sleep 0.01; done; exit 3", ""},
+      {"launch 1-2 setsid sleep 1000 & sleep 1000 | processes 1-2 3 | started 1-1 | next-keeper | keepers", "2"},
+      {"running | has-the-same 1-2 | told | text ams", "runs 1-1 1-2 | yes | reached 2 lost 0 ends 0 | 1,"},
+      {"write go | end 1-1", "^unseen"},  // not its child: nobody saw how
+      {"term 1-2 | end 1-2 | has 1-2", "^unseen | 0"}}},
+    {"ExecutorThatEndedWhileThereWasNoKeeperIsSweptAndTold",
+     {{"begin | launch 1-1 setsid sleep 1000 & echo $$ >pid; exec sleep 1000 | launch 1-2 exit 6", ""},
+      {"processes 1-1 2 | end 1-2 | hang-up | kill-keeper | kill-pid pid | begin | end 1-1", "code 6 | ^unseen"},
+      {"has 1-1 | end 1-2", "0 | code 6"}}},  // what an earlier keeper saw is not lost
+    {"KeeperAndAmDeadTogetherAreReplacedWithoutHarmToExecutors",
+     {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | hang-up | kill-keeper | kill-am | am-gone | keeper", ""},
+      {"ams 1,2 | am 2 | running | has 1-1", "runs 1-1 | 1"}}},
+    {"AmThatDiesBeforeItsHelloIsReplacedAtOnce",
+     {{"keeper | filled ams | kill-keeper | keeper | kill-am | ams 1,2", ""}}},
+    {"AmThatSaysNoHelloToTheNewKeeperIsReplaced",
+     {{"limit ADOPTION=200 | keeper | remember-am | kill-keeper | keeper | ams 1,2 | another-am", ""}}},
+    {"AnEpochThatAPowerCutTookIsKnownFromTheLeaseRecord",
+     {{"write epoch | lease-of 5 | keeper | filled ams | text ams", "6,"}}},
+    // As if the keeper had died between fork and writing, and before the fork.
+    {"ForkThatWasNotWrittenDownIsFoundByItsMark",
+     {{"begin | launch 1-1 sleep 1000 & wait | processes 1-1 2 | hang-up | kill-keeper", ""},
+      {"write containers/1-1 launching; | write containers/1-2 launching; | begin | running", "runs 1-1"},
+      {"has 1-1 | end 1-2 | kill 1-1 | end 1-1 | has 1-1", "2 | ^unseen | ^unseen | 0"}}},
+    {"ReusedPidIsNotTakenForTheExecutor",
+     {{StrCat("keeper | file ams | kill-keeper | write containers/1-1 launching;started ", getpid(),
+              " 1; | begin | end 1-1"),
+       "^unseen"}}},  // and this process lives
+    {"LaunchesAndStopsSaidWithoutAKeeperAreDoneByTheNext",
+     {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | kill-keeper | kill 1-1 | launch 1-2 exit 8", ""},
+      {"end 1-1 | end 1-2", "^unseen | code 8"}}},
+    // With its mark, descent and session gone, only what it writes to tells whose it is.
+    {"DaemonOfAnAdoptedExecutorIsSweptThoughItClearedItsEnvironment",
+     {{"begin | launch 1-1 setsid env -i /bin/sh -c 'echo $$ >bare; exec sleep 1000' & echo $$ >pid; exec sleep 1000",
+       ""},
+      {"filled bare | filled pid | next-keeper | lives bare | kill-pid pid | end 1-1 | lives bare",
+       "yes | ^unseen | no"}}},  // gone before the end is told
+    {"PausedKeeperCostsTheLeaseAndIsReachedAgainAfterwards",
+     {{"keeper | am 1 1500 | launch 1-1 exec sleep 1000 | started 1-1 | signal-keeper SIGSTOP | lost | told",
+       "reached 1 lost 1 ends 0"},
+      {"signal-keeper SIGCONT | reached 2 | running | keepers | text ams", "runs 1-1 | 1 | 1,"}}},
+    {"ManyKilledKeepersLoseNothing",
+     {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | processes 1-1 1", ""},
+      {"kill-keeper | launch 1-2 exit 2 | reached 2 | end 1-2 | newest-keeper", "code 2"},
+      {"kill-keeper | launch 1-3 exit 3 | reached 3 | end 1-3 | newest-keeper", "code 3"},
+      {"kill-keeper | launch 1-4 exit 4 | reached 4 | end 1-4 | newest-keeper", "code 4"},
+      {"kill-keeper | launch 1-5 exit 5 | reached 5 | end 1-5 | has-the-same 1-1 | text ams", "code 5 | yes | 1,"}}},
+};
+TABLE_TEST(KeeperRecoveryTest, kRecoveries, ScriptIn<KeeperWorld>());
+
+class KeeperRecoveryFromHangTest : public KeeperWorld {
+ protected:
+  KeeperRecoveryFromHangTest() {
+    keeper_ = StartKeeper();
+    kill(keeper_, SIGSTOP);
+    EXPECT_TRUE(WaitFor([&] { return ReadStat(keeper_)->state == 'T'; }));
+  }
+};
+
+TEST_F(KeeperRecoveryFromHangTest, OneThatIsStoppedIsSilentAndOneThatGoesOnIsNot) {
+  KeeperPulse pulse(records_);
+  Instant now = FromMillis(1'000'000);
+  const auto silence = [&] { return pulse.Silence(now += std::chrono::seconds(1)); };
+  EXPECT_EQ(silence(), Duration(0)) << "it has just been asked";
+  EXPECT_EQ(silence(), 1000ms);
+  EXPECT_EQ(silence(), 2000ms);
+  now += std::chrono::minutes(1);
+  EXPECT_EQ(silence(), Duration(0)) << "who was stopped itself has not waited";
+  EXPECT_EQ(silence(), 1000ms);
+  kill(keeper_, SIGCONT);
+  EXPECT_TRUE(WaitFor([&] { return pulse.Silence(now) == Duration(0); }));
 }
 
-TEST_F(KeeperContainerTest, LaunchThatFitsNoMessageIsAnError) {
-  Launch("1-1", "exit 0", {"HUGE=" + std::string(kMaxKeeperMessage, 'x')});
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
-  EXPECT_THAT(Exit("1-1")->error, HasSubstr("above 131072 bytes"));
+// As the masters that connect to it again and again make of it.
+TEST_F(KeeperRecoveryFromHangTest, OneWhoseQueueIsFullIsSilentToo) {
+  std::vector<UniqueFd> others;
+  for (auto other = ConnectToKeeper(records_); other.ok(); other = ConnectToKeeper(records_))
+    others.push_back(*std::move(other));
+  KeeperPulse pulse(records_);
+  const Instant now = FromMillis(1'000'000);
+  EXPECT_EQ(pulse.Silence(now), Duration(0));
+  EXPECT_EQ(pulse.Silence(now + 1000ms), 1000ms);
+  kill(keeper_, SIGCONT);
+  EXPECT_TRUE(WaitFor([&] { return pulse.Silence(now + 1000ms) == Duration(0); }));
 }
 
-TEST_F(KeeperContainerTest, AskedToStopAnExecutorGetsTermAndMayTakeItsTime) {
-  Launch("1-1", "trap 'echo term >stopped; exit 5' TERM; >ready; while :; do sleep 0.01; done");
-  ASSERT_TRUE(WaitForFile("ready"));
-  scheduler_->Stop({"1-1"}, StopMode::kTerm);
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
-  EXPECT_EQ(Exit("1-1")->status, (ExitStatus{Kind::kExited, 5}));
-  EXPECT_EQ(Content("stopped"), "term\n");
-}
-
-TEST_F(KeeperContainerTest, KillEndsAllOfAContainerAndNothingElse) {
-  Launch("1-1", "trap '' TERM; setsid sleep 1000 & setsid env -i sleep 1000 & >ready1; wait");
-  Launch("1-2", "setsid sleep 1000 & >ready2; wait");
-  ASSERT_TRUE(WaitForFile("ready1") && WaitForFile("ready2"));
-  ASSERT_TRUE(WaitFor([&] { return Marked("1-1").size() == 2 && Marked("1-2").size() == 2; }));
-  scheduler_->Stop({"1-1"}, StopMode::kKill);
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
-  EXPECT_EQ(Exit("1-1")->status, (ExitStatus{Kind::kSignaled, SIGKILL}));
-  EXPECT_THAT(Marked("1-1"), IsEmpty());
-  EXPECT_THAT(Marked("1-2"), SizeIs(2));
-  EXPECT_FALSE(Exit("1-2"));
-}
-
-TEST_F(KeeperContainerTest, WhatADeadExecutorLeavesIsGoneBeforeItsEndIsTold) {
-  Launch("1-1",
-         "setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &) ;"
-         "setsid env -i sh -c 'sleep 1000 & >bare; sleep 1000' & >ready; wait");
-  ASSERT_TRUE(WaitForFile("ready") && WaitForFile("bare"));
-  ASSERT_TRUE(WaitFor([&] { return Marked("1-1").size() == 5; }));
-  const size_t below = Descendants(keeper_).size();
-  for (const auto& process : ListProcesses())
-    if (process.parent == keeper_ && VariableIn(process.environment, "TONY_CONTAINER").ends_with("/1-1") &&
-        getsid(process.pid) == process.pid &&
-        Content("containers/1-1").find(StrCat(" ", process.pid, " ")) != std::string::npos)
-      kill(process.pid, SIGKILL);
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
-  EXPECT_EQ(Exit("1-1")->status, (ExitStatus{Kind::kSignaled, SIGKILL}));
-  EXPECT_THAT(Marked("1-1"), IsEmpty());
-  EXPECT_GT(below, 5u);
-  EXPECT_THAT(Descendants(keeper_), SizeIs(1)) << "the AM alone";
-}
-
-TEST_F(KeeperContainerTest, ForkBombIsEndedWithItsExecutor) {
-  Launch("1-1", "f() { setsid sh -c 'while :; do setsid sleep 0.02 & sleep 0.01; done' & }; f; f; f; >ready; wait");
-  ASSERT_TRUE(WaitForFile("ready"));
-  scheduler_->Stop({"1-1"}, StopMode::kKill);
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
-  EXPECT_THAT(Marked("1-1"), IsEmpty());
-}
-
-TEST_F(KeeperContainerTest, StoppedBeforeItsLaunchItNeverStarts) {
-  scheduler_->Stop({"1-1"}, StopMode::kTerm);
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
-  EXPECT_FALSE(Exit("1-1")->status);
-  Launch("1-1", ">ran");
-  Launch("1-2", "exit 0");
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-2"); }));
-  EXPECT_FALSE(std::filesystem::exists(records_.place() / "ran"));
-  EXPECT_THAT(Told<ContainerExited>(), SizeIs(2)) << "each end once";
-}
-
-TEST_F(KeeperContainerTest, AnExitComesWithWhatTheExecutorKept) {
-  kept_[{"1-1"}] = {.cls = OutcomeClass::kUserError, .message = "kept"};
-  Launch("1-1", "exit 1");
-  Launch("1-2", "exit 1");
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1") && Exit("1-2"); }));
-  ASSERT_TRUE(Exit("1-1")->kept);
-  EXPECT_EQ(Exit("1-1")->kept->outcome, kept_.at({"1-1"}));
-  EXPECT_FALSE(Exit("1-2")->kept);
-}
-
-TEST_F(KeeperContainerTest, FilesOfTheKeeperArePrivate) {
-  Launch("1-1", "exit 0");
-  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
-  for (const char* name :
-       {"keeper.sock", "keeper.lock", "keeper.log", "am.log", "epoch", "containers/1-1", "logs/1-1/log"})
-    EXPECT_EQ(std::filesystem::status(records_.place() / name).permissions(), std::filesystem::perms(0600)) << name;
-  EXPECT_EQ(std::filesystem::status(records_.place() / "logs/1-1").permissions(), std::filesystem::perms(0700));
+TEST_F(KeeperRecoveryFromHangTest, OneThatIsStoppedIsEndedAndItsLockIsFree) {
+  EXPECT_THAT(KeepersOf(records_), ElementsAre(keeper_));
+  EXPECT_EQ(tony::WhoKeepsWaiting(records_), StrCat("process ", keeper_, " (tony-keeper) of ", UserName(geteuid()),
+                                                    ", stopped (state T): \"kill -CONT ", keeper_, "\" wakes it"));
+  EndKeeper(records_);
+  EXPECT_TRUE(WaitFor([&] { return keepers_[keeper_].has_value(); }));
+  EXPECT_FALSE(JobFolder(records_).IsLocked("keeper.lock"));
+  EXPECT_THAT(KeepersOf(records_), IsEmpty());
 }
 
 }  // namespace

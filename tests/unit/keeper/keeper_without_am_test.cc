@@ -8,6 +8,7 @@
 #include "runtime/keeper/am_supervision.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/records/job_folder.h"
+#include "tests/support/results.h"
 #include "tests/unit/keeper/unreadable_job.h"
 
 namespace tony {
@@ -162,8 +163,7 @@ TEST_F(KilledAmTest, AStoppedAmIsReplaced) {
 }
 
 TEST_F(KilledAmTest, OneThatHoldsTheLockOfAJobThatNobodyKeepsIsEndedBeforeTheNextStarts) {
-  const auto lock = JobFolder(records_).Lock("am.lock");
-  ASSERT_TRUE(lock.ok());
+  const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   ProcessSpec lost{{"/bin/sleep", "1000"}, {"TONY_AM=" + records_.job().value}, "/", "", ""};
   std::optional<ExitStatus> ended;
   ASSERT_TRUE(runner_.Start(lost, [&](ExitStatus status) { ended = status; }).ok());

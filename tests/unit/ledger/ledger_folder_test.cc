@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "runtime/ledger/ledger_witness.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -165,8 +166,7 @@ TEST_F(LedgerFolderTest, AnEntryIsStillThereAsLongAsItIsHeldInItsPlace) {
 }
 
 TEST_F(LedgerFolderTest, TheLockIsHeldByOneAndReadersDoNotNeedIt) {
-  const auto session = folder_.Lock();
-  ASSERT_TRUE(session.ok());
+  const auto session = Must(folder_.Lock());
   EXPECT_EQ(folder_.Lock().error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(folder_.Read().ok());
 }
@@ -308,9 +308,8 @@ TEST_F(LedgerFolderTest, ALinkThatSaysThatAJobRunsIsNotTakenOver) {
   HeldEntry held = Add(Ask("local-1"));
   fs::rename(folder_.path() / "0000000001.local-1.waiting", folder_.path() / "0000000001.local-1.running");
   fs::create_hard_link(folder_.path() / "0000000001.local-1.running", folder_.path() / "elsewhere");
-  const auto taken = folder_.Lock()->TakeOver({"local-1"});
-  ASSERT_TRUE(taken.ok());
-  EXPECT_FALSE(taken->has_value());
+  const auto taken = Must(folder_.Lock()->TakeOver({"local-1"}));
+  EXPECT_FALSE(taken.has_value());
 }
 
 TEST_F(LedgerFolderTest, AnEntryOfTheLastReleaseIsRead) {
@@ -443,17 +442,13 @@ TEST_F(LedgerFolderTest, AsRootAFolderThatAnotherUserMayNotWriteToIsNamedToHim) 
 }
 
 TEST(LedgerPlaceTest, AConfiguredOneIsNotPrivate) {
-  const auto found = LedgerFolder::Find("/home/x/.tony", "/dev/shm//tony/./ledger/");
-  ASSERT_TRUE(found.ok());
-  EXPECT_EQ(found->path(), "/dev/shm/tony/ledger");
-  EXPECT_FALSE(found->is_private());
+  const auto found = Must(LedgerFolder::Find("/home/x/.tony", "/dev/shm//tony/./ledger/"));
+  EXPECT_EQ(found.path(), "/dev/shm/tony/ledger");
+  EXPECT_FALSE(found.is_private());
 }
 
 TEST(LedgerPlaceTest, ARelativePathIsRefused) {
-  const auto found = LedgerFolder::Find("/home/x/.tony", "ledger");
-  ASSERT_FALSE(found.ok());
-  EXPECT_EQ(found.error().code, ErrorCode::kInvalid);
-  EXPECT_THAT(found.error().message, HasSubstr("TONY_LEDGER=ledger"));
+  ExpectError(LedgerFolder::Find("/home/x/.tony", "ledger"), ErrorCode::kInvalid, "~TONY_LEDGER=ledger");
 }
 
 TEST(LedgerPlaceTest, NetworkFileSystemsAreRefusedByNameAndLocalOnesAreNot) {

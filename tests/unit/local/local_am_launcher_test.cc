@@ -9,6 +9,7 @@
 #include "runtime/records/job_folder.h"
 #include "runtime/records/local_job_store.h"
 #include "tests/support/fake_process_runner.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -110,9 +111,7 @@ TEST_F(LocalAmLauncherTest, AJobWhoseProgramsAreNotWholeIsBroughtBackByTheSiblin
 
 TEST_F(LocalAmLauncherTest, ProgramThatCannotBeStartedIsTold) {
   runner_.failure = Error{ErrorCode::kNotFound, "start /x/tony-keeper: no such file or directory"};
-  const auto started = launcher_.Start(records_);
-  ASSERT_FALSE(started.ok());
-  EXPECT_EQ(started.error().message, runner_.failure->message);
+  ExpectError(launcher_.Start(records_), runner_.failure->message);
   EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kNobody);
 }
 

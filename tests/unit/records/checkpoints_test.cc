@@ -1,6 +1,7 @@
 #include "runtime/records/checkpoints.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,16 +9,23 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/records/checkpoint_holder.h"
+#include "runtime/records/local_job_store.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 CheckpointListing ListCheckpoints(const CheckpointSpec& spec) {
   return tony::ListCheckpoints(LocalCheckpointFolder(spec.directory), spec);
@@ -110,19 +118,17 @@ class CheckpointsTest : public testing::Test {
 
 TEST_F(CheckpointsTest, AFolderThatIsMissingOrEmptyHasNone) {
   EXPECT_EQ(Newest(), "none");
-  const auto missing = NewestIn(folder_.path() / "none/at/all");
-  ASSERT_TRUE(missing.ok());
-  EXPECT_FALSE(*missing);
+  const auto missing = Must(NewestIn(folder_.path() / "none/at/all"));
+  EXPECT_FALSE(missing);
 }
 
 TEST_F(CheckpointsTest, TheLastOneThatWasWrittenWinsWhateverItsNumber) {
   Write("ckpt-9", 1000);
   Write("ckpt-10", 3000);
   Write("ckpt-50", 2000);
-  const auto newest = NewestIn(folder_.path());
-  ASSERT_TRUE(newest.ok());
-  ASSERT_TRUE(*newest);
-  EXPECT_EQ(**newest, (Checkpoint{folder_.path() / "ckpt-10", 10, FromMillis(3000)}));
+  const auto newest = Must(NewestIn(folder_.path()));
+  ASSERT_TRUE(newest);
+  EXPECT_EQ(*newest, (Checkpoint{folder_.path() / "ckpt-10", 10, FromMillis(3000)}));
 }
 
 // As a copy or a restore may leave them.
@@ -244,10 +250,8 @@ TEST_F(CheckpointsTest, OnlyWhatThePatternMatchesIsLookedAt) {
 
 TEST_F(CheckpointsTest, AFolderThatCannotBeReadIsAnError_NotAsRoot) {
   Write("file");
-  const auto not_a_folder = NewestIn(folder_.path() / "file");
-  ASSERT_FALSE(not_a_folder.ok());
-  EXPECT_EQ(not_a_folder.error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(not_a_folder.error().message, StrCat("open ", (folder_.path() / "file").string(), ": not a directory"));
+  ExpectError(NewestIn(folder_.path() / "file"), ErrorCode::kUnavailable,
+              StrCat("open ", (folder_.path() / "file").string(), ": not a directory"));
   if (geteuid() == 0) GTEST_SKIP() << "root may read every folder";
   fs::create_directory(folder_.path() / "closed");
   fs::permissions(folder_.path() / "closed", fs::perms::none);
@@ -342,10 +346,9 @@ TEST_F(CheckpointListingTest, AFolderThatIsNotThereYetHoldsNothingOfOthers) {
   EXPECT_EQ(before.unknown, "");
   fs::create_directories(folder_.path() / "a/b/step_1");
 
-  const auto newest = NewestCheckpoint(spec, before);
-  ASSERT_TRUE(newest.ok()) << newest.error().message;
-  ASSERT_TRUE(*newest);
-  EXPECT_EQ((*newest)->writer, CheckpointWriter::kThisJob);
+  const auto newest = Must(NewestCheckpoint(spec, before));
+  ASSERT_TRUE(newest);
+  EXPECT_EQ(newest->writer, CheckpointWriter::kThisJob);
 }
 
 TEST_F(CheckpointListingTest, ALinkThatNamesAnotherFolderNowIsNotBelieved) {
@@ -358,11 +361,9 @@ TEST_F(CheckpointListingTest, ALinkThatNamesAnotherFolderNowIsNotBelieved) {
   fs::remove(folder_.path() / "link");
   fs::create_directory_symlink("other", folder_.path() / "link");
 
-  const auto newest = NewestCheckpoint(spec, before);
-  ASSERT_FALSE(newest.ok());
-  EXPECT_EQ(newest.error().message,
-            StrCat("checkpoints in ", spec.directory, ": it is ", (folder_.path() / "other").string(), " now, and was ",
-                   before.folder, " when the job began"));
+  ExpectError(NewestCheckpoint(spec, before),
+              StrCat("checkpoints in ", spec.directory, ": it is ", (folder_.path() / "other").string(),
+                     " now, and was ", before.folder, " when the job began"));
 }
 
 TEST_F(CheckpointListingTest, WithoutAListingNothingIsTheJobs) {
@@ -399,6 +400,150 @@ TEST_F(CheckpointListingTest, AJobThatContinuesTakesWhatTheOneBeforeWrote) {
   EXPECT_EQ(Newest(third), "ckpt-13 earlier_job");
   fs::remove(folder_.path() / "ckpt-13");
   EXPECT_EQ(Newest(third), "ckpt-12 earlier_job") << "the first one's is still its own";
+}
+
+// ---- checkpoint holder
+
+class CheckpointHolderTest : public testing::Test {
+ protected:
+  JobId Make() {
+    JobSpec spec;
+    spec.roles.push_back({.name = "worker", .command = "true"});
+    const auto made = LocalJobStore(home_.path()).Create({.spec = spec}, Instant(Duration(++time_)));
+    EXPECT_TRUE(made.ok());
+    return made->job();
+  }
+  void End(const JobId& job) {
+    JobStatus status{.job = job, .state = "FAILED", .verdict = Verdict{.state = FinalState::kFailed}};
+    ASSERT_TRUE(
+        LocalJobRecords(home_.path() / "jobs" / job.value).WriteStatus(status, Durability::kLostWithPower).ok());
+  }
+  CheckpointHolder Take(const JobId& job, const fs::path& folder = "/ckpt") {
+    const auto holder = TakeCheckpointFolder(home_.path(), folder, job);
+    EXPECT_TRUE(holder.ok()) << holder.error().message;
+    return holder.ok() ? *holder : CheckpointHolder();
+  }
+  TempFolder home_;
+  int64_t time_ = 0;
+};
+
+TEST_F(CheckpointHolderTest, OneJobAtATimeHasAFolder) {
+  const JobId first = Make(), second = Make();
+  EXPECT_EQ(Take(first), (CheckpointHolder{first, std::nullopt}));
+  EXPECT_EQ(Take(second), (CheckpointHolder{first, std::nullopt}));
+  EXPECT_EQ(Take(second, "/other"), (CheckpointHolder{second, std::nullopt}));
+  EXPECT_EQ(Take(first), (CheckpointHolder{first, std::nullopt})) << "its next master asks again";
+
+  End(first);
+
+  EXPECT_EQ(Take(second), (CheckpointHolder{second, first}));
+  EXPECT_EQ(Take(second), (CheckpointHolder{second, first}));
+  EXPECT_EQ(*HolderOf(home_.path(), "/ckpt"), (CheckpointHolder{second, first}));
+}
+
+TEST_F(CheckpointHolderTest, AJobThatIsGoneHasNoFolder) {
+  const JobId first = Make(), second = Make();
+  Take(first);
+  fs::remove_all(home_.path() / "jobs" / first.value);
+
+  EXPECT_EQ(Take(second), (CheckpointHolder{second, first}));
+}
+
+TEST_F(CheckpointHolderTest, ADamagedRecordGivesTheFolderToNobody) {
+  const JobId job = Make();
+  Take(job);
+  for (const auto& entry : fs::directory_iterator(home_.path() / "checkpoint-folders")) {
+    if (entry.path().filename() != ".lock") std::ofstream(entry.path()) << "{}";
+  }
+  EXPECT_FALSE(TakeCheckpointFolder(home_.path(), "/ckpt", job).ok());
+}
+
+TEST_F(CheckpointHolderTest, WhatNoJobRefersToIsForgotten) {
+  ASSERT_TRUE(SweepCheckpointHolders(home_.path()).ok());
+  const JobId gone = Make(), kept = Make();
+  Take(gone, "/gone");
+  Take(kept, "/kept");
+  fs::remove_all(home_.path() / "jobs" / gone.value);
+
+  ASSERT_TRUE(SweepCheckpointHolders(home_.path()).ok());
+
+  EXPECT_FALSE(*HolderOf(home_.path(), "/gone"));
+  EXPECT_TRUE(*HolderOf(home_.path(), "/kept"));
+}
+
+// ---- record checkpoint holders
+
+const JobId kFirst{"application_1_0001"}, kSecond{"application_1_0002"}, kThird{"application_1_0003"};
+
+// Calls `before_put` once, before the next record is written.
+class RacedStore : public LocalRecordStore {
+ public:
+  using LocalRecordStore::LocalRecordStore;
+  Result<bool> PutNew(const std::string& name, std::string_view bytes, Durability durability) const override {
+    if (auto race = std::exchange(before_put, nullptr)) race();
+    return LocalRecordStore::PutNew(name, bytes, durability);
+  }
+  mutable std::function<void()> before_put;
+};
+
+class RecordCheckpointHoldersTest : public ::testing::Test {
+ protected:
+  RecordCheckpointHoldersTest() { std::filesystem::create_directory(temp_.path() / "checkpoint-folders"); }
+  std::string Take(const JobId& job) const {
+    const auto holder = holders_.Take("hdfs://nn:8020/ckpt", job);
+    if (!holder.ok()) return holder.error().message;
+    return holder->before ? holder->job.value + " after " + holder->before->value : holder->job.value;
+  }
+  std::vector<std::string> Records() const { return *store_->List("checkpoint-folders"); }
+
+  const TempFolder temp_;
+  const std::shared_ptr<RacedStore> store_ = std::make_shared<RacedStore>(temp_.path());
+  std::set<JobId> ended_;
+  const RecordCheckpointHolders holders_{store_,
+                                         [this](const JobId& job) -> Result<bool> { return ended_.count(job) > 0; }};
+};
+
+TEST_F(RecordCheckpointHoldersTest, AJobHasItUntilItHasEnded) {
+  EXPECT_EQ(Take(kFirst), kFirst.value);
+  EXPECT_EQ(Take(kFirst), kFirst.value) << "asked again";
+  EXPECT_EQ(Take(kSecond), kFirst.value);
+  ended_ = {kFirst};
+  EXPECT_EQ(Take(kSecond), kSecond.value + " after " + kFirst.value);
+  EXPECT_EQ(*holders_.Find("hdfs://nn:8020/ckpt"), (CheckpointHolder{kSecond, kFirst}));
+  EXPECT_FALSE(*holders_.Find("hdfs://nn:8020/other"));
+}
+
+TEST_F(RecordCheckpointHoldersTest, OfTwoThatTakeItAtOnceOneGetsIt) {
+  store_->before_put = [this] { EXPECT_EQ(Take(kSecond), kSecond.value); };
+  EXPECT_EQ(Take(kFirst), kSecond.value);
+  EXPECT_THAT(Records(), SizeIs(1));
+}
+
+TEST_F(RecordCheckpointHoldersTest, WhoComesLateAfterASweepIsNotTheSecondHolder) {
+  EXPECT_EQ(Take(kFirst), kFirst.value);
+  ended_ = {kFirst, kSecond};
+  store_->before_put = [this] {
+    EXPECT_EQ(Take(kSecond), kSecond.value + " after " + kFirst.value);
+    EXPECT_EQ(Take(kThird), kThird.value + " after " + kSecond.value);
+    for (const std::string& name : Records()) {
+      if (name.find(".3.") == std::string::npos) {
+        EXPECT_TRUE(store_->Remove("checkpoint-folders/" + name).ok());
+      }
+    }
+  };
+  EXPECT_EQ(Take(JobId{"late"}), kThird.value + " after " + kSecond.value) << "the third job's own answer";
+  EXPECT_THAT(Records(), SizeIs(1));
+}
+
+TEST_F(RecordCheckpointHoldersTest, ASweepForgetsFoldersWhoseJobsAreGone) {
+  EXPECT_EQ(Take(kFirst), kFirst.value);
+  ended_ = {kFirst};
+  EXPECT_EQ(Take(kSecond), kSecond.value + " after " + kFirst.value);
+  const auto is_there = [](const JobId& job) -> Result<bool> { return job == kSecond; };
+  EXPECT_TRUE(holders_.Sweep(is_there).ok());
+  EXPECT_THAT(Records(), SizeIs(2));
+  EXPECT_TRUE(holders_.Sweep([](const JobId&) -> Result<bool> { return false; }).ok());
+  EXPECT_THAT(Records(), IsEmpty());
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/records/history.h"
+#include "tests/support/results.h"
 #include "tests/unit/records/sample_decisions.h"
 
 namespace tony {
@@ -33,28 +35,25 @@ TEST(DecisionsTest, TheSamplesCoverEveryKind) {
 }
 
 TEST(DecisionsTest, OfACheckpointInAJournalBeforeListingsTheWriterIsNotKnown) {
-  const auto noted = DecisionFromJson(R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
-                                      R"("newest":{"path":"/c/s-4","step":4,"modified":3}})");
-  ASSERT_TRUE(noted.ok()) << noted.error().message;
-  EXPECT_EQ(std::get<CheckpointNoted>(noted->body).newest->writer, CheckpointWriter::kUnknown);
+  const auto noted = Must(DecisionFromJson(R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
+                                           R"("newest":{"path":"/c/s-4","step":4,"modified":3}})"));
+  EXPECT_EQ(std::get<CheckpointNoted>(noted.body).newest->writer, CheckpointWriter::kUnknown);
 }
 
 // Journals of the releases before named ports have none.
 TEST(DecisionsTest, ARegistrationNeedNotNamePorts) {
   const std::string text = R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
                            R"("host":"n","port":4711})";
-  const auto read = DecisionFromJson(text);
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(std::get<AttemptRegistered>(read->body).ports, NamedPorts());
-  EXPECT_EQ(ToJson(*read), text);
+  const auto read = Must(DecisionFromJson(text));
+  EXPECT_EQ(std::get<AttemptRegistered>(read.body).ports, NamedPorts());
+  EXPECT_EQ(ToJson(read), text);
 }
 
 TEST(DecisionsTest, AStageMayBeThatOfARole) {
   const std::string text = R"({"time":5,"decision":"stage_opened","role":"worker"})";
-  const auto read = DecisionFromJson(text);
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(std::get<StageOpened>(read->body).role, "worker");
-  EXPECT_EQ(ToJson(*read), text);
+  const auto read = Must(DecisionFromJson(text));
+  EXPECT_EQ(std::get<StageOpened>(read.body).role, "worker");
+  EXPECT_EQ(ToJson(read), text);
 }
 
 TEST(DecisionsTest, ANamedPortThatIsNoneIsDamage) {
@@ -67,9 +66,8 @@ TEST(DecisionsTest, ANamedPortThatIsNoneIsDamage) {
 TEST(DecisionsTest, TheAskerOfAPlannedKillIsKeptAndMayBeAbsent) {
   const Decision planned{FromMillis(5),
                          KillPlanned{1, {.reason = "late", .due = FromMillis(9), .asker = "root (uid 0)"}}};
-  const auto read = DecisionFromJson(ToJson(planned));
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(std::get<KillPlanned>(read->body).request.asker, "root (uid 0)");
+  const auto read = Must(DecisionFromJson(ToJson(planned)));
+  EXPECT_EQ(std::get<KillPlanned>(read.body).request.asker, "root (uid 0)");
   const std::string without = ToJson(Decision{FromMillis(5), KillPlanned{1, {.reason = "late", .due = FromMillis(9)}}});
   EXPECT_EQ(without.find("asker"), std::string::npos) << without;
   EXPECT_EQ(std::get<KillPlanned>(DecisionFromJson(without)->body).request.asker, "");
@@ -94,22 +92,21 @@ TEST(DecisionsTest, FieldsComeBackWithTheirValues) {
   const auto back = [](const Decision& decision) { return DecisionFromJson(ToJson(decision)); };
 
   for (const Decision& decision : decisions) {
-    const auto read = back(decision);
-    ASSERT_TRUE(read.ok());
+    const auto read = Must(back(decision));
     if (const auto* ended = std::get_if<AttemptEnded>(&decision.body)) {
-      EXPECT_EQ(std::get<AttemptEnded>(read->body).outcome, ended->outcome);
+      EXPECT_EQ(std::get<AttemptEnded>(read.body).outcome, ended->outcome);
     }
     if (const auto* stopping = std::get_if<JobStopping>(&decision.body)) {
-      EXPECT_EQ(std::get<JobStopping>(read->body).verdict, stopping->verdict);
-      EXPECT_EQ(std::get<JobStopping>(read->body).grace, stopping->grace);
+      EXPECT_EQ(std::get<JobStopping>(read.body).verdict, stopping->verdict);
+      EXPECT_EQ(std::get<JobStopping>(read.body).grace, stopping->grace);
     }
     if (const auto* assigned = std::get_if<ContainerAssigned>(&decision.body)) {
-      EXPECT_EQ(std::get<ContainerAssigned>(read->body).attempt, assigned->attempt);
-      EXPECT_EQ(std::get<ContainerAssigned>(read->body).container, assigned->container);
+      EXPECT_EQ(std::get<ContainerAssigned>(read.body).attempt, assigned->attempt);
+      EXPECT_EQ(std::get<ContainerAssigned>(read.body).container, assigned->container);
     }
     if (const auto* stopping = std::get_if<AttemptStopping>(&decision.body)) {
-      EXPECT_EQ(std::get<AttemptStopping>(read->body).because, stopping->because);
-      EXPECT_EQ(std::get<AttemptStopping>(read->body).grace, stopping->grace);
+      EXPECT_EQ(std::get<AttemptStopping>(read.body).because, stopping->because);
+      EXPECT_EQ(std::get<AttemptStopping>(read.body).grace, stopping->grace);
     }
   }
 }
@@ -157,16 +154,15 @@ TEST(DecisionsTest, ARestartIsInADocumentedForm) {
 
 TEST(DecisionsTest, ARestartComesBackWithItsValues) {
   for (const Decision& decision : OneOfEachKind()) {
-    const auto read = DecisionFromJson(ToJson(decision));
-    ASSERT_TRUE(read.ok());
+    const auto read = Must(DecisionFromJson(ToJson(decision)));
     if (const auto* decided = std::get_if<RestartDecided>(&decision.body)) {
-      const auto& back = std::get<RestartDecided>(read->body);
+      const auto& back = std::get<RestartDecided>(read.body);
       EXPECT_EQ(back.tasks, decided->tasks);
       EXPECT_EQ(back.not_before, decided->not_before);
       EXPECT_EQ(back.scope, decided->scope);
     }
     if (const auto* began = std::get_if<RestartBegan>(&decision.body)) {
-      const auto& back = std::get<RestartBegan>(read->body);
+      const auto& back = std::get<RestartBegan>(read.body);
       ASSERT_EQ(back.renewed.size(), began->renewed.size());
       EXPECT_EQ(back.renewed[0].container, began->renewed[0].container);
       EXPECT_EQ(back.requested, began->requested);
@@ -223,6 +219,153 @@ TEST(DecisionsTest, WhatIsNotADecisionIsRefused) {
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_EQ(read.error().code, ErrorCode::kInvalid) << text;
   }
+}
+
+// ---- describe
+
+constexpr Instant kStart = Instant(Duration(1'700'000'000'000));
+
+TEST(DescribeTest, AnEventIsTimeNameAndWhat) {
+  const AttemptId worker{{"worker", 3}, 2};
+
+  EXPECT_EQ(EventLine({kStart + Duration(1250), ContainerAssigned{worker, {"1-4"}, "node-7"}}, kStart),
+            "     1.250  2023-11-14T22:13:21.250Z  container_assigned      worker:3#2 in 1-4 on node-7");
+  EXPECT_EQ(EventLine({kStart, JobAccepted{}}, kStart), "     0.000  2023-11-14T22:13:20.000Z  job_accepted");
+}
+
+TEST(DescribeTest, EveryKindIsOneLineWithItsName) {
+  for (const Decision& decision : OneOfEachKind()) {
+    const std::string line = EventLine(decision, kStart);
+    EXPECT_THAT(line, HasSubstr(std::string(Name(decision))));
+    EXPECT_THAT(line, Not(HasSubstr("\n")));
+  }
+}
+
+TEST(DescribeTest, ARestartSaysWhatStartsAgainAndWhy) {
+  const RestartDecided restart{.number = 2,
+                               .scope = RestartScope::kGang,
+                               .cause = {{"worker", 1}, 1},
+                               .reason = "worker:1 failed on node-3: exit code 3 (user_error)",
+                               .charged = false,
+                               .tasks = {{"ps", 0}, {"worker", 1}}};
+
+  EXPECT_EQ(
+      Describe(Decision{kStart, restart}),
+      "restart 2 of gang, not charged: ps:0 worker:1; because worker:1 failed on node-3: exit code 3 (user_error)");
+}
+
+TEST(DescribeTest, AnOutcomeIsExitClassAndMessage) {
+  EXPECT_EQ(Describe(Outcome{.cls = OutcomeClass::kOom, .exit = ExitStatus{ExitStatus::Kind::kSignaled, 9}}),
+            "signal 9 (SIGKILL), oom");
+  EXPECT_EQ(Describe(Outcome{.cls = OutcomeClass::kInfra, .message = "a\nb"}), "infra, a b");
+}
+
+TEST(DescribeTest, ALongListIsCutShort) {
+  ContainersRequested request;
+  for (int i = 0; i < 1000; ++i) request.attempts.push_back({{"worker", i}, 1});
+
+  EXPECT_THAT(Describe(Decision{kStart, request}), testing::EndsWith("worker:7#1 and 992 more"));
+}
+
+// ---- history
+
+constexpr Instant kSubmitted = Instant(Duration(1'700'000'000'000));
+const AttemptId kFirst{{"worker", 0}, 1}, kSecond{{"worker", 0}, 2};
+
+// Decisions, each at its milliseconds after the submission.
+class Told {
+ public:
+  Told& At(int64_t ms, DecisionBody body) {
+    decisions_.push_back({kSubmitted + Duration(ms), std::move(body)});
+    return *this;
+  }
+  Told& Accepted() { return At(10, JobAccepted{}).At(10, EpochBegan{{1}}).At(10, ContainersRequested{{kFirst}}); }
+  Told& Formed(int64_t ms, int64_t generation) { return At(ms, GenerationFormed{{generation}}); }
+  Told& Restart(int64_t ms, int number, RestartScope scope) {
+    return At(ms, RestartDecided{.number = number, .scope = scope, .cause = kFirst, .tasks = {kFirst.task}});
+  }
+  Told& Stopped(int64_t from, int64_t until) { return At(from, JobStopping{}).At(until, JobEnded{}); }
+  JobHistory Read(int64_t now = 1'000'000) const {
+    return HistoryOf(decisions_, kSubmitted, kSubmitted + Duration(now));
+  }
+
+ private:
+  std::vector<Decision> decisions_;
+};
+
+TimeLedger Ledger(int64_t waiting, int64_t running, int64_t restarting, int64_t stopping) {
+  return {Duration(waiting), Duration(running), Duration(restarting), Duration(stopping)};
+}
+
+TEST(HistoryTest, AJobThatRanOnceWaitedRanAndStopped) {
+  const JobHistory history = Told().Accepted().Formed(300, 1).Stopped(1300, 1450).Read();
+
+  EXPECT_EQ(history.time, Ledger(300, 1000, 0, 150));
+  EXPECT_EQ(history.time.Total(), *history.ended - kSubmitted);
+}
+
+TEST(HistoryTest, FromAGangRestartUntilTheNextGenerationIsRestarting) {
+  const JobHistory history = Told()
+                                 .Accepted()
+                                 .Formed(300, 1)
+                                 .Restart(500, 1, RestartScope::kGang)
+                                 .Restart(600, 2, RestartScope::kJob)
+                                 .Formed(900, 2)
+                                 .Stopped(1000, 1100)
+                                 .Read();
+
+  EXPECT_EQ(history.time, Ledger(300, 300, 400, 100));
+  EXPECT_EQ(history.generation, Generation{2});
+}
+
+TEST(HistoryTest, AJobRunsOnWhileOneTaskIsRestarted) {
+  const JobHistory history =
+      Told().Accepted().Formed(300, 1).Restart(500, 1, RestartScope::kTask).Stopped(1000, 1100).Read();
+
+  EXPECT_EQ(history.time, Ledger(300, 700, 0, 100));
+}
+
+TEST(HistoryTest, AJobThatHasNotEndedIsCountedUntilNow) {
+  EXPECT_EQ(Told().Accepted().Formed(300, 1).Read(/*now=*/450).time, Ledger(300, 150, 0, 0));
+  EXPECT_EQ(Told().Read(/*now=*/450).time, Ledger(450, 0, 0, 0)) << "nobody has ruled yet";
+}
+
+TEST(HistoryTest, AJobThatWasKilledWhileItWaitedNeverRan) {
+  EXPECT_EQ(Told().Accepted().Stopped(40, 50).Read().time, Ledger(40, 0, 0, 10));
+}
+
+TEST(HistoryTest, TheLedgerAddsUpWhateverTheJournal) {
+  std::vector<Decision> decisions = OneOfEachKind();
+  for (size_t size = 0; size <= decisions.size(); ++size) {
+    const std::vector<Decision> part(decisions.begin(), decisions.begin() + static_cast<std::ptrdiff_t>(size));
+    const Instant until = kSubmitted + Duration(777'777);
+    const JobHistory history = HistoryOf(part, kSubmitted, until);
+    EXPECT_EQ(history.time.Total(), history.ended.value_or(until) - kSubmitted) << size;
+  }
+}
+
+TEST(HistoryTest, AttemptsAreToldWithTheirOutcomes) {
+  const Outcome failed{.cls = OutcomeClass::kUserError, .exit = ExitStatus{.value = 3}};
+  const JobHistory history = Told()
+                                 .Accepted()
+                                 .At(20, ContainerAssigned{kFirst, {"1-1"}, "node-1"})
+                                 .Formed(300, 1)
+                                 .At(310, AttemptRan{kFirst, 7})
+                                 .At(400, AttemptEnded{kFirst, failed})
+                                 .Restart(400, 1, RestartScope::kGang)
+                                 .At(410, RestartBegan{1, {{kSecond, {"1-1"}}}, {}})
+                                 .Read();
+
+  ASSERT_EQ(history.attempts.size(), 2U);
+  EXPECT_EQ(history.attempts[0].id, kFirst);
+  EXPECT_EQ(history.attempts[0].host, "node-1");
+  EXPECT_EQ(history.attempts[0].outcome, failed);
+  EXPECT_EQ(*history.attempts[0].ended - *history.attempts[0].started, Duration(90));
+  EXPECT_EQ(history.attempts[1].id, kSecond);
+  EXPECT_EQ(history.attempts[1].host, "node-1") << "the container of the one before";
+  EXPECT_FALSE(history.attempts[1].outcome);
+  ASSERT_EQ(history.restarts.size(), 1U);
+  EXPECT_EQ(history.restarts[0].began, kSubmitted + Duration(410));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "runtime/base/strings.h"
+#include "tests/support/results.h"
 #include "tests/unit/records/sample_decisions.h"
 
 namespace tony {
@@ -87,19 +88,17 @@ TEST(JournalFormatTest, ATurnIsThereWholeOrNotAtAll) {
     ASSERT_EQ(journal->decisions.size(), 1) << size;
     ASSERT_EQ(journal->valid_bytes, before.size()) << size;
   }
-  const auto journal = DecodeJournal(bytes);
-  ASSERT_TRUE(journal.ok());
-  EXPECT_EQ(journal->decisions.size(), 1 + turn.size());
+  const auto journal = Must(DecodeJournal(bytes));
+  EXPECT_EQ(journal.decisions.size(), 1 + turn.size());
 }
 
 TEST(JournalFormatTest, VersionOneIsReadAndUpdated) {
   const std::vector<Decision> decisions = OneOfEachKind();
   std::string old = Encode(decisions);
   old[8] = 1;
-  const auto journal = DecodeJournal(old);
-  ASSERT_TRUE(journal.ok()) << journal.error().message;
-  EXPECT_TRUE(journal->outdated);
-  EXPECT_EQ(Json(journal->decisions), Json(decisions));
+  const auto journal = Must(DecodeJournal(old));
+  EXPECT_TRUE(journal.outdated);
+  EXPECT_EQ(Json(journal.decisions), Json(decisions));
   EXPECT_EQ(Update(old), Encode(decisions));
   EXPECT_FALSE(DecodeJournal(Update(old))->outdated);
 }
@@ -189,10 +188,7 @@ TEST(JournalFormatTest, AFileOfZerosIsAnEmptyJournal) {
 }
 
 void ExpectDamage(const std::string& bytes, size_t offset) {
-  const auto journal = DecodeJournal(bytes);
-  ASSERT_FALSE(journal.ok());
-  EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
-  EXPECT_THAT(journal.error().message, HasSubstr(StrCat("damaged at byte ", offset, ":")));
+  ExpectError(DecodeJournal(bytes), ErrorCode::kInvalid, StrCat("~", "damaged at byte ", offset, ":"));
 }
 
 TEST(JournalFormatTest, AFlippedByteInTheMiddleIsReportedWithItsRecordsOffset) {
@@ -313,10 +309,9 @@ TEST(JournalFormatTest, MutatedJournalsAreReadOrRefusedAndTheWholePartStands) {
       continue;
     }
     ASSERT_LE(journal->valid_bytes, bytes.size());
-    const auto again = DecodeJournal(std::string_view(bytes).substr(0, journal->valid_bytes));
-    ASSERT_TRUE(again.ok());
-    EXPECT_EQ(Json(again->decisions), Json(journal->decisions));
-    EXPECT_EQ(again->valid_bytes, journal->valid_bytes);
+    const auto again = Must(DecodeJournal(std::string_view(bytes).substr(0, journal->valid_bytes)));
+    EXPECT_EQ(Json(again.decisions), Json(journal->decisions));
+    EXPECT_EQ(again.valid_bytes, journal->valid_bytes);
   }
 }
 

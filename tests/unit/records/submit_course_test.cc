@@ -1,17 +1,15 @@
-// Conversations: the course says a step, the test answers.
+// Conversations: the course says its steps up to the one that needs an answer, and the row answers.
 #include "runtime/records/submit_course.h"
 
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
+#include "tests/support/script.h"
 
 namespace tony {
-namespace {
+void PrintTo(SubmitDecision decision, std::ostream* out) { *out << static_cast<int>(decision); }
 
-const JobId kOld{"old"};
-const JobId kOther{"other"};
-const JobId kNew{"new"};
-const OwnerToken kOwner{"o1"};
+namespace {
 
 std::string Describe(const SubmitStep& step) {
   std::string text(ToString(step.kind));
@@ -28,356 +26,400 @@ std::string Describe(const SubmitStep& step) {
   return text;
 }
 
-RequestSeen Seen(int64_t newest, ExistingJob existing, const JobId& job, int64_t job_number, bool gone) {
-  return {{newest, job, job_number}, existing, gone, false};
-}
-RequestSeen Nothing() { return {}; }
-RequestSeen OfFiles(const std::string& files, RequestSeen seen) {
-  seen.record.digest = {{{"files", files}}};
-  return seen;
-}
-RequestSeen Active(int64_t number) { return Seen(number, ExistingJob::kActive, kOld, number, false); }
+const std::map<std::string, ExistingJob> kStates = {{"none", ExistingJob::kNone},
+                                                    {"active", ExistingJob::kActive},
+                                                    {"ending", ExistingJob::kEnding},
+                                                    {"succeeded", ExistingJob::kSucceeded}};
 
-class SubmitCourseTest : public ::testing::Test {
- protected:
-  static SubmitCourse Course(int64_t number, OnExisting policy = OnExisting::kAdopt) {
-    return SubmitCourse({number, policy, SubmitAsker::kLaterTry}, kOwner, kNew);
+struct CourseWorld {
+  // "course NUMBER", of a later try; then "attach" or "never", "first" or "person", and the run.
+  void Begin(const Words& its) {
+    SubmitAsk ask{its.Number(1), OnExisting::kAdopt, SubmitAsker::kLaterTry};
+    OwnerToken owner{"o1"};
+    for (size_t i = 2; !its[i].empty(); ++i) {
+      if (const auto policy = OnExistingFromString(its[i]))
+        ask.on_existing = *policy;
+      else if (its[i] == "first")
+        ask.asker = SubmitAsker::kFirstTry;
+      else if (its[i] == "person")
+        ask.asker = SubmitAsker::kPerson, owner = {};
+      else
+        ask.run = {its[i]};
+    }
+    course.emplace(ask, owner, JobId{"new"});
   }
-  static SubmitCourse CourseOf(SubmitAsker asker) {
-    return SubmitCourse({.asker = asker}, asker == SubmitAsker::kPerson ? OwnerToken() : kOwner, kNew);
+  // "seen NEWEST STATE JOB#NUMBER" and what else is so; "seen" alone: nothing is there.
+  void See(const Words& its) {
+    seen = {};
+    seen.record.newest_number = its.Number(1);
+    for (size_t i = 2; !its[i].empty(); ++i) {
+      const auto parts = Split(its[i], its[i].find('#') == std::string::npos ? '=' : '#');
+      if (const auto state = kStates.find(its[i]); state != kStates.end()) {
+        seen.existing = state->second;
+        seen.gone = false;
+      } else if (its[i] == "gone") {
+        seen.gone = true;
+      } else if (its[i] == "revoked") {
+        seen.revoked = true;
+      } else if (parts[0] == "files") {
+        seen.record.digest = {{{"files", parts[1]}}};
+      } else if (parts[0] == "adopter") {
+        seen.record.adopter = {parts[1]};
+      } else if (parts[0] == "revision") {
+        seen.record.revision = *ParseInt(parts[1]);
+      } else if (parts[0] == "coming") {
+        seen.record.coming = JobId{parts[1]};
+      } else if (parts[0] == "run") {
+        seen.record.run = {parts[1]};
+      } else {
+        seen.record.job = JobId{parts[0]};
+        seen.record.job_number = *ParseInt(parts[1]);
+      }
+    }
   }
   // Takes the steps that need no answer, and says them together with the one that does, or the last.
-  static std::string Run(SubmitCourse& course) {
+  std::string Run() {
     std::vector<std::string> steps;
     for (;;) {
-      const SubmitStep step = course.step();
+      const SubmitStep step = course->step();
       steps.push_back(Describe(step));
       if (step.kind == SubmitStepKind::kRead || step.kind == SubmitStepKind::kAttach ||
           step.kind == SubmitStepKind::kReadRevocation || step.kind == SubmitStepKind::kDone)
         return Join(steps, ", ");
       if (step.kind == SubmitStepKind::kPrepare) {
-        course.Take(PreparedSeen{{{{"files", "mine"}}}});
+        course->Take(PreparedSeen{{{{"files", "mine"}}}});
       } else if (step.kind == SubmitStepKind::kRecord) {
-        course.Take(RecordSeen{});
+        course->Take(RecordSeen{});
       } else {
-        course.Take(StepTaken{});
+        course->Take(StepTaken{});
       }
     }
   }
-  static std::string Answer(SubmitCourse& course, const SubmitObservation& seen) {
-    course.Take(seen);
-    return Run(course);
+  std::string Answer(const SubmitObservation& answer) {
+    course->Take(answer);
+    return Run();
   }
+  static Deeds<CourseWorld> Its() {
+    return {
+        {"course", [](auto& w, auto& its) { w.Begin(its); }},
+        {"begun", [](auto& w, auto& its) { w.Begin(its), w.Run(); }},  // it has locked and waits for what is read
+        {"run", [](auto& w, auto&) { return w.Run(); }},
+        {"seen", [](auto& w, auto& its) { return w.See(its), w.Answer(w.seen); }},
+        {"again", [](auto& w, auto&) { return w.Answer(w.seen); }},
+        {"attached", [](auto& w, auto&) { return w.Answer(AttachSeen{.attached = true}); }},
+        {"attach-ended", [](auto& w, auto&) { return w.Answer(AttachSeen{.attached = false, .ended = true}); }},
+        {"attach-ending", [](auto& w, auto&) { return w.Answer(AttachSeen{}); }},
+        {"revoked", [](auto& w, auto&) { return w.Answer(RevocationSeen{true}); }},
+        {"not-revoked", [](auto& w, auto&) { return w.Answer(RevocationSeen{false}); }},
+        {"not-recorded", [](auto& w, auto&) { return w.Answer(RecordSeen{false}); }},
+        // The next step alone, before its answer, and what its record says.
+        {"step-seen",
+         [](auto& w, auto& its) {
+           w.See(its);
+           w.course->Take(w.seen);
+           return Describe(w.course->step());
+         }},
+        {"step-again",
+         [](auto& w, auto&) {
+           w.course->Take(w.seen);
+           return Describe(w.course->step());
+         }},
+        {"step-attached",
+         [](auto& w, auto&) {
+           w.course->Take(AttachSeen{.attached = true});
+           return Describe(w.course->step());
+         }},
+        {"revision", [](auto& w, auto&) { return StrCat("revision ", w.course->step().record.revision); }},
+        {"coming", [](auto& w, auto&) { return w.course->step().record.coming.value_or(JobId{"none"}).value; }},
+        {"of-run", [](auto& w, auto&) { return w.course->step().record.run.value; }},
+        {"run-before", [](auto& w, auto&) { return WithoutItsJob(w.course->step().record).run.value; }},
+        {"files",
+         [](auto& w, auto&) {
+           return w.course->step().record.digest == SubmitDigest{{{"files", "mine"}}} ? "its own" : "another's";
+         }},
+        {"remembers-what-was-seen",
+         [](auto& w, auto&) {
+           return WithoutItsJob(w.course->step().record) == w.seen.record &&
+                          WithoutItsJob(w.seen.record) == w.seen.record
+                      ? "yes"
+                      : "no";
+         }},
+    };
+  }
+  std::optional<SubmitCourse> course;
+  RequestSeen seen;
 };
 
-TEST_F(SubmitCourseTest, TheFirstSubmitPreparesWithoutTheLockAndCreatesUnderIt) {
-  SubmitCourse course = Course(0);
-  EXPECT_EQ(Run(course), "lock, read");
-  EXPECT_EQ(Answer(course, Nothing()), "unlock, prepare, lock, read");
-  EXPECT_EQ(Answer(course, Nothing()), "record 0 new#0, create new, read_revocation");
-  EXPECT_EQ(Answer(course, RevocationSeen{false}), "start new, unlock, done created new");
-}
+const TestRow kCourses[] = {
+    {"TheFirstSubmitPreparesWithoutTheLockAndCreatesUnderIt",
+     {{"course 0 | run | seen | seen",
+       "lock, read | unlock, prepare, lock, read | record 0 new#0, create new, read_revocation"},
+      {"not-revoked", "start new, unlock, done created new"}}},
+    {"ItsNumberIsKnownBeforeItPrepares",
+     {{"begun 3 | seen | seen 3",
+       "record 3, unlock, prepare, lock, read | record 3 new#3, create new, read_revocation"}}},
+    {"ARunningJobOfTheSameNumberIsAttachedTo",
+     {{"begun 2 | seen 2 active old#2 | attached | not-revoked",
+       "attach old | read_revocation | unlock, prepare old to tell, done attached old"}}},
+    {"AJobThatAnotherMadeMeanwhileIsAttachedTo",
+     {{"begun 0 | seen | seen 0 active other#0", "unlock, prepare, lock, read | attach other"}}},
+    {"AnOwnerThatIsRevokedWhileItCreatesEndsItsJobAndStartsItToBeSeenEnding",
+     {{"begun 0 | seen | seen | revoked", "~ | ~ | kill new if own, start new, unlock, done refused_revoked"}}},
+    {"AnOwnerThatIsRevokedWhileItAttachesEndsTheJobIfItIsStillItsOwn",
+     {{"begun 0 | seen 0 active old#0 | attached | revoked", "~ | ~ | kill old if own, unlock, done refused_revoked"}}},
+    {"AnOwnerThatWasRevokedBeforeTouchesNothing",
+     {{"begun 1 | seen 0 active old#0 revoked", "unlock, done refused_revoked"}}},
+    {"AnOwnerThatIsRevokedWhileItPreparesCreatesNothing",
+     {{"begun 0 | seen | seen 0 revoked", "~ | unlock, done refused_revoked"}}},
+    {"ASucceededJobIsAdoptedAndTheAdopterRecorded",
+     {{"begun 1 | seen 1 succeeded old#1 gone",
+       "record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old"}}},
+    {"AJobThatSucceedsWhileItIsAttachedToIsAdopted",  // its files need not say so yet
+     {{"begun 1 | seen 1 active old#1 | attach-ended | seen 1 active old#1",
+       "~ | read | record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old"}}},
+    {"AJobThatSucceedsWhileItIsAttachedToIsNotAdoptedByPolicyAttach",
+     {{"begun 1 attach | seen 1 active old#1 | attach-ended | seen 1 active old#1",
+       "~ | ~ | unlock, prepare, await_gone old, lock, read"}}},
+    {"AJobThatSaysItIsEndingIsAwaitedWhateverItsFilesSay",
+     {{"begun 1 | seen 1 active old#1 | attach-ending | again | again",
+       "~ | read | unlock, prepare, await_gone old, lock, read | unlock, await_gone old, lock, read"},
+      {"seen 1 ending old#1 gone", "record 1 new#1, create new, read_revocation"}}},
+    {"APredecessorThatFailedIsReplacedOnlyWhenNothingOfItRuns",
+     {{"begun 1 | seen 1 ending old#1 | seen 1 ending old#1 gone",
+       "unlock, prepare, await_gone old, lock, read | record 1 new#1, create new, read_revocation"}}},
+    // Found by the simulator: else the next to adopt would run it again.
+    {"AResultIsRememberedUntilTheJobThatIsToFollowItIsMade",
+     {{"begun 1 attach | seen 1 succeeded old#1 gone adopter=o0 | step-again | remembers-what-was-seen",
+       "~ | ^record 1 new#1 | yes"}}},
+    {"AHigherNumberIsRecordedBeforeTheOldJobIsKilled",
+     {{"begun 2 | seen 1 active old#1 | seen 2 ending old#1 gone",
+       "record 2 old#1, kill old, unlock, prepare, await_gone old, lock, read | "
+       "record 2 new#2, create new, read_revocation"}}},
+    {"NeverKillsAJobOfItsOwnNumber",
+     {{"begun 1 never | seen 1 active old#1", "kill old, unlock, prepare, await_gone old, lock, read"}}},
+    {"AJobThatSucceedsBeforeItsKillIsReplacedAllTheSame",
+     {{"begun 2 | seen 1 active old#1 | seen 2 succeeded old#1 gone",
+       "~ | record 2 new#2, create new, read_revocation"}}},
+    // Its submitter died before it started it: nothing runs, and nobody will ever write how it ended.
+    {"AJobThatWasNeverStartedIsKilledOnceAndNotForEver",
+     {{"begun 1 never | seen 1 active old#1 gone | again",
+       "kill old, unlock, prepare, await_gone old, lock, read | record 1 new#1, create new, read_revocation"}}},
+    {"AnothersJobThatCameWhileItWaitedIsDecidedAnew",
+     {{"begun 2 | seen 1 active old#1 | seen 2 active other#2", "~ | attach other"}}},
+    {"ANewerNumberThatCameWhileItWaitedRefusesIt",
+     {{"begun 2 | seen 1 active old#1 | seen 3 ending old#1 gone", "~ | unlock, done refused_stale"}}},
+    {"ALowerNumberTouchesNothing", {{"begun 1 | seen 2 active old#2", "unlock, done refused_stale"}}},
+    {"ARecordedJobThatWasNeverMadeIsNone",
+     {{"begun 1 | seen 1 none old#1 gone | again",
+       "unlock, prepare, lock, read | record 1 new#1, create new, read_revocation"}}},
+    {"ASubmitThatDiedAfterItRecordedItsNumberLeavesTheJobToTheNext",
+     {{"begun 2 | seen 2 active old#1", "kill old, unlock, prepare, await_gone old, lock, read"}}},
+    {"AFirstTryReplacesAJobThatRunsSomethingElse",
+     {{"begun 0 first | seen 0 active old#0 files=theirs | again",
+       "unlock, prepare, lock, read | kill old, other files, unlock, await_gone old, lock, read"},
+      {"seen 0 ending old#0 gone files=theirs", "record 0 new#0, create new, read_revocation"}}},
+    {"AFirstTryAttachesToAJobThatRunsTheSame",
+     {{"begun 0 first | seen 0 active old#0 files=mine | again | attached | not-revoked",
+       "unlock, prepare, lock, read | attach old | read_revocation | unlock, done attached old"}}},
+    {"ALaterTryAttachesToWhateverRunsAndIsToldInWhatItDiffers",
+     {{"begun 0 | seen 0 active old#0 files=theirs | attached | not-revoked",
+       "attach old | ~ | unlock, prepare old to tell, done attached old, other files"}}},
+    {"APersonWhoAsksForSomethingElseThanRunsIsRefused",
+     {{"begun 0 person | seen 0 active old#0 files=theirs | again",
+       "~ | unlock, done refused_differs old, other files"}}},
+    {"AResultOfSomethingElseIsFollowedByANewJob",  // the one before is remembered with its digest
+     {{"begun 0 person | seen 0 succeeded old#0 gone files=theirs | step-again | files | remembers-what-was-seen",
+       "unlock, prepare, lock, read | ~ | its own | yes"}}},
+    {"WhatIsTakenIsOfTheRunThatTookIt",
+     {{"begun 0 first tuesday | seen 0 active old#0 run=monday | again | step-attached | of-run",
+       "~ | ~ | record 0 old#0 | tuesday"},
+      {"begun 0 first tuesday | seen 0 succeeded old#0 gone | step-again | of-run",  // of who named none
+       "~ | record 0 old#0 adopter o1 | tuesday"},
+      {"begun 0 first tuesday | seen 0 succeeded old#0 gone run=monday | step-again | of-run | run-before",
+       "~ | ~ | tuesday | monday"}}},
+    {"ARecordThatCameBetweenIsReadAndDecidedUpon",  // the revision is of the one that it follows from
+     {{"begun 1 | seen | step-seen 1 revision=7 | revision | not-recorded | seen 1 active other#1 revision=8",
+       "~ | record 1 new#1 | revision 7 | read | attach other"}}},
+    {"AnAdoptionThatIsNotRecordedIsNone",
+     {{"begun 1 | step-seen 1 succeeded old#1 gone | not-recorded | seen 1 ending other#1 gone | again",
+       "record 1 old#1 adopter o1 | read | unlock, prepare, lock, read | record 1 new#1, create new, "
+       "read_revocation"}}},
+    {"AJobThatIsComingIsKnownToTheRecordThatLeavesItOut",
+     {{"begun 1 | seen 0 coming=other | step-again | coming", "record 1, unlock, prepare, lock, read | ~ | other"}}},
+};
+TABLE_TEST(SubmitCourseTest, kCourses, ScriptIn<CourseWorld>());
 
-TEST_F(SubmitCourseTest, ItsNumberIsKnownBeforeItPrepares) {
-  SubmitCourse course = Course(3);
-  Run(course);
-  EXPECT_EQ(Answer(course, Nothing()), "record 3, unlock, prepare, lock, read");
-  EXPECT_EQ(Answer(course, RequestSeen{{.newest_number = 3}}), "record 3 new#3, create new, read_revocation");
-}
-
-TEST_F(SubmitCourseTest, ARunningJobOfTheSameNumberIsAttachedTo) {
-  SubmitCourse course = Course(2);
-  Run(course);
-  EXPECT_EQ(Answer(course, Active(2)), "attach old");
-  EXPECT_EQ(Answer(course, AttachSeen{.attached = true}), "read_revocation");
-  EXPECT_EQ(Answer(course, RevocationSeen{false}), "unlock, prepare old to tell, done attached old");
-}
-
-TEST_F(SubmitCourseTest, AJobThatAnotherMadeMeanwhileIsAttachedTo) {
-  SubmitCourse course = Course(0);
-  Run(course);
-  EXPECT_EQ(Answer(course, Nothing()), "unlock, prepare, lock, read");
-  EXPECT_EQ(Answer(course, Seen(0, ExistingJob::kActive, kOther, 0, false)), "attach other");
-}
-
-TEST_F(SubmitCourseTest, AnOwnerThatIsRevokedWhileItCreatesEndsItsJobAndStartsItToBeSeenEnding) {
-  SubmitCourse course = Course(0);
-  Run(course);
-  Answer(course, Nothing());
-  Answer(course, Nothing());
-  EXPECT_EQ(Answer(course, RevocationSeen{true}), "kill new if own, start new, unlock, done refused_revoked");
-}
-
-TEST_F(SubmitCourseTest, AnOwnerThatIsRevokedWhileItAttachesEndsTheJobIfItIsStillItsOwn) {
-  SubmitCourse course = Course(0);
-  Run(course);
-  Answer(course, Active(0));
-  Answer(course, AttachSeen{.attached = true});
-  EXPECT_EQ(Answer(course, RevocationSeen{true}), "kill old if own, unlock, done refused_revoked");
-}
-
-TEST_F(SubmitCourseTest, AnOwnerThatWasRevokedBeforeTouchesNothing) {
-  SubmitCourse course = Course(1);
-  Run(course);
-  RequestSeen seen = Active(0);
-  seen.revoked = true;
-  EXPECT_EQ(Answer(course, seen), "unlock, done refused_revoked");
-}
-
-TEST_F(SubmitCourseTest, AnOwnerThatIsRevokedWhileItPreparesCreatesNothing) {
-  SubmitCourse course = Course(0);
-  Run(course);
-  Answer(course, Nothing());
-  EXPECT_EQ(Answer(course, RequestSeen{.revoked = true}), "unlock, done refused_revoked");
-}
-
-TEST_F(SubmitCourseTest, ASucceededJobIsAdoptedAndTheAdopterRecorded) {
-  SubmitCourse course = Course(1);
-  Run(course);
-  EXPECT_EQ(Answer(course, Seen(1, ExistingJob::kSucceeded, kOld, 1, true)),
-            "record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old");
-}
-
-TEST_F(SubmitCourseTest, AJobThatSucceedsWhileItIsAttachedToIsAdopted) {
-  SubmitCourse course = Course(1);
-  Run(course);
-  Answer(course, Active(1));
-  EXPECT_EQ(Answer(course, AttachSeen{.attached = false, .ended = true}), "read");
-  // Its files need not say so yet.
-  EXPECT_EQ(Answer(course, Active(1)), "record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old");
-}
-
-TEST_F(SubmitCourseTest, AJobThatSucceedsWhileItIsAttachedToIsNotAdoptedByPolicyAttach) {
-  SubmitCourse course = Course(1, OnExisting::kAttach);
-  Run(course);
-  Answer(course, Active(1));
-  Answer(course, AttachSeen{.attached = false, .ended = true});
-  EXPECT_EQ(Answer(course, Active(1)), "unlock, prepare, await_gone old, lock, read");
-}
-
-TEST_F(SubmitCourseTest, AJobThatSaysItIsEndingIsAwaitedWhateverItsFilesSay) {
-  SubmitCourse course = Course(1);
-  Run(course);
-  Answer(course, Active(1));
-  EXPECT_EQ(Answer(course, AttachSeen{}), "read");
-  EXPECT_EQ(Answer(course, Active(1)), "unlock, prepare, await_gone old, lock, read");
-  EXPECT_EQ(Answer(course, Active(1)), "unlock, await_gone old, lock, read");
-  EXPECT_EQ(Answer(course, Seen(1, ExistingJob::kEnding, kOld, 1, true)),
-            "record 1 new#1, create new, read_revocation");
-}
-
-TEST_F(SubmitCourseTest, APredecessorThatFailedIsReplacedOnlyWhenNothingOfItRuns) {
-  SubmitCourse course = Course(1);
-  Run(course);
-  EXPECT_EQ(Answer(course, Seen(1, ExistingJob::kEnding, kOld, 1, false)),
-            "unlock, prepare, await_gone old, lock, read");
-  EXPECT_EQ(Answer(course, Seen(1, ExistingJob::kEnding, kOld, 1, true)),
-            "record 1 new#1, create new, read_revocation");
-}
-
-// Found by the simulator: else the next to adopt would run it again.
-TEST_F(SubmitCourseTest, AResultIsRememberedUntilTheJobThatIsToFollowItIsMade) {
-  SubmitCourse course = Course(1, OnExisting::kAttach);
-  Run(course);
-  RequestSeen succeeded = Seen(1, ExistingJob::kSucceeded, kOld, 1, true);
-  succeeded.record.adopter = {"o0"};
-  Answer(course, succeeded);
-  course.Take(succeeded);
-  const RequestRecord record = course.step().record;
-  EXPECT_EQ(record.job, kNew);
-  EXPECT_EQ(WithoutItsJob(record), succeeded.record);
-  EXPECT_EQ(WithoutItsJob(succeeded.record), succeeded.record);
-}
-
-TEST_F(SubmitCourseTest, AHigherNumberIsRecordedBeforeTheOldJobIsKilled) {
-  SubmitCourse course = Course(2);
-  Run(course);
-  EXPECT_EQ(Answer(course, Active(1)), "record 2 old#1, kill old, unlock, prepare, await_gone old, lock, read");
-  EXPECT_EQ(Answer(course, Seen(2, ExistingJob::kEnding, kOld, 1, true)),
-            "record 2 new#2, create new, read_revocation");
-}
-
-TEST_F(SubmitCourseTest, NeverKillsAJobOfItsOwnNumber) {
-  SubmitCourse course = Course(1, OnExisting::kNever);
-  Run(course);
-  EXPECT_EQ(Answer(course, Active(1)), "kill old, unlock, prepare, await_gone old, lock, read");
-}
-
-TEST_F(SubmitCourseTest, AJobThatSucceedsBeforeItsKillIsReplacedAllTheSame) {
-  SubmitCourse course = Course(2);
-  Run(course);
-  Answer(course, Active(1));
-  EXPECT_EQ(Answer(course, Seen(2, ExistingJob::kSucceeded, kOld, 1, true)),
-            "record 2 new#2, create new, read_revocation");
-}
-
-// Its submitter died before it started it: nothing runs, and nobody will ever write how it ended.
-TEST_F(SubmitCourseTest, AJobThatWasNeverStartedIsKilledOnceAndNotForEver) {
-  SubmitCourse course = Course(1, OnExisting::kNever);
-  Run(course);
-  const RequestSeen unstarted = Seen(1, ExistingJob::kActive, kOld, 1, /*gone=*/true);
-  EXPECT_EQ(Answer(course, unstarted), "kill old, unlock, prepare, await_gone old, lock, read");
-  EXPECT_EQ(Answer(course, unstarted), "record 1 new#1, create new, read_revocation");
-}
-
-TEST_F(SubmitCourseTest, AnothersJobThatCameWhileItWaitedIsDecidedAnew) {
-  SubmitCourse course = Course(2);
-  Run(course);
-  Answer(course, Active(1));
-  EXPECT_EQ(Answer(course, Seen(2, ExistingJob::kActive, kOther, 2, false)), "attach other");
-}
-
-TEST_F(SubmitCourseTest, ANewerNumberThatCameWhileItWaitedRefusesIt) {
-  SubmitCourse course = Course(2);
-  Run(course);
-  Answer(course, Active(1));
-  EXPECT_EQ(Answer(course, Seen(3, ExistingJob::kEnding, kOld, 1, true)), "unlock, done refused_stale");
-}
-
-TEST_F(SubmitCourseTest, ALowerNumberTouchesNothing) {
-  SubmitCourse course = Course(1);
-  Run(course);
-  EXPECT_EQ(Answer(course, Active(2)), "unlock, done refused_stale");
-}
-
-TEST_F(SubmitCourseTest, ARecordedJobThatWasNeverMadeIsNone) {
-  SubmitCourse course = Course(1);
-  Run(course);
-  const RequestSeen never_made = Seen(1, ExistingJob::kNone, kOld, 1, true);
-  EXPECT_EQ(Answer(course, never_made), "unlock, prepare, lock, read");
-  EXPECT_EQ(Answer(course, never_made), "record 1 new#1, create new, read_revocation");
-}
-
-TEST_F(SubmitCourseTest, ASubmitThatDiedAfterItRecordedItsNumberLeavesTheJobToTheNext) {
-  SubmitCourse course = Course(2);
-  Run(course);
-  EXPECT_EQ(Answer(course, Seen(2, ExistingJob::kActive, kOld, 1, false)),
-            "kill old, unlock, prepare, await_gone old, lock, read");
-}
-
-TEST_F(SubmitCourseTest, AFirstTryReplacesAJobThatRunsSomethingElse) {
-  SubmitCourse course = CourseOf(SubmitAsker::kFirstTry);
-  Run(course);
-  RequestSeen other = OfFiles("theirs", Active(0));
-  EXPECT_EQ(Answer(course, other), "unlock, prepare, lock, read");
-  EXPECT_EQ(Answer(course, other), "kill old, other files, unlock, await_gone old, lock, read");
-  other.existing = ExistingJob::kEnding;
-  other.gone = true;
-  EXPECT_EQ(Answer(course, other), "record 0 new#0, create new, read_revocation");
-}
-
-TEST_F(SubmitCourseTest, AFirstTryAttachesToAJobThatRunsTheSame) {
-  SubmitCourse course = CourseOf(SubmitAsker::kFirstTry);
-  Run(course);
-  RequestSeen same = OfFiles("mine", Active(0));
-  EXPECT_EQ(Answer(course, same), "unlock, prepare, lock, read");
-  EXPECT_EQ(Answer(course, same), "attach old");
-  EXPECT_EQ(Answer(course, AttachSeen{.attached = true}), "read_revocation");
-  EXPECT_EQ(Answer(course, RevocationSeen{false}), "unlock, done attached old");
-}
-
-TEST_F(SubmitCourseTest, ALaterTryAttachesToWhateverRunsAndIsToldInWhatItDiffers) {
-  SubmitCourse course = CourseOf(SubmitAsker::kLaterTry);
-  Run(course);
-  RequestSeen other = OfFiles("theirs", Active(0));
-  EXPECT_EQ(Answer(course, other), "attach old");
-  Answer(course, AttachSeen{.attached = true});
-  EXPECT_EQ(Answer(course, RevocationSeen{false}), "unlock, prepare old to tell, done attached old, other files");
-}
-
-TEST_F(SubmitCourseTest, APersonWhoAsksForSomethingElseThanRunsIsRefused) {
-  SubmitCourse course = CourseOf(SubmitAsker::kPerson);
-  Run(course);
-  RequestSeen other = OfFiles("theirs", Active(0));
-  Answer(course, other);
-  EXPECT_EQ(Answer(course, other), "unlock, done refused_differs old, other files");
-}
-
-TEST_F(SubmitCourseTest, AResultOfSomethingElseIsFollowedByANewJob) {
-  SubmitCourse course = CourseOf(SubmitAsker::kPerson);
-  Run(course);
-  RequestSeen other = OfFiles("theirs", Seen(0, ExistingJob::kSucceeded, kOld, 0, true));
-  EXPECT_EQ(Answer(course, other), "unlock, prepare, lock, read");
-  course.Take(other);
-  const RequestRecord record = course.step().record;
-  EXPECT_EQ(record.digest, (SubmitDigest{{{"files", "mine"}}}));
-  EXPECT_EQ(WithoutItsJob(record), other.record) << "the one before is remembered with its digest";
-}
-
-TEST_F(SubmitCourseTest, WhatIsTakenIsOfTheRunThatTookIt) {
-  const SubmitAsk ask = {.asker = SubmitAsker::kFirstTry, .run = {"tuesday"}};
-  RequestSeen seen = Active(0);
-  seen.record.run = {"monday"};
-  SubmitCourse attaches(ask, kOwner, kNew);
-  Run(attaches);
-  Answer(attaches, seen);
-  Answer(attaches, seen);
-  attaches.Take(AttachSeen{.attached = true});
-  EXPECT_EQ(Describe(attaches.step()), "record 0 old#0");
-  EXPECT_EQ(attaches.step().record.run, RunToken{"tuesday"});
-
-  seen.existing = ExistingJob::kSucceeded;
-  seen.gone = true;
-  seen.record.run = {};  // of who named none
-  SubmitCourse adopts(ask, kOwner, kNew);
-  Run(adopts);
-  Answer(adopts, seen);
-  adopts.Take(seen);
-  EXPECT_EQ(Describe(adopts.step()), "record 0 old#0 adopter o1");
-  EXPECT_EQ(adopts.step().record.run, RunToken{"tuesday"});
-
-  seen.record.run = {"monday"};
-  SubmitCourse creates(ask, kOwner, kNew);
-  Run(creates);
-  Answer(creates, seen);
-  creates.Take(seen);
-  EXPECT_EQ(creates.step().record.run, RunToken{"tuesday"});
-  EXPECT_EQ(WithoutItsJob(creates.step().record).run, RunToken{"monday"});
-}
-
-RequestSeen OfRevision(int64_t revision, RequestSeen seen) {
-  seen.record.revision = revision;
-  return seen;
-}
-
-TEST_F(SubmitCourseTest, ARecordThatCameBetweenIsReadAndDecidedUpon) {
-  SubmitCourse course = Course(1);
-  Run(course);
-  Answer(course, Nothing());
-  course.Take(OfRevision(7, RequestSeen{{.newest_number = 1}}));
-  ASSERT_EQ(Describe(course.step()), "record 1 new#1");
-  EXPECT_EQ(course.step().record.revision, 7) << "the one that it follows from";
-  EXPECT_EQ(Answer(course, RecordSeen{false}), "read");
-  EXPECT_EQ(Answer(course, OfRevision(8, Seen(1, ExistingJob::kActive, kOther, 1, false))), "attach other");
-}
-
-TEST_F(SubmitCourseTest, AnAdoptionThatIsNotRecordedIsNone) {
-  SubmitCourse course = Course(1);
-  Run(course);
-  course.Take(Seen(1, ExistingJob::kSucceeded, kOld, 1, true));
-  ASSERT_EQ(Describe(course.step()), "record 1 old#1 adopter o1");
-  EXPECT_EQ(Answer(course, RecordSeen{false}), "read");
-  EXPECT_EQ(Answer(course, Seen(1, ExistingJob::kEnding, kOther, 1, true)), "unlock, prepare, lock, read");
-  EXPECT_EQ(Answer(course, Seen(1, ExistingJob::kEnding, kOther, 1, true)),
-            "record 1 new#1, create new, read_revocation");
-}
-
-TEST_F(SubmitCourseTest, AJobThatIsComingIsKnownToTheRecordThatLeavesItOut) {
-  SubmitCourse course = Course(1);
-  Run(course);
-  RequestSeen seen = Nothing();
-  seen.record.coming = kOther;
-  EXPECT_EQ(Answer(course, seen), "record 1, unlock, prepare, lock, read");
-  course.Take(seen);
-  EXPECT_EQ(course.step().record.coming, kOther);
-}
-
-TEST_F(SubmitCourseTest, StepsAndEndsHaveNames) {
+TEST(SubmitStepTest, StepsAndEndsHaveNames) {
   EXPECT_EQ(ToString(SubmitStepKind::kLock), "lock");
   EXPECT_EQ(ToString(SubmitStepKind::kAwaitGone), "await_gone");
   EXPECT_EQ(ToString(SubmitStepKind::kDone), "done");
   EXPECT_EQ(ToString(SubmitEnd::kCreated), "created");
   EXPECT_EQ(ToString(SubmitEnd::kRefusedRevoked), "refused_revoked");
+}
+
+// ---- submit decision
+
+// The contract's table, as it stands there.
+struct Row {
+  std::vector<ExistingJob> existing;
+  SubmitDecision adopt, attach, never, higher;
+};
+const std::vector<Row>& Table() {
+  using enum SubmitDecision;
+  static const auto& rows = *new std::vector<Row>{
+      {{ExistingJob::kNone}, kCreate, kCreate, kCreate, kCreate},
+      {{ExistingJob::kActive}, kAttach, kAttach, kReplace, kReplace},
+      {{ExistingJob::kEnding}, kCreate, kCreate, kCreate, kCreate},
+      {{ExistingJob::kSucceeded}, kAdopt, kCreate, kCreate, kCreate},
+  };
+  return rows;
+}
+
+constexpr OnExisting kPolicies[] = {OnExisting::kAdopt, OnExisting::kAttach, OnExisting::kNever};
+
+SubmitDecision OfSameNumber(const Row& row, OnExisting policy) {
+  switch (policy) {
+    case OnExisting::kAdopt:
+      return row.adopt;
+    case OnExisting::kAttach:
+      return row.attach;
+    case OnExisting::kNever:
+      return row.never;
+  }
+  return {};
+}
+
+TEST(SubmitDecisionTest, TheSameNumberIsDecidedByTheTable) {
+  for (const Row& row : Table()) {
+    for (const ExistingJob existing : row.existing) {
+      for (const OnExisting policy : kPolicies) {
+        for (const int64_t number : {0, 1, 7}) {
+          EXPECT_EQ(DecideSubmit({number, existing, number, false}, {number, policy}), OfSameNumber(row, policy))
+              << "existing " << static_cast<int>(existing) << ", " << ToString(policy);
+        }
+      }
+    }
+  }
+}
+
+// Higher than the existing job's; whether a submit that died has asked for the number before makes no difference.
+TEST(SubmitDecisionTest, AHigherNumberIsDecidedByTheTableWhateverThePolicy) {
+  for (const Row& row : Table()) {
+    for (const ExistingJob existing : row.existing) {
+      for (const OnExisting policy : kPolicies) {
+        for (const int64_t newest : {3, 4, 5}) {
+          EXPECT_EQ(DecideSubmit({newest, existing, 3, false}, {5, policy}), row.higher)
+              << "existing " << static_cast<int>(existing) << ", " << ToString(policy) << ", newest " << newest;
+        }
+      }
+    }
+  }
+}
+
+TEST(SubmitDecisionTest, ALowerNumberThanTheNewestIsRefusedWhateverElseIsSo) {
+  for (const ExistingJob existing :
+       {ExistingJob::kNone, ExistingJob::kActive, ExistingJob::kEnding, ExistingJob::kSucceeded}) {
+    for (const OnExisting policy : kPolicies) {
+      for (const bool revoked : {false, true}) {
+        for (const int64_t of_job : {2, 3, 4}) {
+          EXPECT_EQ(DecideSubmit({4, existing, of_job, revoked}, {3, policy}), SubmitDecision::kRefuseStale);
+        }
+      }
+    }
+  }
+}
+
+TEST(SubmitDecisionTest, AnOwnerThatWasToldToStopIsRefusedWhateverIsThere) {
+  for (const ExistingJob existing :
+       {ExistingJob::kNone, ExistingJob::kActive, ExistingJob::kEnding, ExistingJob::kSucceeded}) {
+    for (const OnExisting policy : kPolicies) {
+      for (const int64_t number : {4, 5}) {
+        EXPECT_EQ(DecideSubmit({4, existing, 4, true}, {number, policy}), SubmitDecision::kRefuseRevoked);
+      }
+    }
+  }
+}
+
+// The contract's rules of digests and consumed results, each case by hand.
+TEST(SubmitDecisionTest, DigestsAndConsumedResultsAreDecidedByWhoAsks) {
+  using enum SubmitAsker;
+  using enum SubmitDecision;
+  struct Case {
+    ExistingJob existing;
+    bool differs, consumed;
+    SubmitDecision person, first, later;
+  };
+  const Case cases[] = {
+      {ExistingJob::kActive, false, false, kAttach, kAttach, kAttach},
+      {ExistingJob::kActive, true, false, kRefuseDiffers, kReplace, kAttach},
+      {ExistingJob::kSucceeded, false, false, kAdopt, kAdopt, kAdopt},
+      {ExistingJob::kSucceeded, true, false, kCreate, kCreate, kAdopt},
+      {ExistingJob::kSucceeded, false, true, kAdopt, kCreate, kAdopt},
+      {ExistingJob::kSucceeded, true, true, kCreate, kCreate, kCreate},
+      {ExistingJob::kEnding, true, true, kCreate, kCreate, kCreate},
+      {ExistingJob::kNone, true, true, kCreate, kCreate, kCreate},
+  };
+  for (const Case& c : cases) {
+    const KnownRequest known = {.existing = c.existing, .differs = c.differs, .consumed = c.consumed};
+    for (const auto& [asker, decision] : {std::pair{kPerson, c.person}, {kFirstTry, c.first}, {kLaterTry, c.later}})
+      EXPECT_EQ(DecideSubmit(known, {.asker = asker}), decision)
+          << static_cast<int>(c.existing) << c.differs << c.consumed << " asker " << static_cast<int>(asker);
+  }
+}
+
+// Its first try may have died before it came here.
+TEST(SubmitDecisionTest, TheResultOfAnotherRunIsNotAdopted) {
+  using enum SubmitAsker;
+  KnownRequest known = {.existing = ExistingJob::kSucceeded, .run = {"monday"}};
+  for (const SubmitAsker asker : {kPerson, kFirstTry, kLaterTry}) {
+    EXPECT_EQ(DecideSubmit(known, {.asker = asker, .run = {"monday"}}), SubmitDecision::kAdopt);
+    EXPECT_EQ(DecideSubmit(known, {.asker = asker, .run = {"tuesday"}}), SubmitDecision::kCreate);
+    EXPECT_EQ(DecideSubmit(known, {.asker = asker}), SubmitDecision::kAdopt);
+  }
+  known.consumed = true;
+  EXPECT_EQ(DecideSubmit(known, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAdopt);
+  EXPECT_EQ(DecideSubmit(known, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kCreate);
+  EXPECT_EQ(DecideSubmit(known, {.asker = kFirstTry, .run = {"monday"}}), SubmitDecision::kCreate);
+}
+
+TEST(SubmitDecisionTest, ALaterTryIsAFirstOneToAJobOfAnotherRun) {
+  using enum SubmitAsker;
+  const KnownRequest other = {.existing = ExistingJob::kActive, .differs = true, .run = {"monday"}};
+  EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAttach);
+  EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kReplace);
+  const KnownRequest unknown = {.existing = ExistingJob::kSucceeded, .consumed = true};
+  EXPECT_EQ(DecideSubmit(unknown, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kAdopt);
+}
+
+TEST(SubmitDecisionTest, SourcesAreReadOnlyWhereTheirDigestDecides) {
+  using enum SubmitAsker;
+  for (const SubmitAsker asker : {kPerson, kFirstTry, kLaterTry}) {
+    const bool engine_goes_on = asker == kLaterTry;
+    EXPECT_EQ(DigestDecides({.existing = ExistingJob::kActive}, {.asker = asker}), !engine_goes_on);
+    EXPECT_EQ(DigestDecides({.existing = ExistingJob::kSucceeded}, {.asker = asker}), !engine_goes_on);
+    EXPECT_FALSE(DigestDecides({.existing = ExistingJob::kEnding}, {.asker = asker}));
+    EXPECT_FALSE(DigestDecides({.existing = ExistingJob::kActive}, {.number = 1, .asker = asker}));
+    EXPECT_FALSE(DigestDecides({.newest_number = 2, .existing = ExistingJob::kActive}, {.asker = asker}));
+  }
+  EXPECT_TRUE(DigestDecides({.existing = ExistingJob::kSucceeded, .consumed = true}, {.asker = kLaterTry}));
+  EXPECT_FALSE(DigestDecides({.existing = ExistingJob::kSucceeded, .consumed = true}, {.asker = kFirstTry}));
+}
+
+TEST(SubmitDecisionTest, PartsThatBothHaveAreCompared) {
+  const SubmitDigest a = {{{"command", "1"}, {"files", "2"}, {"roles", "3"}}};
+  const SubmitDigest b = {{{"command", "1"}, {"files", "x"}, {"newer", "4"}}};
+  EXPECT_EQ(DiffersIn(a, b), std::vector<std::string>{"files"});
+  EXPECT_EQ(DiffersIn(a, a), std::vector<std::string>());
+  EXPECT_EQ(DiffersIn(a, {}), std::vector<std::string>()) << "a release without digests made it";
+}
+
+TEST(SubmitDecisionTest, PoliciesHaveTheNamesOfTheContract) {
+  for (const OnExisting policy : kPolicies) EXPECT_EQ(OnExistingFromString(ToString(policy)), policy);
+  EXPECT_EQ(OnExistingFromString("adopt"), OnExisting::kAdopt);
+  EXPECT_EQ(OnExistingFromString("attach"), OnExisting::kAttach);
+  EXPECT_EQ(OnExistingFromString("never"), OnExisting::kNever);
+  EXPECT_EQ(OnExistingFromString("Adopt"), std::nullopt);
+  EXPECT_EQ(OnExistingFromString(""), std::nullopt);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "runtime/records/user_home.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,7 +8,12 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <string>
 
+#include "runtime/records/attempt_folder.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/looks.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -81,11 +87,10 @@ TEST_F(UserHomeTest, AFolderOfTheUsersOwnThatOthersMayWriteIsClosedAndItsProgram
 TEST_F(UserHomeTest, ASharedFolderHasAFolderForEachUser) {
   chmod(named_.c_str(), 01777);
   EXPECT_EQ(Found(kAlice), alices_);
-  const auto own = FindHome(named_, geteuid());
-  ASSERT_TRUE(own.ok());
-  EXPECT_EQ(own->path, named_ / std::to_string(geteuid()));
-  EXPECT_TRUE(own->is_below);
-  EXPECT_FALSE(own->is_there);
+  const auto own = Must(FindHome(named_, geteuid()));
+  EXPECT_EQ(own.path, named_ / std::to_string(geteuid()));
+  EXPECT_TRUE(own.is_below);
+  EXPECT_FALSE(own.is_there);
 }
 
 TEST_F(UserHomeTest, JobsThatWereThereBeforeItWasSharedStayWhereTheyAre) {
@@ -106,11 +111,8 @@ TEST_F(UserHomeTest_NeedsRoot, WhatSomebodyElsePutIntoAnOpenFolderIsRefusedAndNa
   Make(named_ / "jobs", kMallory, 0777);
   chmod(named_.c_str(), 0777);
   for (int look = 0; look < 2; ++look) {
-    const auto home = TonyHome();
-    ASSERT_FALSE(home.ok());
-    EXPECT_EQ(home.error().code, ErrorCode::kNotPermitted);
-    EXPECT_THAT(home.error().message,
-                HasSubstr((named_ / "jobs").string() + " belongs to uid 70003: remove that, or give"));
+    ExpectError(TonyHome(), ErrorCode::kNotPermitted,
+                StrCat("~", (named_ / "jobs").string() + " belongs to uid 70003: remove that, or give"));
   }
 }
 
@@ -158,6 +160,73 @@ TEST_F(UserHomeTest_NeedsRoot, AFolderOfTheUsersThatOthersMayWriteIsRefused) {
   EXPECT_THAT(Refused(kAlice), HasSubstr("look at what is in it, then chmod 0700 " + alices_.string()));
   Make(alices_, kAlice, 0755);
   EXPECT_EQ(Found(kAlice), alices_);
+}
+
+// ---- folder presence
+
+using std::chrono_literals::operator""s;
+
+class FolderPresenceTest : public ::testing::Test {
+ protected:
+  FolderPresenceTest() { fs::create_directory(path_); }
+  bool IsGoneAfter(Duration time) {
+    bool gone = false;
+    for (const Instant end = now_ + time; now_ < end;) gone = presence().IsGone(now_ += 1s);
+    return gone;
+  }
+  FolderPresence& presence() {
+    if (!presence_) presence_.emplace(path_);
+    return *presence_;
+  }
+
+  TempFolder temp_;
+  const fs::path path_ = temp_.path() / "job-1";
+  std::optional<FolderPresence> presence_;
+  Instant now_{1000s};
+};
+
+TEST_F(FolderPresenceTest, AFolderThatIsThereIsNotGone) { EXPECT_FALSE(IsGoneAfter(60s)); }
+
+TEST_F(FolderPresenceTest, OneThatWasRemovedIsGoneAfterSomeLooks) {
+  IsGoneAfter(5s);
+  fs::remove(path_);
+  EXPECT_FALSE(IsGoneAfter(9s));
+  EXPECT_TRUE(IsGoneAfter(3s));
+  EXPECT_EQ(presence().GoneError().code, ErrorCode::kNotFound);
+  EXPECT_EQ(presence().GoneError().message, path_.string() + ": the job's folder was removed");
+}
+
+TEST_F(FolderPresenceTest, AnotherFolderOfItsNameIsNotIt) {
+  IsGoneAfter(1s);
+  fs::remove(path_);
+  fs::create_directory(path_);
+  EXPECT_TRUE(IsGoneAfter(12s)) << "also where the file system gives the number of the removed one";
+}
+
+TEST_F(FolderPresenceTest, OneThatIsBackInTimeWasNotGone) {
+  IsGoneAfter(1s);
+  fs::rename(path_, temp_.path() / "elsewhere");
+  EXPECT_FALSE(IsGoneAfter(9s));
+  fs::create_directory_symlink("elsewhere", path_);
+  EXPECT_FALSE(IsGoneAfter(30s)) << "it is the same by another way";
+  fs::remove(path_);
+  EXPECT_FALSE(IsGoneAfter(9s)) << "the count began anew";
+}
+
+TEST_F(FolderPresenceTest, WhoStoodStillLooksAnew) {
+  IsGoneAfter(1s);
+  fs::remove(path_);
+  EXPECT_FALSE(IsGoneAfter(2s));
+  now_ += 3600s;
+  EXPECT_FALSE(IsGoneAfter(9s));
+  EXPECT_TRUE(IsGoneAfter(3s));
+}
+
+TEST_F(FolderPresenceTest, AFailureOfTheFileSystemProvesNothing) {
+  IsGoneAfter(1s);
+  fs::rename(path_, temp_.path() / "elsewhere");
+  fs::create_symlink("job-1", path_);  // ELOOP
+  EXPECT_FALSE(IsGoneAfter(60s));
 }
 
 }  // namespace

@@ -1,11 +1,15 @@
 #include "runtime/rpc/am_connection.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
+
+#include <filesystem>
 
 #include "runtime/net/sockets.h"
 #include "runtime/net/tls.h"
 #include "runtime/rpc/convert.h"
+#include "tests/support/results.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "tests/support/results.h"
 #include "tests/unit/rpc/fake_am_service.h"
 #include "tony_constants.h"
 #include "tony_types.h"
@@ -38,14 +39,13 @@ std::string Spoiled(Wire wire, Spoil spoil) {
 }
 
 TEST(ConvertTest, ACallerComesThroughUnchanged) {
-  const auto back = FromThrift(ToThrift(SomeCaller()));
-  ASSERT_TRUE(back.ok()) << back.error().message;
-  EXPECT_EQ(back->job, SomeCaller().job);
-  EXPECT_EQ(back->attempt, SomeCaller().attempt);
-  EXPECT_EQ(back->container, SomeCaller().container);
-  EXPECT_EQ(back->generation, SomeCaller().generation);
-  EXPECT_EQ(back->epoch, SomeCaller().epoch);
-  EXPECT_EQ(back->token, SomeCaller().token);
+  const auto back = Must(FromThrift(ToThrift(SomeCaller())));
+  EXPECT_EQ(back.job, SomeCaller().job);
+  EXPECT_EQ(back.attempt, SomeCaller().attempt);
+  EXPECT_EQ(back.container, SomeCaller().container);
+  EXPECT_EQ(back.generation, SomeCaller().generation);
+  EXPECT_EQ(back.epoch, SomeCaller().epoch);
+  EXPECT_EQ(back.token, SomeCaller().token);
 }
 
 TEST(ConvertTest, ABadFieldOfACallerIsNamed) {
@@ -109,10 +109,9 @@ TEST(ConvertTest, ARegistrationCarriesOurProtocolVersion) {
 
 TEST(ConvertTest, EveryPhaseComesThrough) {
   for (const Phase phase : {Phase::kWaiting, Phase::kRunning, Phase::kStopping, Phase::kEnded}) {
-    const auto back = FromThrift(ToThrift(Progress{phase, 17}));
-    ASSERT_TRUE(back.ok());
-    EXPECT_EQ(back->phase, phase);
-    EXPECT_EQ(back->pid, 17);
+    const auto back = Must(FromThrift(ToThrift(Progress{phase, 17})));
+    EXPECT_EQ(back.phase, phase);
+    EXPECT_EQ(back.pid, 17);
   }
 }
 
@@ -120,9 +119,8 @@ TEST(ConvertTest, EveryCommandComesThrough) {
   using Kind = Command::Kind;
   for (const Kind kind : {Kind::kNone, Kind::kStart, Kind::kStop, Kind::kRelease}) {
     const Command command{9, kind, {3}, "{\"worker\":[]}", Duration(1500), 2, "/ckpt/7", "preempted"};
-    const auto back = FromThrift(ToThrift(command));
-    ASSERT_TRUE(back.ok());
-    EXPECT_EQ(*back, command);
+    const auto back = Must(FromThrift(ToThrift(command)));
+    EXPECT_EQ(back, command);
   }
 }
 
@@ -157,9 +155,8 @@ TEST(ConvertTest, OutcomesComeThroughWithTheirExitStatus) {
   const Outcome killed{OutcomeClass::kOom, ExitStatus{ExitStatus::Kind::kSignaled, 9}, "", ""};
   const Outcome unseen{OutcomeClass::kInfra, std::nullopt, "no such program", ""};
   for (const Outcome& outcome : {exited, killed, unseen}) {
-    const auto back = FromThrift(ToThrift(outcome));
-    ASSERT_TRUE(back.ok()) << back.error().message;
-    EXPECT_EQ(*back, outcome);
+    const auto back = Must(FromThrift(ToThrift(outcome)));
+    EXPECT_EQ(back, outcome);
   }
 }
 
@@ -231,18 +228,16 @@ TEST(ConvertTest, AnOutcomeWithLongTextsIsCutSoThatItIsAccepted) {
   Outcome outcome;
   outcome.message = "first" + std::string(100'000, 'x');
   outcome.stderr_tail = std::string(100'000, 'x') + "last";
-  const auto back = FromThrift(ToThrift(outcome));
-  ASSERT_TRUE(back.ok()) << back.error().message;
-  EXPECT_THAT(back->message, StartsWith("first"));
-  EXPECT_THAT(back->stderr_tail, testing::EndsWith("last"));
+  const auto back = Must(FromThrift(ToThrift(outcome)));
+  EXPECT_THAT(back.message, StartsWith("first"));
+  EXPECT_THAT(back.stderr_tail, testing::EndsWith("last"));
 }
 
 TEST(ConvertTest, BytesThatAreNotTextDoNotStopAnOutcome) {
   Outcome outcome;
   outcome.stderr_tail = "caf\xe9 \xff";
-  const auto back = FromThrift(ToThrift(outcome));
-  ASSERT_TRUE(back.ok());
-  EXPECT_EQ(back->stderr_tail, "caf\xef\xbf\xbd \xef\xbf\xbd");
+  const auto back = Must(FromThrift(ToThrift(outcome)));
+  EXPECT_EQ(back.stderr_tail, "caf\xef\xbf\xbd \xef\xbf\xbd");
 }
 
 TEST(ConvertTest, PlainFieldsAreChecked) {

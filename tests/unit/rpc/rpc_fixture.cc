@@ -5,6 +5,7 @@
 
 #include "runtime/net/sockets.h"
 #include "runtime/net/tls.h"
+#include "tests/support/results.h"
 
 namespace tony {
 
@@ -93,9 +94,8 @@ void RpcFixture::StartServer(RpcServerOptions options) {
     if (options.at.empty()) options.at = {Endpoint{kLoopback, 0}};
   }
   if (options.at.empty()) options.at = {SocketName{"am.1.sock"}};
-  auto started = StartRpcServer(loop, options, service);
-  ASSERT_TRUE(started.ok()) << started.error().message;
-  server = *std::move(started);
+  auto started = Must(StartRpcServer(loop, options, service));
+  server = std::move(started);
 }
 
 RawPeer::Where RpcFixture::Place() {

@@ -1,15 +1,31 @@
 #include "runtime/rpc/rpc_server.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "runtime/net/sockets.h"
+#include "runtime/rpc/am_connection.h"
+#include "tests/support/results.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
 namespace {
 
-using testing::ElementsAre;
-
+using RpcServerLimitsTest = AnyTransport;
+using RpcServerSocketsTest = RpcFixture;
 using RpcServerTest = RpcFixture;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 TEST_F(RpcServerTest, AParkedCallIsAnsweredLaterAndOthersMeanwhile) {
   StartServer();
@@ -174,6 +190,196 @@ TEST_F(RpcServerTest, DestroyingTheServerAbandonsWhatIsOpen) {
   EXPECT_EQ(service.abandoned, 1);
   EXPECT_TRUE(peer.closed());
   service.parked.front().Success({});
+}
+
+// ---- What the server does when there is too much of something, and the options of its sockets.
+
+FOR_ALL_TRANSPORTS(RpcServerLimitsTest);
+
+int Option(int fd, int level, int name) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  EXPECT_EQ(::getsockopt(fd, level, name, &value, &size), 0);
+  return value;
+}
+
+std::vector<int> OpenSockets() {
+  std::vector<int> sockets;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::stoi(entry.path().filename());
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0) sockets.push_back(fd);
+  }
+  return sockets;
+}
+
+TEST_P(RpcServerLimitsTest, OneCallTooManyIsAnsweredWithAnExceptionAndTheOthersStay) {
+  RpcServerOptions options;
+  options.max_open_calls = 2;
+  StartServer(options);
+  RawPeer peer(Place());
+  for (const int seq : {1, 2, 3}) peer.Send(AwaitFrame(seq));
+  const ParsedAnswer answer = ParseAnswer(ReadFrame(peer));
+  EXPECT_EQ(answer.header.seq, 3);
+  EXPECT_EQ(answer.exception, "too many open calls");
+
+  service.parked.front().Success({});
+  EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 1);
+  peer.Send(AwaitFrame(4));
+  EXPECT_TRUE(RunUntil([&] { return service.parked.size() == 3; }));
+}
+
+TEST_P(RpcServerLimitsTest, OneConnectionTooManyIsClosed) {
+  RpcServerOptions options;
+  options.max_connections = 1;
+  StartServer(options);
+  RawPeer first(Place());
+  first.Send(AwaitFrame(1));
+  ASSERT_TRUE(RunUntil([&] { return !service.parked.empty(); }));
+  RawPeer second(Place());
+  EXPECT_TRUE(RunUntil([&] { return second.closed(); }));
+  EXPECT_FALSE(first.closed());
+}
+
+TEST_P(RpcServerLimitsTest, APeerThatDoesNotReadIsDropped) {
+  RpcServerOptions options;
+  options.max_unsent = 1 << 20;
+  StartServer(options);
+  service.on_await = [](const Caller&, const Reply<Command>& reply) {
+    reply.Success({1, Command::Kind::kStart, {1}, std::string(900'000, 's'), Duration(0)});
+  };
+  RawPeer deaf(Place());
+  for (int seq = 0; seq < 100; ++seq) deaf.Send(AwaitFrame(seq));
+  EXPECT_TRUE(RunUntil([&] { return !service.calls.empty() && server->connections() == 0; }));
+  ExpectAlive();
+}
+
+TEST_P(RpcServerLimitsTest, AnAnswerLargerThanTheSocketTakesArrivesWhole) {
+  StartServer();
+  const std::string spec(8 << 20, 's');
+  service.on_await = [&](const Caller&, const Reply<Command>& reply) {
+    reply.Success({1, Command::Kind::kStart, {1}, spec, Duration(0)});
+  };
+  RawPeer slow(Place());
+  slow.Send(AwaitFrame(1));
+  EXPECT_TRUE(ParseResult<rpc::ExecutorService_Await_result>(ReadFrame(slow)).success.cluster_spec == spec);
+}
+
+TEST_F(RpcServerSocketsTest, APortThatIsTakenIsUnavailable) {
+  StartServer({.at = {Endpoint{"127.0.0.1", 0}}});
+  const RpcServerOptions options{.at = server->addresses()};
+  ExpectError(StartRpcServer(loop, options, service), ErrorCode::kUnavailable, "~address already in use");
+}
+
+TEST_F(RpcServerSocketsTest, SocketsAreCloseOnExecAndTcpNoticesALostHost) {
+  const std::vector<int> before = OpenSockets();
+  StartServer({.at = {Endpoint{"127.0.0.1", 0}}});
+  const UniqueFd peer = *StartConnect(std::get<Endpoint>(server->addresses().front()));
+  ASSERT_TRUE(RunUntil([&] { return server->connections() == 1; }));
+  std::vector<int> ours = OpenSockets();
+  for (const int fd : before) std::erase(ours, fd);
+  std::erase(ours, peer.get());
+  ASSERT_EQ(ours.size(), 2u);  // listening and accepted
+  for (const int fd : ours) {
+    EXPECT_TRUE(::fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    if (Option(fd, SOL_SOCKET, SO_ACCEPTCONN)) continue;
+    EXPECT_EQ(Option(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+    EXPECT_EQ(Option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+    EXPECT_EQ(Option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 30'000);
+  }
+}
+
+TEST_F(RpcServerSocketsTest, WithoutDescriptorsNewcomersWait) {
+  StartServer();
+  RawPeer peer(Place());
+  rlimit all{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &all), 0);
+  rlimit none = all;
+  none.rlim_cur = static_cast<rlim_t>(peer.fd()) + 1;
+  for (const int fd : OpenSockets()) none.rlim_cur = std::max<rlim_t>(none.rlim_cur, static_cast<rlim_t>(fd) + 1);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::vector<UniqueFd> fillers;
+  while (fillers.empty() || fillers.back().valid()) fillers.emplace_back(::dup(peer.fd()));
+
+  peer.Send(HeartbeatFrame(1));
+  bool looked = false;
+  const auto timer = loop.After(Duration(120), [&] { looked = true; });
+  EXPECT_TRUE(RunUntil([&] { return looked; }));
+  EXPECT_EQ(server->connections(), 0u);
+  fillers.clear();
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &all), 0);
+  EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 1);
+}
+
+// ---- An AM whose queue of pending connections is full is there, and others are before us.
+
+const Address kFullAm = SocketName{"am.2.sock"};
+
+// Its queue is full, and nobody empties it but the test.
+class CrowdedAm {
+ public:
+  explicit CrowdedAm(const std::filesystem::path& folder)
+      : socket_(*ListenAt({folder, "am.2.sock"}, SocketKind::kStream, 0)) {
+    while (auto other = *ConnectTo({folder, "am.2.sock"}, SocketKind::kStream)) others_.push_back(*std::move(other));
+  }
+  UniqueFd Accept() { return UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)); }
+  size_t others() const { return others_.size(); }
+
+ private:
+  UniqueFd socket_;
+  std::vector<UniqueFd> others_;
+};
+
+class FullQueueTest : public RpcFixture {
+ protected:
+  void Heartbeat(ExecutorCalls& client, std::optional<Answer<Acknowledged>>& answer) {
+    client.Heartbeat(SomeCaller(), {Phase::kRunning, 1}, [&](const Answer<Acknowledged>& given) { answer = given; });
+  }
+};
+
+TEST_F(FullQueueTest, AnExecutorWaitsAndWhatItAskedIsSentThen) {
+  CrowdedAm am(temp.path());
+  const auto client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(30));
+  client->Use(kFullAm);
+  std::optional<Answer<Acknowledged>> first, second;
+  Heartbeat(*client, first);
+  Heartbeat(*client, second);
+  std::vector<UniqueFd> accepted;
+  std::string heard;
+  const size_t two = 2 * HeartbeatFrame(1).size();
+  EXPECT_TRUE(RunUntil([&] {
+    if (UniqueFd socket = am.Accept(); socket.valid()) accepted.push_back(std::move(socket));
+    if (accepted.size() <= am.others()) return false;
+    char chunk[4096];
+    const ssize_t got = ::read(accepted.back().get(), chunk, sizeof chunk);
+    if (got > 0) heard.append(chunk, static_cast<size_t>(got));
+    return heard.size() >= two;
+  }));
+  EXPECT_FALSE(first);
+  EXPECT_FALSE(second);
+}
+
+TEST_F(FullQueueTest, AnExecutorThatHasWaitedForItsLimitKnowsThatTheAmIsThere) {
+  const CrowdedAm am(temp.path());
+  const auto client = MakeAmConnection(loop, temp.path(), Duration(50));
+  client->Use(kFullAm);
+  std::optional<Answer<Acknowledged>> beat;
+  Heartbeat(*client, beat);
+  ASSERT_TRUE(RunUntil([&] { return beat.has_value(); }));
+  EXPECT_TRUE(std::get<Disconnected>(*beat).crowded);
+}
+
+TEST_F(FullQueueTest, AClientWaitsAndKnowsWhy) {
+  CrowdedAm am(temp.path());
+  const auto impatient = MakeAmConnection(loop, temp.path(), Duration(50));
+  impatient->Use(kFullAm);
+  std::optional<Answer<JobStatus>> status;
+  impatient->GetStatus("secret", [&](const Answer<JobStatus>& given) { status = given; });
+  ASSERT_TRUE(RunUntil([&] { return status.has_value(); }));
+  const Error error = ErrorOf(std::get<Disconnected>(*status));
+  EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  EXPECT_THAT(error.message, HasSubstr("its queue is full"));
 }
 
 }  // namespace

@@ -1,18 +1,29 @@
 // A stock Thrift client of another language, with code generated from tony.thrift by the test, talks to our server.
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
 
+#include "runtime/net/tls.h"
+#include "runtime/rpc/am_connection.h"
 #include "tests/support/places.h"
+#include "tests/support/rounds.h"
+#include "tests/support/sanitized.h"
 #include "tests/unit/rpc/rpc_fixture.h"
-
-extern char** environ;
 
 namespace tony {
 namespace {
+
+using SlowRpcTest = RpcFixture;
 
 constexpr char kPython[] = "/usr/bin/python3";
 
@@ -67,6 +78,105 @@ TEST_F(StockClientTest, PythonRegistersAwaitsReportsAndIsRefused) {
   EXPECT_EQ(service.outcomes.front().stderr_tail, "Traceback: \xc3\xa4");
   EXPECT_EQ(service.kills.front().reason, "from Python");
   EXPECT_EQ(server->connections(), 0u);
+}
+
+// ---- What takes longer than a unit test may.
+
+TEST_F(SlowRpcTest, StopDoesNotWaitForAPeerThatNeverReads) {
+  StartServer();
+  service.on_await = [](const Caller&, const Reply<Command>& reply) {
+    reply.Success({1, Command::Kind::kStart, {1}, std::string(12 << 20, 's'), Duration(0)});
+  };
+  RawPeer deaf(Place());
+  deaf.Send(AwaitFrame(1));
+  ASSERT_TRUE(RunUntil([&] { return !service.calls.empty(); }));
+  bool stopped = false;
+  server->Stop([&] { stopped = true; });
+  EXPECT_TRUE(RunUntil([&] { return stopped; }));
+  EXPECT_EQ(server->connections(), 0u);
+}
+
+TEST_F(SlowRpcTest, AllAnswersOfAConnectionTogetherMayBeLargerThanOneMayBe) {
+  service.job.job = {"local-1"};
+  service.job.state = "RUNNING";
+  service.job.name = std::string(8 << 20, 'n');
+  StartServer();
+  const auto am = MakeAmConnection(loop, temp.path(), std::chrono::seconds(10));
+  am->Use(SocketName{"am.1.sock"});
+  for (int i = 0; i < 9; ++i) {  // 72 MiB; one may have 64
+    std::optional<Answer<JobStatus>> status;
+    am->GetStatus("secret", [&](const Answer<JobStatus>& given) { status = given; });
+    ASSERT_TRUE(RunUntil([&] { return status.has_value(); }));
+    EXPECT_TRUE(std::holds_alternative<JobStatus>(*status)) << "call " << i;
+  }
+}
+
+// ---- More executors at once than a listening socket's queue, or the server's patience with strangers, has room for.
+
+// The queue holds net.core.somaxconn, 4096 by default. A handshake of TLS takes both ends two milliseconds, and those of the
+// thread sanitizer on a busy machine thirty times that.
+int CrowdBy(Transport transport) {
+  if (transport != Transport::kTls) return 10'000;
+  return kThreadSanitized ? 500 : std::max(500, Rounds(1'500));
+}
+RpcServerOptions Patient() {
+  RpcServerOptions options;
+  options.stranger_limit = std::chrono::minutes(1);
+  return options;
+}
+
+class CrowdTest : public AnyTransport {
+ protected:
+  void SetUp() override {
+    rlimit all{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &all), 0);
+    const auto needed = static_cast<rlim_t>(crowd_ + 200);
+    if (all.rlim_max < needed) GTEST_SKIP() << "needs " << needed << " open files (ulimit -Hn)";
+    before_ = all;
+    all.rlim_cur = all.rlim_max;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &all), 0);
+  }
+  void TearDown() override {
+    if (before_) ::setrlimit(RLIMIT_NOFILE, &*before_);
+  }
+  // Whether all were heard, in a process that has nothing else. On a slow machine a few may have to try again.
+  bool RegisterAll() const {
+    EventLoop own_loop;
+    int registered = 0, failed = 0;
+    std::vector<std::unique_ptr<AmConnection>> clients;
+    const MakeChannel tls = *MakeTlsClient(TestCertificates().executor);
+    const std::function<void(AmConnection&)> try_one = [&](AmConnection& client) {
+      client.Register(SomeCaller(), SomeRegistration(), [&](const Answer<Epoch>& answer) {
+        const bool heard = std::holds_alternative<Epoch>(answer);
+        ++(heard ? registered : failed);
+        if (registered == crowd_ || failed > 3 * crowd_) return own_loop.Stop();
+        if (!heard) try_one(client);
+      });
+    };
+    for (int i = 0; i < crowd_; ++i) {
+      clients.push_back(MakeAmConnection(own_loop, temp.path(), std::chrono::minutes(5), tls));
+      clients.back()->Use(server->addresses().front());
+      try_one(*clients.back());
+    }
+    own_loop.Run();
+    return registered == crowd_ && (transport == Transport::kTls || failed == 0);
+  }
+
+  const int crowd_ = CrowdBy(GetParam());
+
+ private:
+  std::optional<rlimit> before_;
+};
+FOR_ALL_TRANSPORTS(CrowdTest);
+
+TEST_P(CrowdTest, MoreThanTheQueueHoldsAreAllHeard) {
+  StartServer(kSanitized ? Patient() : RpcServerOptions());
+  const pid_t clients = fork();
+  if (clients == 0) _exit(RegisterAll() ? 0 : 1);
+  int status = -1;
+  for (int tries = 0; tries < 10; ++tries)
+    if (RunUntil([&] { return waitpid(clients, &status, WNOHANG) == clients; })) break;
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

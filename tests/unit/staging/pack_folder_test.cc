@@ -15,6 +15,7 @@
 #include "runtime/os/files.h"
 #include "runtime/staging/archive_reader.h"
 #include "runtime/staging/source_tree.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -96,15 +97,14 @@ TEST_F(PackFolderTest, WhatWasSealedCanBeWrittenAndRemovedWhereItIsUnpacked) {
 TEST_F(PackFolderTest, OurOwnReaderReadsIt) {
   Write("a", "12345");
   ASSERT_TRUE(Pack().ok());
-  const auto reader = ArchiveReader::Open(packed_.get());
-  ASSERT_TRUE(reader.ok());
-  const auto entry = (*reader)->Next();
+  const auto reader = Must(ArchiveReader::Open(packed_.get()));
+  const auto entry = reader->Next();
   ASSERT_TRUE(entry.ok() && *entry);
   EXPECT_EQ((**entry).name, "a");
-  const auto data = (*reader)->NextData();
+  const auto data = reader->NextData();
   ASSERT_TRUE(data.ok() && *data);
   EXPECT_EQ((**data).bytes, "12345");
-  EXPECT_FALSE(*(*reader)->Next());
+  EXPECT_FALSE(*reader->Next());
 }
 
 TEST_F(PackFolderTest, RandomTreesComeBack) {

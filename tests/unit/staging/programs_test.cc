@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "runtime/os/files.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -106,9 +107,8 @@ TEST_F(ProgramsTest, AreKnownWithoutBeingRead) {
 }
 
 TEST_F(ProgramsTest, ThatWereJustInstalledAreNotKnownYet) {
-  const auto kept = KeepPrograms(home_, {bin_ / "tony-am", bin_ / "tony-keeper"}, RealClock().Now());
-  ASSERT_TRUE(kept.ok()) << kept.error().message;
-  ExpectWhole(home_ / "programs" / kept->hash);
+  const auto kept = Must(KeepPrograms(home_, {bin_ / "tony-am", bin_ / "tony-keeper"}, RealClock().Now()));
+  ExpectWhole(home_ / "programs" / kept.hash);
   EXPECT_FALSE(fs::exists(home_ / "programs/known")) << "another change in the same tick would not be seen";
 }
 
@@ -202,24 +202,19 @@ TEST_F(ProgramsTest, AreMadeOnceByThoseWhoAskTogether) {
 
 TEST_F(ProgramsTest, ThatAreMissingAreNamed) {
   fs::remove(bin_ / "tony-keeper");
-  const auto kept = Keep();
-  ASSERT_FALSE(kept.ok());
-  EXPECT_EQ(kept.error().code, ErrorCode::kNotFound);
-  EXPECT_THAT(kept.error().message, HasSubstr((bin_ / "tony-keeper").string()));
+  ExpectError(Keep(), ErrorCode::kNotFound, StrCat("~", (bin_ / "tony-keeper").string()));
 }
 
 TEST_F(ProgramsTest, AreRemovedWhenNobodyRefersToThem) {
   const fs::path old = Entry();
   Install("tony-am", "the next master");
   const fs::path used = Entry();
-  const auto would = Sweep({used.filename()}, /*dry_run=*/true);
-  ASSERT_TRUE(would.ok()) << would.error().message;
-  EXPECT_THAT(would->names, ElementsAre(old.filename().string()));
+  const auto would = Must(Sweep({used.filename()}, /*dry_run=*/true));
+  EXPECT_THAT(would.names, ElementsAre(old.filename().string()));
   EXPECT_TRUE(fs::exists(old));
-  const auto swept = Sweep({used.filename()});
-  ASSERT_TRUE(swept.ok()) << swept.error().message;
-  EXPECT_THAT(swept->names, ElementsAre(old.filename().string()));
-  EXPECT_GT(swept->bytes, 0);
+  const auto swept = Must(Sweep({used.filename()}));
+  EXPECT_THAT(swept.names, ElementsAre(old.filename().string()));
+  EXPECT_GT(swept.bytes, 0);
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(used / "tony-am"));
   EXPECT_EQ(Entry(), used);
@@ -246,9 +241,8 @@ TEST_F(ProgramsTest, AreLeftAloneWhileASubmitIsAboutToReferToThem) {
 TEST_F(ProgramsTest, LeftByTheDeadAreRemoved) {
   const fs::path entry = Entry();
   fs::create_directories(home_ / "programs/.old-abc.1234/x");
-  const auto swept = Sweep({entry.filename()});
-  ASSERT_TRUE(swept.ok()) << swept.error().message;
-  EXPECT_THAT(swept->names, ElementsAre(".old-abc.1234"));
+  const auto swept = Must(Sweep({entry.filename()}));
+  EXPECT_THAT(swept.names, ElementsAre(".old-abc.1234"));
   EXPECT_FALSE(fs::exists(home_ / "programs/.old-abc.1234"));
 }
 
@@ -267,10 +261,7 @@ class MountedProgramsTest : public ProgramsTest {
 
 TEST_F(MountedProgramsTest, RootOnlyAreNotKeptWhereProgramsDoNotRun) {
   if (!Mount(MS_NOEXEC, "size=1m")) GTEST_SKIP() << "needs to be root, to mount a file system";
-  const auto kept = Keep();
-  ASSERT_FALSE(kept.ok());
-  EXPECT_EQ(kept.error().code, ErrorCode::kNotPermitted);
-  EXPECT_THAT(kept.error().message, HasSubstr("noexec"));
+  ExpectError(Keep(), ErrorCode::kNotPermitted, "~noexec");
   EXPECT_FALSE(LetsProgramsRun(home_));
   EXPECT_FALSE(LetsProgramsRun(home_ / "programs")) << "by the nearest folder that is there";
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
+#include "tests/support/results.h"
 #include "tests/unit/staging/staging_bed.h"
 
 namespace tony {
@@ -66,18 +67,17 @@ TEST_F(StagingTest, RemoteFilesAreNamedAndNotRead) {
   spec.roles[0].command = "venv/bin/python train.py";
   spec.files = {{(temp_.path() / "data.csv").string(), "data.csv", false}};
   spec.roles[0].files = {{"hdfs:///in", "in", false}};
-  const auto staged = StageIt(spec);
-  ASSERT_TRUE(staged.ok()) << staged.error().message;
-  ASSERT_THAT(staged->job, SizeIs(2));
-  EXPECT_EQ(staged->job[0], (StagedEntry{.name = "venv", .path = KeyOf(venv)}));
-  EXPECT_EQ(staged->roles.at("worker"),
+  const auto staged = Must(StageIt(spec));
+  ASSERT_THAT(staged.job, SizeIs(2));
+  EXPECT_EQ(staged.job[0], (StagedEntry{.name = "venv", .path = KeyOf(venv)}));
+  EXPECT_EQ(staged.roles.at("worker"),
             (std::vector<StagedEntry>{{.name = "a.txt", .path = KeyOf(a)}, {.name = "b.txt", .path = KeyOf(b)}}));
-  EXPECT_EQ(staged->remote, (std::map<std::string, RemoteFile>{{KeyOf(a), a}, {KeyOf(b), b}, {KeyOf(venv), venv}}));
+  EXPECT_EQ(staged.remote, (std::map<std::string, RemoteFile>{{KeyOf(a), a}, {KeyOf(b), b}, {KeyOf(venv), venv}}));
   EXPECT_THAT(InStore(), SizeIs(1));
   RemoteFile newer = b;
   newer.modified = FromMillis(10);
   look_ = ClusterWith({{"hdfs:///in", {a, newer}}, {"hdfs:///venv.zip", {venv}}});
-  EXPECT_NE(StageIt(spec)->content, staged->content);
+  EXPECT_NE(StageIt(spec)->content, staged.content);
 }
 
 TEST_F(StagingTest, OfARemoteSourceTasksGetCopies) {
@@ -118,9 +118,7 @@ TEST_F(StagingTest, AFileOfARemoteFolderThatIsCalledLikeAnotherIsRefused) {
   JobSpec spec = Job();
   spec.files = {{(temp_.path() / "a.txt").string(), "a.txt", false}};
   spec.roles[0].files = {{"hdfs:///in", "in", false}};
-  const auto staged = StageIt(spec);
-  ASSERT_FALSE(staged.ok());
-  EXPECT_EQ(staged.error().message, "resource hdfs:///in: another resource is called a.txt in the task's folder too");
+  ExpectError(StageIt(spec), "resource hdfs:///in: another resource is called a.txt in the task's folder too");
   spec.files = {{"hdfs:///in/a.txt", "a.txt", false}};
   EXPECT_TRUE(StageIt(spec).ok()) << "it is the same file";
 }
@@ -131,15 +129,13 @@ TEST_F(StagingTest, SecondSubmitOfTheSameSourcesCopiesNothing) {
   BuildArchive(archive_, ArchiveForm::kZip, {{.name = "model/weights", .content = "w"}});
   JobSpec spec = JobOfFolder();
   spec.files = {{(temp_.path() / "data.csv").string(), "input.csv", false}, {archive_.string(), "model", true}};
-  const auto first = StageIt(spec);
-  ASSERT_TRUE(first.ok()) << first.error().message;
+  const auto first = Must(StageIt(spec));
   EXPECT_EQ(progress_.copied, 100'008);
   EXPECT_EQ(progress_.done, progress_.total);
   std::vector<struct stat> before;
   for (const auto& entry : fs::recursive_directory_iterator(home_ / "staged")) before.push_back(Look(entry.path()));
-  const auto second = StageIt(spec);
-  ASSERT_TRUE(second.ok());
-  EXPECT_EQ(*first, *second);
+  const auto second = Must(StageIt(spec));
+  EXPECT_EQ(first, second);
   EXPECT_EQ(progress_.copied, 0);
   EXPECT_EQ(progress_.done, progress_.total);
   size_t i = 0;
@@ -182,18 +178,17 @@ TEST_F(StagingTest, EntriesGoWhereTheSpecSays) {
   spec.files = {{(temp_.path() / "data").string(), "input", false}};
   spec.roles[0].files = {{(temp_.path() / "tool").string(), "tool", false}};
   spec.am_files = {{(temp_.path() / "folder").string(), "folder", false}};
-  const auto staged = StageIt(spec);
-  ASSERT_TRUE(staged.ok()) << staged.error().message;
-  ASSERT_THAT(staged->job, SizeIs(2));
-  EXPECT_EQ(staged->job[0].name, "input");
-  EXPECT_EQ(staged->job[0].path.filename(), Sha256Hex("d"));
-  EXPECT_EQ(Mode(staged->job[0].path), 0444u);
-  EXPECT_EQ(staged->job[1].form, StagedEntry::Form::kContents);
-  ASSERT_THAT(staged->roles.at("worker"), SizeIs(1));
-  EXPECT_EQ(staged->roles.at("worker")[0].path.filename(), Sha256Hex("#!/bin/sh") + "-x");
-  EXPECT_EQ(Mode(staged->roles.at("worker")[0].path), 0555u);
-  ASSERT_THAT(staged->am, SizeIs(1));
-  EXPECT_EQ(Text(staged->am[0].path / "x"), "x");
+  const auto staged = Must(StageIt(spec));
+  ASSERT_THAT(staged.job, SizeIs(2));
+  EXPECT_EQ(staged.job[0].name, "input");
+  EXPECT_EQ(staged.job[0].path.filename(), Sha256Hex("d"));
+  EXPECT_EQ(Mode(staged.job[0].path), 0444u);
+  EXPECT_EQ(staged.job[1].form, StagedEntry::Form::kContents);
+  ASSERT_THAT(staged.roles.at("worker"), SizeIs(1));
+  EXPECT_EQ(staged.roles.at("worker")[0].path.filename(), Sha256Hex("#!/bin/sh") + "-x");
+  EXPECT_EQ(Mode(staged.roles.at("worker")[0].path), 0555u);
+  ASSERT_THAT(staged.am, SizeIs(1));
+  EXPECT_EQ(Text(staged.am[0].path / "x"), "x");
 }
 
 // What is run, wherever it lay: this decides whether a job is the same.
@@ -247,10 +242,8 @@ TEST_F(StagingTest, FileThatChangesWhileItIsReadIsRefused) {
                             },
                             stop_.get_token()};
   const auto store = StagedStore::Open(home_, stop_.get_token());
-  const auto staged = Stage(JobOfFolder(), *store, watch);
-  ASSERT_FALSE(staged.ok());
-  EXPECT_EQ(staged.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(staged.error().message, HasSubstr((src_ / "a").string() + ": it changed meanwhile"));
+  ExpectError(Stage(JobOfFolder(), *store, watch), ErrorCode::kUnavailable,
+              StrCat("~", (src_ / "a").string() + ": it changed meanwhile"));
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
@@ -262,10 +255,8 @@ TEST_F(StagingTest, FileThatVanishesWhileItIsCopiedIsNamed) {
                             },
                             stop_.get_token()};
   const auto store = StagedStore::Open(home_, stop_.get_token());
-  const auto staged = Stage(JobOfFolder(), *store, watch);
-  ASSERT_FALSE(staged.ok());
-  EXPECT_EQ(staged.error().code, ErrorCode::kInvalid);
-  EXPECT_THAT(staged.error().message, HasSubstr((src_ / "b").string() + ": no such file"));
+  ExpectError(Stage(JobOfFolder(), *store, watch), ErrorCode::kInvalid,
+              StrCat("~", (src_ / "b").string() + ": no such file"));
   EXPECT_THAT(InStore(), IsEmpty());
 }
 

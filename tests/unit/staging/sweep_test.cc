@@ -12,6 +12,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/os/file_lock.h"
+#include "tests/support/results.h"
 #include "tests/support/rounds.h"
 #include "tests/unit/staging/staging_bed.h"
 
@@ -41,9 +42,8 @@ TEST_F(SweepTest, RemovesWhatIsOldAndReferredToByNobody) {
   Write(home_ / "staged/.busy-abc", "");
   EXPECT_THAT(Sweep({first.filename()}, Duration(3'600'000), true)->names, SizeIs(2)) << "temporaries only";
   EXPECT_EQ(InStore().size(), 4u) << "a dry run";
-  const auto swept = Sweep({first.filename()}, kInTheFuture);
-  ASSERT_TRUE(swept.ok()) << swept.error().message;
-  EXPECT_GT(swept->bytes, 0);
+  const auto swept = Must(Sweep({first.filename()}, kInTheFuture));
+  EXPECT_GT(swept.bytes, 0);
   EXPECT_THAT(InStore(), testing::ElementsAre(first.filename().string()));
 }
 
@@ -174,8 +174,7 @@ TEST(FileLockTest, HolderOfAFileThatWasRemovedIsNotTheHolderOfTheNext) {
   TempFolder temp;
   const fs::path path = temp.path() / "lock";
   const auto never = [] { return true; };
-  const auto first = LockFile(path, LockKind::kAlone, never);
-  ASSERT_TRUE(first.ok());
+  const auto first = Must(LockFile(path, LockKind::kAlone, never));
   EXPECT_EQ(LockFile(path, LockKind::kShared, never).error().code, ErrorCode::kUnavailable);
   fs::remove(path);
   const auto second = LockFile(path, LockKind::kAlone, never);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "runtime/base/strings.h"
+#include "tests/support/results.h"
 #include "tests/support/rounds.h"
 #include "tests/unit/staging/staging_bed.h"
 
@@ -330,13 +331,12 @@ TEST_F(UnpackTest, MutatedArchivesNeitherCrashNorEscape) {
     std::string bytes = Mutate(i % 2 == 0 ? tar : zip, random);
     if (i % 4 == 0) MendTarChecksums(bytes);
     std::ofstream(archive_, std::ios::binary | std::ios::trunc) << bytes;
-    auto tree = TreeWriter::Make(tree_path);
-    ASSERT_TRUE(tree.ok()) << tree.error().message;
+    auto tree = Must(TreeWriter::Make(tree_path));
     const UniqueFd fd(open(archive_.c_str(), O_RDONLY | O_CLOEXEC));
     SpaceGuard space(temp_.path());
     StageMeter meter(watch);
-    if (Unpack(fd.get(), *tree, limits_, space, meter).ok()) ++taken;
-    EXPECT_TRUE(tree->Seal().ok());
+    if (Unpack(fd.get(), tree, limits_, space, meter).ok()) ++taken;
+    EXPECT_TRUE(tree.Seal().ok());
     ASSERT_TRUE(RemoveTree(tree_path).ok());
   }
   EXPECT_GT(taken, 0) << "mutations that do not matter are there too";

@@ -5,11 +5,15 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "runtime/base/strings.h"
 #include "runtime/staging/locked_environment.h"
+#include "runtime/staging/relocation.h"
+#include "tests/support/results.h"
 #include "tests/unit/staging/locked_bed.h"
+#include "tests/unit/staging/staging_bed.h"
 
 namespace tony {
 namespace {
@@ -17,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr const char* kPlayedUv = R"sh(#!/bin/sh
@@ -130,6 +135,212 @@ TEST_F(UvEnvironmentTest, ALockOfAClusterIsRefused) {
     return std::vector<RemoteFile>{{"uv.lock", "/locks/uv.lock", 1, FromMillis(1), false}};
   };
   EXPECT_THAT(Refused(spec).message, HasSubstr("a file of this machine"));
+}
+
+// ---- venv check
+
+class VenvCheckTest : public StagingTest {
+ protected:
+  VenvCheckTest() {
+    fs::create_directories(venv_ / "bin");
+    Program(python311_);
+    fs::create_symlink(python311_, venv_ / "bin/python3");
+    fs::create_symlink("python3", venv_ / "bin/python");
+    Configure("3.11.2");
+  }
+  void Program(const fs::path& path, const std::string& text =
+                                         "\x7f"
+                                         "ELF") const {
+    Write(path, text);
+    fs::permissions(path, fs::perms(0755));
+  }
+  void Configure(const std::string& version) const {
+    Write(venv_ / "pyvenv.cfg", "home = " + (temp_.path() / "opt").string() + "\nversion = " + version + "\n");
+  }
+  std::string Check(const std::string& command) const {
+    const Status checked = CheckVenvCommand(command, venv_);
+    if (checked.ok()) return "";
+    EXPECT_EQ(checked.error().code, ErrorCode::kInvalid);
+    return checked.error().message;
+  }
+
+  const fs::path venv_ = temp_.path() / "venv";
+  const fs::path python311_ = temp_.path() / "opt/python3.11";
+};
+
+TEST_F(VenvCheckTest, EnvironmentOfThisMachineIsFine) {
+  EXPECT_EQ(Check("venv/bin/python3 train.py"), "");
+  EXPECT_EQ(Check("./venv/bin/python -u train.py"), "");
+}
+
+TEST_F(VenvCheckTest, OtherCommandsAreNobodysBusinessHere) {
+  for (const char* command :
+       {"python3 train.py", "/usr/bin/missing", "$VENV/bin/python9", "'venv/bin/python9' x", "echo venv/bin/python9"})
+    EXPECT_EQ(Check(command), "") << command;
+}
+
+TEST_F(VenvCheckTest, ACommandThatUsesAnotherPythonIsNamed) {
+  for (const char* command :
+       {"python3 train.py", "env X=1 python -m pkg", "bash -c 'python3 train.py'", "torchrun train.py",
+        "venv/bin/python3 x", "/usr/bin/env python3 x", "source venv/bin/activate; python3.9 x"})
+    EXPECT_EQ(WhyVenvIsNotUsed(command, venv_), "") << command;
+  EXPECT_EQ(WhyVenvIsNotUsed("/usr/bin/python3 x", venv_), "it runs /usr/bin/python3");
+  EXPECT_EQ(WhyVenvIsNotUsed("python3.9 x", venv_), "there is no bin/python3.9 in it");
+  EXPECT_EQ(WhyVenvIsNotUsed("bash -lc 'python3 x'", venv_), "bash -lc is a login shell, which sets PATH anew");
+}
+
+TEST_F(VenvCheckTest, MissingProgramIsNamedWithWhereThereIsOne) {
+  EXPECT_EQ(Check("venv/Python/bin/python3 x"),
+            "venv/Python/bin/python3: there is no such file in the Python environment; it has bin/python3");
+  fs::rename(venv_ / "bin", temp_.path() / "bin");
+  fs::create_directories(venv_ / "env");
+  fs::rename(temp_.path() / "bin", venv_ / "env/bin");
+  EXPECT_THAT(Check("venv/bin/python3;true"), HasSubstr("; it has env/bin/python3"));
+  EXPECT_THAT(Check("venv/bin/ruby"), HasSubstr("no such file"));
+}
+
+TEST_F(VenvCheckTest, LinkToAPythonThatIsNotHereIsRefused) {
+  fs::remove(python311_);
+  EXPECT_EQ(Check("venv/bin/python x"), "venv/bin/python: it leads to " + python311_.string() +
+                                            ", which is not on this machine; the environment was made for another "
+                                            "Python");
+}
+
+TEST_F(VenvCheckTest, EnvironmentOfAnotherVersionIsRefused) {
+  Configure("3.9.18");
+  EXPECT_THAT(Check("venv/bin/python x"), HasSubstr("was made for Python 3.9, and " + python311_.string()));
+}
+
+TEST_F(VenvCheckTest, ConfigurationThatLeadsNowhereIsRefused) {
+  Write(venv_ / "pyvenv.cfg", "home = /nowhere/bin\n");
+  EXPECT_THAT(Check("venv/bin/python x"), HasSubstr("its pyvenv.cfg leads to /nowhere/bin"));
+}
+
+TEST_F(VenvCheckTest, ProgramThatMayNotBeExecutedIsRefused) {
+  Write(venv_ / "bin/tool", "x");
+  EXPECT_THAT(Check("venv/bin/tool"), HasSubstr("may not be executed"));
+  EXPECT_THAT(Check("venv/bin"), HasSubstr("not a program"));
+}
+
+TEST_F(VenvCheckTest, ScriptOfAnInterpreterThatIsNotHereIsRefused) {
+  Program(venv_ / "bin/torchrun", "#!/home/ada/venv/bin/python3 -E\nimport torch");
+  EXPECT_THAT(Check("venv/bin/torchrun x"), HasSubstr("a script of /home/ada/venv/bin/python3, which is not"));
+  Program(venv_ / "bin/fine", "#! /bin/sh\n");
+  EXPECT_EQ(Check("venv/bin/fine"), "");
+}
+
+TEST_F(VenvCheckTest, StagingRefusesTheJobByIt) {
+  fs::remove(python311_);
+  JobSpec spec = Job();
+  spec.python_venv = venv_.string();
+  spec.roles[0].command = "venv/bin/python3 train.py";
+  ExpectError(StageIt(spec), StrCat("~", "python_venv " + venv_.string() + ": venv/bin/python3: it leads to"));
+}
+
+// ---- An environment that was brought along leads to its copy, and not to where it was.
+
+class RelocationTest : public StagingTest {
+ protected:
+  // A real one; its programs print which environment they run in, and the value of its package.
+  void MakeEnvironment(const fs::path& folder) const {
+    ASSERT_EQ(std::system(StrCat("python3 -m venv --without-pip '", folder.string(), "'").c_str()), 0);
+    const std::string python = (folder / "bin/python3").string(), program = "import sys; print(sys.prefix)\n";
+    WriteProgram(folder / "bin/tool", StrCat("#!", python, "\n", program));
+    WriteProgram(folder / "bin/long", StrCat("#!/bin/sh\n'''exec' \"", python, "\" \"$0\" \"$@\"\n' '''\n", program));
+    WriteProgram(folder / "bin/base", "#!/usr/bin/python3\n" + program);
+  }
+  void WriteProgram(const fs::path& path, const std::string& text) const {
+    Write(path, text);
+    fs::permissions(path, fs::perms(0755));
+  }
+  // The task's folder, with what staging made of the job's files.
+  fs::path Task(const JobSpec& spec) {
+    const auto staged = StageIt(spec);
+    EXPECT_TRUE(staged.ok()) << staged.error().message;
+    fs::create_directories(task_);
+    EXPECT_TRUE(staged.ok() && LinkStaged(staged->job, task_).ok());
+    return task_;
+  }
+  // The first line that the command prints in the task's folder.
+  std::string Says(const std::string& command) const {
+    const std::string shell = StrCat("cd '", task_.string(), "' && TONY_NOTICE_FILE='", (task_ / "n").string(),
+                                     "' PYTHONDONTWRITEBYTECODE=1 bash -c '", command, "' > ../said 2>&1");
+    EXPECT_EQ(std::system(shell.c_str()), 0) << command << Text(temp_.path() / "said");
+    const std::string text = Text(temp_.path() / "said");
+    return text.substr(0, text.find('\n'));
+  }
+
+  const fs::path task_ = temp_.path() / "task";
+};
+
+TEST_F(RelocationTest, ProgramsOfAnEnvironmentRunInTheCopy) {
+  MakeEnvironment(temp_.path() / "env");
+  JobSpec spec = Job();
+  spec.python_venv = (temp_.path() / "env").string();
+  Task(spec);
+  fs::rename(temp_.path() / "env", temp_.path() / "gone");
+  for (const std::string name : {"tool", "long"})
+    EXPECT_EQ(Says("venv/bin/" + name), (task_ / "venv").string()) << name;
+  EXPECT_EQ(Says(". venv/bin/activate; echo $VIRTUAL_ENV"), (task_ / "venv").string());
+  EXPECT_EQ(Says("sh -c \". venv/bin/activate; tool\""), (task_ / "venv").string());
+  EXPECT_EQ(Text(task_ / "venv/bin/base").substr(0, 19), "#!/usr/bin/python3\n") << "another Python's";
+  EXPECT_TRUE(StageIt(spec).error().message.find("gone") == std::string::npos);
+}
+
+TEST_F(RelocationTest, ThoseOfAPackedEnvironmentToo) {
+  MakeEnvironment(temp_.path() / "env");
+  ASSERT_EQ(
+      std::system(StrCat("tar -C '", (temp_.path() / "env").string(), "' -czf '", archive_.string(), "' .").c_str()),
+      0);
+  fs::remove_all(temp_.path() / "env");
+  JobSpec spec = Job();
+  spec.python_venv = archive_.string();
+  Task(spec);
+  EXPECT_EQ(Says("venv/bin/tool"), (task_ / "venv").string());
+  EXPECT_EQ(Mode(task_ / "venv/bin/tool") & 0777u, 0555u);
+}
+
+TEST_F(RelocationTest, AnEnvironmentOfTheSourcesLeadsToTheTasksOwnFolder) {
+  MakeEnvironment(src_ / ".venv");
+  Write(src_ / "lib/mine/__init__.py", "import os; where = os.path.dirname(__file__)\n");
+  Write(src_ / "flat/__init__.py", "import os; where = os.path.dirname(__file__)\n");
+  fs::path site;
+  for (const auto& entry : fs::directory_iterator(src_ / ".venv/lib")) site = entry.path() / "site-packages";
+  Write(site / "mine.pth", (src_ / "lib").string() + "\n/usr/lib/nothing\n");
+  Write(site / "__editable___flat_finder.py", "MAPPING = {'flat': '" + (src_ / "flat").string() + "'}\n");
+  WriteProgram(src_ / "run.py",
+               StrCat("#!", (src_ / ".venv/bin/python3").string(), " -u\nimport mine; print(mine.where)\n"));
+  JobSpec spec = JobOfFolder();
+  spec.roles[0].command = "./run.py; .venv/bin/tool";
+  Task(spec);
+  fs::rename(src_, temp_.path() / "gone");
+  EXPECT_EQ(Says(".venv/bin/tool"), (task_ / ".venv").string());
+  EXPECT_EQ(Says(". .venv/bin/activate; tool"), (task_ / ".venv").string());
+  EXPECT_EQ(Says("./run.py"), (task_ / "lib/mine").string());
+  EXPECT_EQ(Says(".venv/bin/python3 -c \"import __editable___flat_finder as f; print(f.MAPPING[\\\"flat\\\"])\""),
+            (task_ / "flat").string());
+}
+
+TEST_F(RelocationTest, AnAbsoluteLinkIntoTheSourcesIsARelativeOne) {
+  Write(src_ / "v2/train.py", "x");
+  fs::create_directory(src_ / "sub");
+  fs::create_symlink(src_ / "v2/train.py", src_ / "sub/current.py");
+  fs::create_symlink(src_ / "nowhere", src_ / "dangling");
+  Task(JobOfFolder());
+  EXPECT_EQ(fs::read_symlink(task_ / "sub/current.py"), "../v2/train.py");
+  EXPECT_EQ(fs::read_symlink(task_ / "dangling"), src_ / "nowhere");
+}
+
+TEST_F(RelocationTest, ADamagedCopyIsMadeAnew) {
+  MakeEnvironment(temp_.path() / "env");
+  JobSpec spec = Job();
+  spec.python_venv = (temp_.path() / "env").string();
+  const fs::path entry = Staged(spec);
+  const std::string text = Text(entry / "bin/tool");
+  EXPECT_THAT(text, Not(HasSubstr((temp_.path() / "env").string())));
+  fs::permissions(entry / "bin", fs::perms(0755));
+  fs::remove(entry / "bin/tool");
+  EXPECT_EQ(Text(Staged(spec) / "bin/tool"), text);
 }
 
 }  // namespace

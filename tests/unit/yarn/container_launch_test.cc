@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "tests/support/results.h"
+
 namespace tony {
 namespace {
 
@@ -31,14 +33,13 @@ Credentials Told(const ContainerLaunch& launch) {
 
 TEST(ContainerLaunchTest, WhatWasToldIsRead) {
   const ContainerLaunch launch = Launch();
-  const auto read = LaunchIn(EncodeCredentials(Told(launch)));
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(read->job, launch.job);
-  EXPECT_EQ(read->attempt, launch.attempt);
-  EXPECT_EQ(read->secrets, launch.secrets);
-  EXPECT_EQ(read->spec, launch.spec);
-  EXPECT_EQ(read->lease, launch.lease);
-  EXPECT_EQ(read->staged, launch.staged);
+  const auto read = Must(LaunchIn(EncodeCredentials(Told(launch))));
+  EXPECT_EQ(read.job, launch.job);
+  EXPECT_EQ(read.attempt, launch.attempt);
+  EXPECT_EQ(read.secrets, launch.secrets);
+  EXPECT_EQ(read.spec, launch.spec);
+  EXPECT_EQ(read.lease, launch.lease);
+  EXPECT_EQ(read.staged, launch.staged);
 }
 
 TEST(ContainerLaunchTest, ALaunchWithoutTlsAndSecretsOfTasksIsWhole) {
@@ -62,10 +63,8 @@ TEST(ContainerLaunchTest, WhatIsMissingIsNamed) {
   for (const char* alias : {"tony.job", "tony.attempt", "tony.token", "tony.lease", "tony.staged"}) {
     Credentials credentials = Told(Launch());
     credentials.secrets.erase(alias);
-    const auto read = LaunchIn(EncodeCredentials(credentials));
-    ASSERT_FALSE(read.ok()) << alias;
-    EXPECT_EQ(read.error().code, ErrorCode::kInvalid);
-    EXPECT_EQ(read.error().message, std::string("the container's credentials: ") + alias + ": it is missing");
+    ExpectError(LaunchIn(EncodeCredentials(credentials)), ErrorCode::kInvalid,
+                std::string("the container's credentials: ") + alias + ": it is missing");
   }
 }
 
@@ -99,11 +98,10 @@ TEST(MasterLaunchTest, WhatWasToldIsRead) {
   const MasterLaunch launch{{"application_1_0001"}, Launch().secrets, {"ca", "other", "other key"}};
   Credentials credentials;
   AddTo(credentials, launch);
-  const auto read = MasterLaunchIn(credentials);
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(read->job, launch.job);
-  EXPECT_EQ(read->secrets, launch.secrets);
-  EXPECT_EQ(read->executors_tls, launch.executors_tls);
+  const auto read = Must(MasterLaunchIn(credentials));
+  EXPECT_EQ(read.job, launch.job);
+  EXPECT_EQ(read.secrets, launch.secrets);
+  EXPECT_EQ(read.executors_tls, launch.executors_tls);
   EXPECT_FALSE(MasterLaunchIn({}).ok());
 }
 

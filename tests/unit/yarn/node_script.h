@@ -5,14 +5,9 @@
 #include <string_view>
 
 #include "runtime/base/strings.h"
+#include "tests/support/table_test.h"
 
 namespace tony {
-
-inline std::string Replaced(std::string text, std::string_view what, std::string_view by) {
-  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
-    text.replace(at, what.size(), by);
-  return text;
-}
 
 // ContainerLaunch.expandEnvironment().
 inline std::string Expanded(const std::string& text, const std::string& logs) {

@@ -1,6 +1,7 @@
 // What a client makes of a ResourceManager's word on a job, and of a job's records.
 #include "runtime/yarn/yarn_arbiter.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -15,10 +16,14 @@
 #include "runtime/records/journal_format.h"
 #include "runtime/records/last_status.h"
 #include "runtime/yarn/container_launch.h"
+#include "runtime/yarn/yarn_ends.h"
+#include "runtime/yarn/yarn_check.h"
 #include "runtime/yarn/yarn_jobs.h"
 #include "runtime/yarn/yarn_submission.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/hadoop/fake_rpc_server.h"
+#include "tests/unit/hadoop/served_name_node.h"
 #include "tests/unit/records/hdfs/fake_hdfs.h"
 
 namespace tony {
@@ -27,6 +32,8 @@ namespace {
 namespace fs = std::filesystem;
 namespace wire = hadoop::wire;
 using Kind = ArbiterView::Kind;
+using hadoop::ApplicationReport;
+using hadoop::ApplicationState;
 
 const JobId kRuledJob{"application_1700000000000_0001"};
 
@@ -362,9 +369,9 @@ TEST_F(YarnArbiterTest, AJobThatWasRuledOnceAndIsUnknownNowIsNotSubmitted) {
 
 TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
   Put("token", std::string(2 * kJobTokenBytes, 'a'));
-  const auto certificates = MakeJobCertificates(kRuledJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1));
-  ASSERT_TRUE(certificates.ok());
-  Put(kCertificatesRecord, ToJson(*certificates));
+  const auto certificates =
+      Must(MakeJobCertificates(kRuledJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1)));
+  Put(kCertificatesRecord, ToJson(certificates));
   Put(kFilesRecord, ToJson(HdfsFiles{{kMasterFolder, {.scheme = "hdfs", .host = "nn", .port = 8020, .path = "/am"}}}));
   const YarnCluster cluster = {.rm = {"rm", 1},
                                .scheduler = {"rm", 2},
@@ -372,28 +379,148 @@ TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
                                .webhdfs = "http://nn:4",
                                .user = "eve",
                                .home = "/user/eve"};
-  const auto submission = SubmissionOf(cluster, records_);
-  ASSERT_TRUE(submission.ok()) << submission.error().message;
-  EXPECT_EQ(hadoop::ToString(submission->id), kRuledJob.value);
-  EXPECT_EQ(submission->queue, "ml");
-  EXPECT_EQ(submission->tags, std::set<std::string>{"team"}) << "YARN takes ASCII, and keeps small letters";
-  EXPECT_EQ(submission->type, "training");
-  EXPECT_EQ(submission->priority, 3);
-  EXPECT_EQ(submission->label, "big");
-  EXPECT_EQ(submission->am_label, "small");
-  EXPECT_EQ(submission->lifetime, Duration(67'000)) << "a minute and the grace behind its master's own";
-  EXPECT_EQ(submission->am.view_acl, "bob");
-  EXPECT_EQ(submission->am.modify_acl, " ") << "nobody but the user";
-  EXPECT_EQ(submission->max_attempts, 1);
-  EXPECT_EQ(submission->am_resource, (hadoop::Resource{300, 2, {}}));
-  EXPECT_EQ(submission->am.environment.at(kClusterVariable), ToText(cluster));
-  for (const auto& [name, value] : submission->am.environment) {
+  const auto submission = Must(SubmissionOf(cluster, records_));
+  EXPECT_EQ(hadoop::ToString(submission.id), kRuledJob.value);
+  EXPECT_EQ(submission.queue, "ml");
+  EXPECT_EQ(submission.tags, std::set<std::string>{"team"}) << "YARN takes ASCII, and keeps small letters";
+  EXPECT_EQ(submission.type, "training");
+  EXPECT_EQ(submission.priority, 3);
+  EXPECT_EQ(submission.label, "big");
+  EXPECT_EQ(submission.am_label, "small");
+  EXPECT_EQ(submission.lifetime, Duration(67'000)) << "a minute and the grace behind its master's own";
+  EXPECT_EQ(submission.am.view_acl, "bob");
+  EXPECT_EQ(submission.am.modify_acl, " ") << "nobody but the user";
+  EXPECT_EQ(submission.max_attempts, 1);
+  EXPECT_EQ(submission.am_resource, (hadoop::Resource{300, 2, {}}));
+  EXPECT_EQ(submission.am.environment.at(kClusterVariable), ToText(cluster));
+  for (const auto& [name, value] : submission.am.environment) {
     EXPECT_EQ(value.find("aaaa"), std::string::npos) << name;
     EXPECT_EQ(value.find("PRIVATE"), std::string::npos) << name;
   }
-  const auto read = ReadCertificates(records_);
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->client, certificates->client);
+  const auto read = Must(ReadCertificates(records_));
+  EXPECT_EQ(read.client, certificates.client);
+}
+
+// ---- Why an application has no master yet. The texts are a CapacityScheduler's own, of Hadoop 3.4.3.
+
+std::string Why(const std::string& diagnostics, ApplicationState state = ApplicationState::kAccepted) {
+  return WhyMasterWaits({.state = state, .user = "eve", .queue = "ml", .diagnostics = diagnostics});
+}
+
+TEST(MasterWaitTest, AShareForMastersThatIsFullIsToldWithItsAmounts) {
+  const std::string details =
+      "Details : AM Partition = <DEFAULT_PARTITION>; AM Resource Request = <memory:8192, vCores:32, yarn.io/gpu: 0>; "
+      "Queue Resource Limit for AM = <memory:26240, vCores:103, yarn.io/gpu: 6>; User AM Resource Limit of the queue = "
+      "<memory:13120, vCores:52, yarn.io/gpu: 3>; Queue AM Resource Usage = <memory:24576, vCores:96>; ";
+  EXPECT_EQ(Why("[Thu Nov 26 03:20:43 +0000 2026] Application is added to the scheduler and is not yet activated. "
+                "Queue's AM resource limit exceeded.  " +
+                details),
+            "waits for its master: queue ml may have 26240 MB and 103 vcores for masters, of which 24576 MB and 96 "
+            "vcores are in use in the queue; this one asks for 8192 MB and 32 vcores");
+  EXPECT_EQ(Why("User's AM resource limit exceeded. " + details),
+            "waits for its master: user eve in queue ml may have 13120 MB and 52 vcores for masters, of which 24576 MB "
+            "and 96 vcores are in use in the queue; this one asks for 8192 MB and 32 vcores");
+}
+
+TEST(MasterWaitTest, AQueueWithoutRoomIsToldWithItsShares) {
+  EXPECT_EQ(Why("[x] Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = "
+                "<DEFAULT_PARTITION> ; Partition Resource = <memory:32768, vCores:128> ; Queue's Absolute capacity = "
+                "50.0 % ; Queue's Absolute used capacity = 100.0 % ; Queue's Absolute max capacity = 100.0 % ; "),
+            "waits for its master: queue ml has no room for it: the queue uses 100.0 % of the cluster, where 100.0 % "
+            "are the most");
+}
+
+TEST(MasterWaitTest, WhatIsOnItsWayAndWhatIsNotKnownAreTold) {
+  EXPECT_EQ(Why("[x] Scheduler has assigned a container for AM, waiting for AM container to be launched"),
+            "waits for its master: its container is being started");
+  EXPECT_EQ(Why("AM container is launched, waiting for AM container to Register with RM"),
+            "waits for its master: its container is started, and it has not registered yet");
+  EXPECT_EQ(Why("", ApplicationState::kSubmitted), "waits for its master: queue ml has not taken it in yet");
+  EXPECT_EQ(Why("in words\nof another scheduler"), "waits for its master: in words of another scheduler");
+}
+
+TEST(MasterWaitTest, WhatRunsOrHasEndedWaitsForNothing) {
+  for (const auto state : {ApplicationState::kRunning, ApplicationState::kFinished, ApplicationState::kKilled})
+    EXPECT_EQ(Why("AM container is launched", state), "");
+}
+
+TEST(QueuedJobsTest, WhatRunsComesFirstAndWhatWaitsInTheOrderOfItsTurns) {
+  const auto report = [](int number, ApplicationState state, int priority, int64_t started) {
+    ApplicationReport report{.id = {1, number}, .state = state, .user = "eve", .queue = "ml"};
+    report.priority = priority;
+    report.started = FromMillis(started);
+    report.used = {number * 100, 1, {{"yarn.io/gpu", 2}}};
+    return report;
+  };
+  auto hidden = report(5, ApplicationState::kRunning, 0, 5);
+  hidden.used = {-1, -1, {}};
+  const auto jobs =
+      QueuedJobs({report(1, ApplicationState::kAccepted, 0, 1), report(2, ApplicationState::kAccepted, 3, 2),
+                  report(3, ApplicationState::kRunning, 0, 3), report(4, ApplicationState::kAccepted, 3, 1), hidden});
+  std::vector<std::string> order;
+  for (const QueuedJob& job : jobs) order.push_back(job.job.value.substr(job.job.value.size() - 1));
+  EXPECT_EQ(order, (std::vector<std::string>{"3", "5", "4", "2", "1"}));
+  EXPECT_TRUE(jobs[0].runs && jobs[0].why.empty() && !jobs[2].runs && !jobs[2].why.empty());
+  EXPECT_EQ(jobs[0].memory_mb, 300);
+  EXPECT_EQ(jobs[0].gpus, 2);
+  EXPECT_EQ(jobs[1].memory_mb, 0) << "this user may not know";
+}
+
+TEST(MasterWaitTest, AnAttemptThatFailedIsNamedWithoutTheStackTraceOfItsNode) {
+  EXPECT_EQ(Why("AM Container for appattempt_1_0001_000001 exited with exitCode: -1000\n"
+                "Failing this attempt.Diagnostics: changed on src filesystem\njava.io.IOException: changed\n\tat a.B"),
+            "waits for its master: AM Container for appattempt_1_0001_000001 exited with exitCode: -1000");
+}
+
+// ---- yarn job place
+
+const JobId kPlacedJob{"application_1700000000000_0001"};
+
+class YarnJobPlaceTest : public hadoop::ServedNameNodeTest {
+ protected:
+  void Refuse() {
+    OnServer([this] {
+      node_.answers_all = hadoop::FakeNameNode::Refused(403, "AccessControlException", "Permission denied");
+    });
+  }
+  static std::string Bytes(const JobRecords& records, const std::string& name) {
+    return ServedNameNodeTest::Bytes(records.store(), name);
+  }
+
+  const YarnCluster cluster_{.name_node = {"nn", 8020}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
+};
+
+TEST_F(YarnJobPlaceTest, RecordsThatArePutTogetherAreAllThere) {
+  const std::string large(20'000, 'x');
+  ASSERT_TRUE(
+      PutRecords(cluster_, kPlacedJob, {{"token", "abc"}, {"conf.json", large}, {"secrets", std::nullopt}}).ok());
+  const JobRecords records = RecordsOf(cluster_, kPlacedJob);
+  EXPECT_EQ(Bytes(records, "token"), "abc");
+  EXPECT_EQ(Bytes(records, "conf.json"), large);
+  EXPECT_EQ(Bytes(records, "secrets"), "none");
+}
+
+TEST_F(YarnJobPlaceTest, WhereOneCannotBePutItIsNamed) {
+  Refuse();
+  const Status put = PutRecords(cluster_, kPlacedJob, {{"secrets", std::nullopt}, {"token", "abc"}});
+  ASSERT_FALSE(put.ok());
+  EXPECT_THAT(put.error().message, ::testing::HasSubstr(JobFolderOf(cluster_, kPlacedJob).path + "/token"));
+}
+
+TEST_F(YarnJobPlaceTest, WhatIsKnownIsNotAskedFor) {
+  Refuse();
+  const JobRecords records = RecordsOf(cluster_, kPlacedJob, {{"token", "abc"}});
+  EXPECT_EQ(Bytes(records, "token"), "abc");
+  EXPECT_FALSE(records.store().Get("spec.json").ok());
+}
+
+TEST_F(YarnJobPlaceTest, CertificatesAreReadAsTheyWereWritten) {
+  const JobCertificates certificates{{"ca", "c1", "k1"}, {"ca", "c2", "k2"}, {"ca", "c3", "k3"}};
+  ASSERT_TRUE(PutRecords(cluster_, kPlacedJob, {{kCertificatesRecord, ToJson(certificates)}}).ok());
+  const auto read = Must(ReadCertificates(RecordsOf(cluster_, kPlacedJob)));
+  EXPECT_EQ(read.master.key, "k1");
+  EXPECT_EQ(read.executor.certificate, "c2");
+  EXPECT_EQ(read.client.ca, "ca");
 }
 
 }  // namespace

@@ -1,311 +1,399 @@
 #include "runtime/yarn/yarn_asks.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/script.h"
+#include "tests/unit/yarn/simulated_rm.h"
 #include "tests/unit/yarn/yarn_fixture.h"
 
 namespace tony {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
+std::string OrNothing(const std::vector<std::string>& texts) { return texts.empty() ? "nothing" : Join(texts, ", "); }
 
-// "1/1 n1=2": priority, request id, place and count.
-std::vector<std::string> RowsIn(const hadoop::Asked& asked) {
-  std::vector<std::string> rows;
-  for (const hadoop::ContainerAsk& row : asked.asks)
-    rows.push_back(StrCat(row.priority, "/", row.request_id, " ", row.place, "=", row.count));
-  return rows;
-}
-
-hadoop::Container Granted(int64_t number, int64_t line = 1, int64_t memory_mib = 256) {
-  hadoop::Container container{.id = YarnId(number), .node = {"n1", 8041}, .request_id = line};
-  container.resource = {memory_mib, 1, {}};
-  return container;
-}
-
-class YarnAsksTest : public testing::Test {
- protected:
-  // An exchange in which the ResourceManager grants these and tells that those have ended.
-  YarnAsks::News Exchange(std::vector<hadoop::Container> granted = {}, std::vector<int64_t> ended = {}) {
-    sent = asks.Next();
-    hadoop::Allocation allocation{.granted = std::move(granted)};
-    for (const int64_t number : ended) allocation.ended.push_back({.id = YarnId(number), .exit_status = -100});
-    return asks.Answered(allocation);
+struct AsksWorld {
+  // "n1:8192", or "n1:8192:4096" where so much of it is used.
+  void SetNodes(const Words& its) {
+    std::vector<hadoop::NodeReport> nodes;
+    for (size_t i = 1; !its[i].empty(); ++i) {
+      const auto parts = Split(its[i], ':');
+      nodes.push_back(NodeOf(parts[0], *ParseInt(parts[1]), parts.size() > 2 ? *ParseInt(parts[2]) : 0));
+      if (parts[0] == "labelled") nodes.back().labels = {"fast"};
+      if (parts[0] == "sick") nodes.back().state = hadoop::NodeReport::State::kUnhealthy;
+      if (parts[0] == "gpu") nodes.back().capability.others = {{kGpuType, 4}};
+    }
+    asks.SetNodes(nodes);
   }
-  void WantWorkers(int count) {
-    for (int i = 0; i < count; ++i) asks.Want(AskFor(Attempt(i)));
+  static AttemptId AttemptOf(const std::string& text) {  // "worker:1"
+    const auto parts = Split(text, ':');
+    return Attempt(static_cast<int>(*ParseInt(parts[1])), parts[0]);
+  }
+  // Behind the attempt: "512MB", "4cores", "2gpus", "spread", and any other word is a label.
+  void Want(const Words& its) {
+    Resources size{.memory_mb = 256};
+    std::string label;
+    Placement placement = Placement::kPack;
+    for (size_t i = 2; !its[i].empty(); ++i) {
+      const std::string word = its[i];
+      const auto number = [&](std::string_view unit) {
+        return static_cast<int>(*ParseInt(word.substr(0, word.size() - unit.size())));
+      };
+      if (word.ends_with("MB"))
+        size.memory_mb = number("MB");
+      else if (word.ends_with("cores"))
+        size.vcores = number("cores");
+      else if (word.ends_with("gpus"))
+        size.gpus = number("gpus");
+      else if (word == "spread")
+        placement = Placement::kSpread;
+      else
+        label = word;
+    }
+    asks.Want(AskFor(AttemptOf(its[1]), size, label, placement));
+  }
+  // The ResourceManager grants "+2", of line 1 and with 256 MB, or "+2/LINE/MB/GPUS", and tells that "-7" has ended.
+  std::string Exchange(const Words& its) {
+    sent = asks.Next();
+    hadoop::Allocation allocation;
+    for (size_t i = 1; !its[i].empty(); ++i) {
+      const auto parts = Split(its[i].substr(1), '/');
+      const auto number = [&](size_t at, int64_t usual) { return at < parts.size() ? *ParseInt(parts[at]) : usual; };
+      if (its[i][0] == '-') {
+        allocation.ended.push_back({.id = YarnId(number(0, 0)), .exit_status = -100});
+        continue;
+      }
+      hadoop::Container container{.id = YarnId(number(0, 0)), .node = {"n1", 8041}, .request_id = number(1, 1)};
+      container.resource = {number(2, 256), 1, {}};
+      if (parts.size() > 3) container.resource.others[kGpuType] = number(3, 0);
+      allocation.granted.push_back(container);
+    }
+    const auto news = asks.Answered(allocation);
+    forgotten = std::ssize(news.forgotten);
+    std::vector<std::string> gave;
+    for (const YarnGrant& grant : news.grants)
+      gave.push_back(StrCat(grant.attempt.task.role, ":", grant.attempt.task.index, " in ", grant.container.id.number));
+    return allocation.granted.empty() ? "" : "gave " + OrNothing(gave);
+  }
+  // "1/1 n1=2": priority, request id, place and count.
+  std::string Sent() const {
+    std::vector<std::string> rows;
+    for (const hadoop::ContainerAsk& row : sent.asks)
+      rows.push_back(StrCat(row.priority, "/", row.request_id, " ", row.place, "=", row.count));
+    return OrNothing(rows);
+  }
+  static Deeds<AsksWorld> Its() {
+    return {
+        {"nodes", [](auto& w, auto& its) { w.SetNodes(its); }},
+        {"want", [](auto& w, auto& its) { w.Want(its); }},
+        {"workers",
+         [](auto& w, auto& its) {
+           for (int i = 0; i < its.Number(1); ++i) w.asks.Want(AskFor(Attempt(i)));
+         }},
+        {"withdraw", [](auto& w, auto& its) { w.asks.Withdraw(AttemptOf(its[1])); }},
+        {"release", [](auto& w, auto& its) { w.asks.Release(YarnId(its.Number(1))); }},
+        {"avoid",
+         [](auto& w, auto& its) {
+           w.asks.Avoid(its[1].empty() ? std::set<std::string>() : std::set<std::string>{its[1]});
+         }},
+        {"exchange", [](auto& w, auto& its) { return w.Exchange(its); }},
+        {"next", [](auto& w, auto&) { w.sent = w.asks.Next(); }},
+        {"unanswered", [](auto& w, auto&) { w.asks.Unanswered(); }},
+        {"answered", [](auto& w, auto&) { w.asks.Answered({}); }},
+        {"answered-as-before",
+         [](auto& w, auto&) {
+           hadoop::Allocation repeated;
+           repeated.may_be_repeated = true;
+           w.asks.Answered(repeated);
+         }},
+        {"begins-anew", [](auto& w, auto&) { w.asks.BeginAnew(); }},
+        {"refused",
+         [](auto& w, auto&) {
+           std::vector<std::string> refused;
+           for (const AttemptId& attempt : w.asks.Refused()) refused.push_back(ToString(attempt));
+           return OrNothing(refused);
+         }},
+        {"waiting", [](auto& w, auto&) { return StrCat(w.asks.Waiting(), " wait"); }},
+        {"has-news", [](auto& w, auto&) { return w.asks.HasNews() ? "news" : "no news"; }},
+        {"sent", [](auto& w, auto&) { return w.Sent(); }},
+        {"size",
+         [](auto& w, auto& its) {
+           const hadoop::Resource& size = w.sent.asks.at(static_cast<size_t>(its.Number(1))).resource;
+           std::string text = StrCat(size.memory_mib, " MB, ", size.vcores, " cores");
+           for (const auto& [type, count] : size.others) text += StrCat(", ", count, " ", type);
+           return text;
+         }},
+        {"label",
+         [](auto& w, auto& its) { return "label " + w.sent.asks.at(static_cast<size_t>(its.Number(1))).label; }},
+        {"relaxed",
+         [](auto& w, auto&) {
+           return StrCat(std::ranges::count_if(w.sent.asks, [](const auto& row) { return row.relax; }), " relaxed");
+         }},
+        {"avoided",
+         [](auto& w, auto&) {
+           return OrNothing({w.sent.avoid.begin(), w.sent.avoid.end()});
+         }},
+        {"avoided-no-longer",
+         [](auto& w, auto&) {
+           return OrNothing({w.sent.no_longer_avoid.begin(), w.sent.no_longer_avoid.end()});
+         }},
+        {"released",
+         [](auto& w, auto&) {
+           std::vector<std::string> ids;
+           for (const hadoop::ContainerId& id : w.sent.release) ids.push_back(StrCat(id.number));
+           return OrNothing(ids);
+         }},
+        {"forgotten", [](auto& w, auto&) { return StrCat(w.forgotten, " forgotten"); }},
+        {"unheard",
+         [](auto& w, auto& its) {
+           for (int i = 0; i < its.Number(1); ++i) {
+             w.asks.Next();
+             w.asks.Unanswered();
+           }
+         }},
+        {"exchanges",
+         [](auto& w, auto& its) {
+           for (int i = 0; i < its.Number(1); ++i) w.Exchange({"exchange"});
+         }},
+    };
   }
 
   YarnAsks asks;
   hadoop::Asked sent;  // in the last exchange
+  int64_t forgotten = 0;
 };
 
-TEST_F(YarnAsksTest, WhatIsWantedIsAskedForOnce) {
-  WantWorkers(2);
-  asks.Want(AskFor(Attempt(1)));
-  EXPECT_EQ(asks.Waiting(), 2);
-  EXPECT_TRUE(asks.HasNews());
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 *=2"));
-  EXPECT_EQ(sent.asks[0].resource, (hadoop::Resource{256, 1, {}}));
-  EXPECT_FALSE(asks.HasNews());
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), IsEmpty());
-}
+const TestRow kAsks[] = {
+    {"WhatIsWantedIsAskedForOnce",
+     {{"workers 2 | want worker:1 | waiting | has-news | exchange | sent", "2 wait | news | 1/1 *=2"},
+      {"size 0 | has-news | exchange | sent", "256 MB, 1 cores | no news | nothing"}}},
+    {"EachHostAndItsRackGetTheWholeCount",
+     {{"nodes n1:8192 n2:8192:8192 | workers 3 | exchange | sent", "1/1 /rack=3, 1/1 n1=3, 1/1 n2=3, 1/1 *=3"}}},
+    {"RolesDifferInPriorityAndSizesInRequestId",
+     {{"want worker:0 | want ps:0 512MB | want worker:1 512MB | want worker:2 512MB gpu | exchange | sent | label 3",
+       "1/1 *=1, 2/2 *=1, 1/3 *=1, 1/4 *=1 | label gpu"},
+      {"exchange +2/3/512", "gave worker:1 in 2"}}},
+    {"WhatIsSpreadHasAShareForEachHostAndGoesNowhereElse",
+     {{"nodes n1:8192 n2:8192:7936 n3:8192 | want worker:0 spread | want worker:1 spread | want worker:2 spread", ""},
+      {"want worker:3 spread | want worker:4 spread | exchange | sent | relaxed",
+       "1/1 /rack=5, 1/1 n1=2, 1/1 n2=1, 1/1 n3=2, 1/1 *=5 | 0 relaxed"}}},
+    {"OneMoreThatIsSpreadGoesWhereTheFewestAre",
+     {{"nodes n1:8192 n2:4096 | want worker:0 spread | exchange | exchange +2 | exchange", "gave worker:0 in 2"},
+      {"want worker:1 spread | exchange | sent", "1/1 /rack=1, 1/1 n2=1, 1/1 *=1"},
+      {"exchange -2 | nodes n1:8192 n2:4096 | exchange | sent",  // the first one has ended
+       "1/1 /rack=1, 1/1 n1=1, 1/1 n2=0, 1/1 *=1"}}},
+    {"WhereNoHostIsKnownWhatIsSpreadMayGoAnywhere",
+     {{"want worker:0 spread | exchange | sent | relaxed", "1/1 *=1 | 1 relaxed"}}},
+    {"HostsToAvoidAreToldUntilTheyAreKnown",
+     {{"nodes n1:8192 n2:8192 | workers 1 | exchange | avoid n1 | next | avoided | sent",
+       "n1 | 1/1 /rack=1, 1/1 n1=0, 1/1 n2=1, 1/1 *=1"},
+      {"unanswered | exchange | avoided | exchange | avoided", "n1 | nothing"},
+      {"avoid | exchange | avoided-no-longer | has-news", "n1 | no news"}}},
+    {"HostsThatCannotHoldOneAreLeftOut",
+     {{"nodes labelled:8192 sick:8192 gpu:8192 small:128 plain:8192 | want plain:0 | want fast:0 0MB fast", ""},
+      {"want gpu:0 0MB 1gpus | exchange | sent | label 0 | label 4",  // a label is for "*" alone
+       "1/1 /rack=1, 1/1 gpu=1, 1/1 plain=1, 1/1 *=1, 2/2 /rack=1, 2/2 labelled=1, 2/2 *=1, 3/3 /rack=1, 3/3 gpu=1, "
+       "3/3 *=1 | label  | label "}}},
+    {"NothingIsSentWhileTheResourceManagerCountsItself",
+     {{"nodes n1:8192 | workers 3 | exchange | exchange +2 +3 | exchange | sent",
+       "gave worker:0 in 2, worker:1 in 3 | nothing"}}},
+    {"RowsThatAreLeftOverAreTakenBack",
+     {{"nodes n1:8192 n2:8192 | workers 1 | exchange | exchange +2 | exchange | sent | exchange | sent",
+       "gave worker:0 in 2 | 1/1 /rack=0, 1/1 n1=0, 1/1 n2=0, 1/1 *=0 | nothing"}}},
+    {"OtherHostsAreAskedWhenOthersHaveRoom",
+     {{"nodes n1:8192 | workers 1 | exchange | nodes n2:8192 | exchange | sent | nodes n2:8192:256 | has-news",
+       "1/1 /rack=1, 1/1 n1=0, 1/1 n2=1, 1/1 *=1 | no news"}}},
+    {"AGrantBesideItsOwnRowIsCountedAnew",  // of an older row, which this one's count has overwritten
+     {{"workers 3 | exchange +2 | exchange | sent", "gave worker:0 in 2 | 1/1 *=2"}}},
+    {"SurplusAndTooSmallOnesAreReleasedAndAskedForAgain",
+     {{"workers 1 | exchange | exchange +2/1/128 +3/99 | exchange | released | sent", "gave nothing | 2, 3 | 1/1 *=1"},
+      {"exchange +4/1/1024 +5 -2 -3 | exchange | released", "gave worker:0 in 4 | 5"}}},
+    {"AGrantWithoutItsGpuIsTooSmall",
+     {{"want worker:0 2gpus | exchange | size 0 | exchange +2 | exchange +3/1/256/2",
+       "256 MB, 1 cores, 2 yarn.io/gpu | gave nothing | gave worker:0 in 3"}}},
+    // As a CapacityScheduler does as it comes: it counts memory alone.
+    {"AGrantWithFewerVcoresIsTaken", {{"want worker:0 4cores | exchange | exchange +2", "gave worker:0 in 2"}}},
+    {"AContainerThatIsGrantedTwiceIsGivenOnce",
+     {{"workers 2 | exchange | exchange +2 | exchange +2 | waiting | exchange | released",
+       "gave worker:0 in 2 | gave nothing | 1 wait | nothing"}}},
+    {"AReleaseIsRepeatedUntilItsEndIsHeard",
+     {{"release 7 | exchange | exchange | released | exchange -7 | exchange | released", "7 | nothing"}}},
+    {"AReleaseThatNobodyKnowsIsGivenUp",  // where nobody answers does not count
+     {{"release 7 | unheard 20 | exchanges 9 | forgotten | exchange | forgotten | exchange | released",
+       "0 forgotten | 1 forgotten | nothing"}}},
+    {"WhatMayNotHaveBeenReadIsSentAgain",
+     {{"workers 2 | next | unanswered | next | sent | answered-as-before | next | sent | answered | next | sent",
+       "1/1 *=2 | 1/1 *=2 | nothing"}}},
+    {"ForAResourceManagerThatBeganAnewAllIsSaidAgain",
+     {{"nodes n1:8192 | workers 2 | release 7 | exchange | begins-anew | exchange | sent | released | has-news",
+       "1/1 /rack=2, 1/1 n1=2, 1/1 *=2 | 7 | no news"},
+      {"withdraw worker:0 | withdraw worker:1 | exchange | begins-anew | has-news", "news"}}},  // the release
+    {"AWithdrawnAttemptGetsNothing",
+     {{"workers 2 | exchange | withdraw worker:0 | exchange +2 +3 | sent | exchange | released",
+       "gave worker:1 in 2 | 1/1 *=1 | 3"}}},
+    {"ARefusedLineIsGivenUpAndOthersAreNot",
+     {{"workers 1 | exchange | want ps:0 1048576MB | next | refused | waiting | exchange | sent",
+       "ps:0#1 | 1 wait | nothing"}}},
+};
+TABLE_TEST(YarnAsksTest, kAsks, ScriptIn<AsksWorld>());
 
-TEST_F(YarnAsksTest, EachHostAndItsRackGetTheWholeCount) {
-  asks.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 8192, 8192)});
-  WantWorkers(3);
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=3", "1/1 n1=3", "1/1 n2=3", "1/1 *=3"));
-}
-
-TEST_F(YarnAsksTest, RolesDifferInPriorityAndSizesInRequestId) {
-  asks.Want(AskFor(Attempt(0, "worker")));
-  asks.Want(AskFor(Attempt(0, "ps"), {.memory_mb = 512}));
-  asks.Want(AskFor(Attempt(1, "worker"), {.memory_mb = 512}));
-  asks.Want(AskFor(Attempt(2, "worker"), {.memory_mb = 512}, "gpu"));
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 *=1", "2/2 *=1", "1/3 *=1", "1/4 *=1"));
-  EXPECT_EQ(sent.asks[3].label, "gpu");
-  const auto news = Exchange({Granted(2, 3, 512)});
-  ASSERT_THAT(news.grants, SizeIs(1));
-  EXPECT_EQ(news.grants[0].attempt, Attempt(1, "worker"));
-}
-
-TEST_F(YarnAsksTest, WhatIsSpreadHasAShareForEachHostAndGoesNowhereElse) {
-  asks.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 8192, 8192 - 256), NodeOf("n3", 8192)});
-  for (int i = 0; i < 5; ++i) asks.Want(AskFor(Attempt(i), {.memory_mb = 256}, "", Placement::kSpread));
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=5", "1/1 n1=2", "1/1 n2=1", "1/1 n3=2", "1/1 *=5"));
-  for (const auto& row : sent.asks) EXPECT_FALSE(row.relax) << row.place;
-}
-
-TEST_F(YarnAsksTest, OneMoreThatIsSpreadGoesWhereTheFewestAre) {
-  asks.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 4096)});
-  const auto want = [&](int index) { asks.Want(AskFor(Attempt(index), {.memory_mb = 256}, "", Placement::kSpread)); };
-  want(0);
-  Exchange();
-  EXPECT_THAT(Exchange({Granted(2)}).grants, SizeIs(1));
-  Exchange();
-  want(1);
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=1", "1/1 n2=1", "1/1 *=1"));
-  Exchange({}, {2});
-  asks.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 4096)});
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=1", "1/1 n1=1", "1/1 n2=0", "1/1 *=1")) << "the first one has ended";
-}
-
-TEST_F(YarnAsksTest, WhereNoHostIsKnownWhatIsSpreadMayGoAnywhere) {
-  asks.Want(AskFor(Attempt(0), {.memory_mb = 256}, "", Placement::kSpread));
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 *=1"));
-  EXPECT_TRUE(sent.asks[0].relax);
-}
-
-TEST_F(YarnAsksTest, HostsToAvoidAreToldUntilTheyAreKnown) {
-  asks.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 8192)});
-  WantWorkers(1);
-  Exchange();
-  asks.Avoid({"n1"});
-  sent = asks.Next();
-  EXPECT_THAT(sent.avoid, ElementsAre("n1"));
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=1", "1/1 n1=0", "1/1 n2=1", "1/1 *=1"));
-  asks.Unanswered();
-  Exchange();
-  EXPECT_THAT(sent.avoid, ElementsAre("n1"));
-  Exchange();
-  EXPECT_THAT(sent.avoid, IsEmpty());
-  asks.Avoid({});
-  Exchange();
-  EXPECT_THAT(sent.no_longer_avoid, ElementsAre("n1"));
-  EXPECT_FALSE(asks.HasNews());
-}
-
-TEST_F(YarnAsksTest, HostsThatCannotHoldOneAreLeftOut) {
-  hadoop::NodeReport labelled = NodeOf("labelled", 8192), sick = NodeOf("sick", 8192), with_gpu = NodeOf("gpu", 8192);
-  labelled.labels = {"fast"};
-  sick.state = hadoop::NodeReport::State::kUnhealthy;
-  with_gpu.capability.others = {{kGpuType, 4}};
-  asks.SetNodes({labelled, sick, with_gpu, NodeOf("small", 128), NodeOf("plain", 8192)});
-  asks.Want(AskFor(Attempt(0, "plain")));
-  asks.Want(AskFor(Attempt(0, "fast"), {}, "fast"));
-  asks.Want(AskFor(Attempt(0, "gpu"), {.gpus = 1}));
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=1", "1/1 gpu=1", "1/1 plain=1", "1/1 *=1",  //
-                                        "2/2 /rack=1", "2/2 labelled=1", "2/2 *=1",            //
-                                        "3/3 /rack=1", "3/3 gpu=1", "3/3 *=1"));
-  EXPECT_EQ(sent.asks[0].label, "");
-  EXPECT_EQ(sent.asks[4].label, "") << "a label is for \"*\" alone";
-}
-
-TEST_F(YarnAsksTest, OfManyHostsThoseWithRoomAreAsked) {
+TEST(YarnManyHostsTest, OfManyHostsThoseWithRoomAreAsked) {
   std::vector<hadoop::NodeReport> nodes;
   for (int i = 0; i < 1000; ++i) nodes.push_back(NodeOf(StrCat("n", i), 8192, i % 5 == 0 ? 0 : 8192));
+  YarnAsks asks;
   asks.SetNodes(nodes);
-  WantWorkers(1);
-  Exchange();
-  ASSERT_THAT(sent.asks, SizeIs(202));
+  asks.Want(AskFor(Attempt(0)));
+  const hadoop::Asked sent = asks.Next();
+  ASSERT_EQ(sent.asks.size(), 202u);
   for (const auto& row : sent.asks) {
     const bool has_room = row.place.ends_with("0") || row.place.ends_with("5");
     EXPECT_TRUE(has_room || row.place == "*" || row.place == "/rack") << row.place;
   }
 }
 
-TEST_F(YarnAsksTest, NothingIsSentWhileTheResourceManagerCountsItself) {
-  asks.SetNodes({NodeOf("n1", 8192)});
-  WantWorkers(3);
-  Exchange();
-  EXPECT_THAT(Exchange({Granted(2), Granted(3)}).grants, SizeIs(2));
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), IsEmpty());
-}
+// ---- Schedules by seed: whatever a ResourceManager does, each attempt that is wanted ends up with one container of its
+// size, and nothing else is held or asked for.
 
-TEST_F(YarnAsksTest, RowsThatAreLeftOverAreTakenBack) {
-  asks.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 8192)});
-  WantWorkers(1);
-  Exchange();
-  Exchange({Granted(2)});
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=0", "1/1 n1=0", "1/1 n2=0", "1/1 *=0"));
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), IsEmpty());
-}
+constexpr int kSeeds = kSanitized ? 500 : 3000;
+constexpr int kSteps = 40;
+constexpr int kCalmSteps = 30;  // ten answers until a release is given up, and as many for what comes of it
 
-TEST_F(YarnAsksTest, OtherHostsAreAskedWhenOthersHaveRoom) {
-  asks.SetNodes({NodeOf("n1", 8192)});
-  WantWorkers(1);
-  Exchange();
-  asks.SetNodes({NodeOf("n2", 8192)});
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=1", "1/1 n1=0", "1/1 n2=1", "1/1 *=1"));
-  asks.SetNodes({NodeOf("n2", 8192, 256)});
-  EXPECT_FALSE(asks.HasNews());
-}
+class Schedule {
+ public:
+  explicit Schedule(uint64_t seed) : rm_(seed) { ShowNodes(); }
 
-TEST_F(YarnAsksTest, AGrantBesideItsOwnRowIsCountedAnew) {
-  WantWorkers(3);
-  Exchange({Granted(2)});  // of an older row, which this one's count has overwritten
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 *=2"));
-}
-
-TEST_F(YarnAsksTest, SurplusAndTooSmallOnesAreReleasedAndAskedForAgain) {
-  WantWorkers(1);
-  Exchange();
-  EXPECT_THAT(Exchange({Granted(2, 1, 128), Granted(3, 99)}).grants, IsEmpty());
-  Exchange();
-  EXPECT_THAT(sent.release, ElementsAre(YarnId(2), YarnId(3)));
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 *=1"));
-  EXPECT_THAT(Exchange({Granted(4, 1, 1024), Granted(5)}, {2, 3}).grants, SizeIs(1));
-  Exchange();
-  EXPECT_THAT(sent.release, ElementsAre(YarnId(5)));
-}
-
-TEST_F(YarnAsksTest, AGrantWithoutItsGpuIsTooSmall) {
-  asks.Want(AskFor(Attempt(0), {.memory_mb = 256, .gpus = 2}));
-  Exchange();
-  EXPECT_EQ(sent.asks[0].resource.others.at(kGpuType), 2);
-  EXPECT_THAT(Exchange({Granted(2)}).grants, IsEmpty());
-  auto granted = Granted(3);
-  granted.resource.others[kGpuType] = 2;
-  EXPECT_THAT(Exchange({granted}).grants, SizeIs(1));
-}
-
-// As a CapacityScheduler does as it comes: it counts memory alone.
-TEST_F(YarnAsksTest, AGrantWithFewerVcoresIsTaken) {
-  asks.Want(AskFor(Attempt(0), {.memory_mb = 256, .vcores = 4}));
-  Exchange();
-  EXPECT_THAT(Exchange({Granted(2)}).grants, SizeIs(1));
-}
-
-TEST_F(YarnAsksTest, AContainerThatIsGrantedTwiceIsGivenOnce) {
-  WantWorkers(2);
-  Exchange();
-  EXPECT_THAT(Exchange({Granted(2)}).grants, SizeIs(1));
-  EXPECT_THAT(Exchange({Granted(2)}).grants, IsEmpty());
-  EXPECT_EQ(asks.Waiting(), 1);
-  Exchange();
-  EXPECT_THAT(sent.release, IsEmpty());
-}
-
-TEST_F(YarnAsksTest, AReleaseIsRepeatedUntilItsEndIsHeard) {
-  asks.Release(YarnId(7));
-  Exchange();
-  Exchange();
-  EXPECT_THAT(sent.release, ElementsAre(YarnId(7)));
-  Exchange({}, {7});
-  Exchange();
-  EXPECT_THAT(sent.release, IsEmpty());
-}
-
-TEST_F(YarnAsksTest, AReleaseThatNobodyKnowsIsGivenUp) {
-  asks.Release(YarnId(7));
-  for (int i = 0; i < 20; ++i) {  // does not count: nobody answers
-    asks.Next();
-    asks.Unanswered();
+  void Run() {
+    for (int step = 0; step < kSteps; ++step) {
+      if (rm_.Chance(30)) Change();
+      Step();
+    }
+    rm_.BeOrderly();
+    for (int step = 0; step < kCalmSteps; ++step) Step();
+    CheckEnd();
   }
-  int exchanges = 1;
-  while (Exchange().forgotten.empty()) ++exchanges;
-  EXPECT_EQ(exchanges, 10);
-  Exchange();
-  EXPECT_THAT(sent.release, IsEmpty());
-}
 
-TEST_F(YarnAsksTest, WhatMayNotHaveBeenReadIsSentAgain) {
-  WantWorkers(2);
-  asks.Next();
-  asks.Unanswered();
-  hadoop::Allocation repeated;
-  repeated.may_be_repeated = true;
-  EXPECT_THAT(RowsIn(asks.Next()), ElementsAre("1/1 *=2"));
-  asks.Answered(repeated);
-  EXPECT_THAT(RowsIn(asks.Next()), ElementsAre("1/1 *=2"));
-  asks.Answered({});
-  EXPECT_THAT(RowsIn(asks.Next()), IsEmpty());
-}
+ private:
+  static ContainerAsk AskOf(const AttemptId& attempt) {
+    Resources size{.memory_mb = attempt.task.role == "ps" ? 512 : 256};
+    size.gpus = attempt.task.role == "worker" ? 1 : 0;
+    if (attempt.number % 3 == 0) size.memory_mb *= 2;
+    return AskFor(attempt, size, "", attempt.task.role == "ps" ? Placement::kSpread : Placement::kPack);
+  }
 
-TEST_F(YarnAsksTest, ForAResourceManagerThatBeganAnewAllIsSaidAgain) {
-  asks.SetNodes({NodeOf("n1", 8192)});
-  WantWorkers(2);
-  asks.Release(YarnId(7));
-  Exchange();
-  asks.BeginAnew();
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=2", "1/1 n1=2", "1/1 *=2"));
-  EXPECT_THAT(sent.release, ElementsAre(YarnId(7)));
-  EXPECT_FALSE(asks.HasNews());
-  for (const AttemptId& attempt : {Attempt(0), Attempt(1)}) asks.Withdraw(attempt);
-  Exchange();
-  asks.BeginAnew();
-  EXPECT_TRUE(asks.HasNews()) << "the release";
-}
+  void Want() {
+    const AttemptId attempt = Attempt(++attempts_, rm_.Chance(50) ? "worker" : "ps", 1 + rm_.Below(3));
+    wanted_.insert(attempt);
+    asks_.Want(AskOf(attempt));
+  }
+  void Change() {
+    switch (rm_.Below(6)) {
+      case 0:
+      case 1:
+        for (int more = rm_.Below(8); more > 0; --more) Want();
+        return;
+      case 2:
+        return Withdraw();
+      case 3:
+        return GiveBack();
+      case 4:
+        return ShowNodes();
+      case 5:
+        return Avoid();
+    }
+  }
+  void Withdraw() {
+    if (wanted_.empty()) return;
+    const AttemptId attempt = *wanted_.begin();
+    wanted_.erase(attempt);
+    asks_.Withdraw(attempt);
+  }
+  // By the master before it was launched, or it ends.
+  void GiveBack() {
+    if (held_.empty()) return;
+    const hadoop::ContainerId id = held_.begin()->first;
+    if (rm_.Chance(50)) {
+      held_.erase(id);
+      asks_.Release(id);
+    } else {
+      rm_.EndOne(id);
+    }
+  }
+  void ShowNodes() {
+    std::vector<hadoop::NodeReport> nodes;
+    for (int i = rm_.Below(5); i > 0; --i) {
+      nodes.push_back(NodeOf(StrCat("n", rm_.Below(4)), 8192, rm_.Below(8192)));
+      nodes.back().capability.others["yarn.io/gpu"] = 4;
+    }
+    asks_.SetNodes(nodes);
+  }
 
-TEST_F(YarnAsksTest, AWithdrawnAttemptGetsNothing) {
-  WantWorkers(2);
-  Exchange();
-  asks.Withdraw(Attempt(0));
-  const auto news = Exchange({Granted(2), Granted(3)});
-  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 *=1"));
-  ASSERT_THAT(news.grants, SizeIs(1));
-  EXPECT_EQ(news.grants[0].attempt, Attempt(1));
-  Exchange();
-  EXPECT_THAT(sent.release, ElementsAre(YarnId(3)));
-}
+  // Two of four at most, so that there is one with GPUs that is not avoided.
+  void Avoid() {
+    avoided_.clear();
+    for (int i = rm_.Below(3); i > 0; --i) avoided_.insert(StrCat("n", rm_.Below(4)));
+    asks_.Avoid(avoided_);
+  }
 
-TEST_F(YarnAsksTest, ARefusedLineIsGivenUpAndOthersAreNot) {
-  WantWorkers(1);
-  Exchange();
-  asks.Want(AskFor(Attempt(0, "ps"), {.memory_mb = 1 << 20}));
-  asks.Next();
-  EXPECT_THAT(asks.Refused(), ElementsAre(Attempt(0, "ps")));
-  EXPECT_EQ(asks.Waiting(), 1);
-  Exchange();
-  EXPECT_THAT(RowsIn(sent), IsEmpty());
+  void Step() {
+    rm_.Heartbeat();
+    const hadoop::Asked asked = asks_.Next();
+    for (const hadoop::ContainerId& id : std::exchange(to_release_, {}))
+      EXPECT_TRUE(std::ranges::count(asked.release, id)) << ToString(id) << " is held for longer than an exchange";
+    const auto reply = rm_.Allocate(asked);
+    if (std::holds_alternative<SimulatedRm::Lost>(reply)) return asks_.Unanswered();
+    if (std::holds_alternative<hadoop::NotRegistered>(reply)) {
+      rm_.Register();
+      return asks_.BeginAnew();
+    }
+    Take(std::get<hadoop::Allocation>(reply));
+  }
+
+  void Take(const hadoop::Allocation& allocation) {
+    const YarnAsks::News news = asks_.Answered(allocation);
+    for (const YarnGrant& grant : news.grants) {
+      EXPECT_EQ(wanted_.erase(grant.attempt), 1u) << ToString(grant.attempt) << " does not wait";
+      const ContainerAsk ask = AskOf(grant.attempt);
+      EXPECT_GE(grant.container.resource.memory_mib, ask.resources.memory_mb);
+      EXPECT_EQ(grant.container.resource.others.size(), ask.resources.gpus > 0 ? 1u : 0u);
+      EXPECT_TRUE(held_.emplace(grant.container.id, grant.attempt).second);
+      seen_.insert(grant.container.id);
+    }
+    for (const hadoop::Container& container : allocation.granted) {
+      if (seen_.insert(container.id).second) to_release_.insert(container.id);
+    }
+    for (const hadoop::ContainerStatus& status : allocation.ended) {
+      held_.erase(status.id);
+      to_release_.erase(status.id);
+    }
+  }
+
+  void CheckEnd() {
+    EXPECT_TRUE(wanted_.empty()) << wanted_.size() << " attempts have no container";
+    EXPECT_EQ(asks_.Waiting(), 0);
+    EXPECT_FALSE(asks_.HasNews());
+    EXPECT_TRUE(asks_.Next().release.empty());
+    EXPECT_EQ(rm_.OpenRows(), 0);
+    EXPECT_EQ(rm_.avoided(), avoided_);
+    for (const auto& [id, container] : rm_.running()) EXPECT_TRUE(held_.contains(id)) << ToString(id) << " is left";
+  }
+
+  SimulatedRm rm_;
+  YarnAsks asks_;
+  int attempts_ = 0;
+  std::set<AttemptId> wanted_;  // and have no container
+  std::set<std::string> avoided_;
+  std::map<hadoop::ContainerId, AttemptId> held_;
+  std::set<hadoop::ContainerId> seen_, to_release_;
+};
+
+TEST(YarnAsksSeedsTest, EachWantedAttemptHasOneContainerInTheEndAndNothingElseIsHeld) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Schedule(seed).Run();
+    ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+  }
 }
 
 }  // namespace

@@ -1,11 +1,33 @@
 #include "runtime/yarn/yarn_cluster.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <random>
+#include <vector>
+
+#include "runtime/yarn/executor_context.h"
+#include "runtime/yarn/yarn_configured.h"
+#include "runtime/yarn/yarn_garbage.h"
+#include "tests/support/results.h"
+#include "tests/support/temp_folder.h"
+#include "tests/unit/yarn/node_script.h"
 
 namespace tony {
 namespace {
+
+namespace fs = std::filesystem;
+using hadoop::LaunchContext;
+using hadoop::LocalResource;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 using Site = std::map<std::string, std::string>;
 
@@ -24,13 +46,12 @@ std::string ErrorWith(Site changes) {
 }
 
 TEST(YarnClusterTest, HadoopsDefaultsAreWhatIsNotSaid) {
-  const auto cluster = ClusterWith({});
-  ASSERT_TRUE(cluster.ok()) << cluster.error().message;
-  EXPECT_EQ(ToString(cluster->rm), "rm.example.org:8032");
-  EXPECT_EQ(ToString(cluster->scheduler), "rm.example.org:8030");
-  EXPECT_EQ(ToString(cluster->name_node), "nn.example.org:9000");
-  EXPECT_EQ(cluster->webhdfs, "http://nn.example.org:9870");
-  EXPECT_EQ(cluster->home, "/user/eve");
+  const auto cluster = Must(ClusterWith({}));
+  EXPECT_EQ(ToString(cluster.rm), "rm.example.org:8032");
+  EXPECT_EQ(ToString(cluster.scheduler), "rm.example.org:8030");
+  EXPECT_EQ(ToString(cluster.name_node), "nn.example.org:9000");
+  EXPECT_EQ(cluster.webhdfs, "http://nn.example.org:9870");
+  EXPECT_EQ(cluster.home, "/user/eve");
   EXPECT_EQ(ToString(ClusterWith({{"fs.defaultFS", "hdfs://nn/a/b"}})->name_node), "nn:8020");
 }
 
@@ -76,13 +97,11 @@ TEST(YarnClusterTest, WhatCannotBeUsedIsNamedByFileAndKey) {
 }
 
 TEST(YarnClusterTest, AMasterReadsBackWhatItsClientKnew) {
-  const auto cluster = ClusterWith({});
-  ASSERT_TRUE(cluster.ok());
-  const std::string text = ToText(*cluster);
-  const auto read = YarnClusterFromText(text);
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(ToText(*read), text);
-  EXPECT_EQ(read->rm_web, cluster->rm_web);
+  const auto cluster = Must(ClusterWith({}));
+  const std::string text = ToText(cluster);
+  const auto read = Must(YarnClusterFromText(text));
+  EXPECT_EQ(ToText(read), text);
+  EXPECT_EQ(read.rm_web, cluster.rm_web);
   for (const char* bad : {"", "a b c d e f", "a:1 b:2 c:3 d e", "a:1 b:2 c:3 d e f g h i"})
     EXPECT_FALSE(YarnClusterFromText(bad).ok()) << bad;
 }
@@ -103,9 +122,350 @@ TEST(YarnClusterTest, AJobsPageIsWhereTheResourceManagerLeadsOnFrom) {
 }
 
 TEST(YarnClusterTest, WhatAReleaseWithoutPagesWroteIsRead) {
-  const auto read = YarnClusterFromText("rm:1 rm:2 nn:3 http://nn:4 eve /user/eve");
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(PageOf(*read, {"application_1_2"}), "");
+  const auto read = Must(YarnClusterFromText("rm:1 rm:2 nn:3 http://nn:4 eve /user/eve"));
+  EXPECT_EQ(PageOf(read, {"application_1_2"}), "");
+}
+
+// ---- Which cluster a job goes to, and where it is found: $HADOOP_CONF_DIR, a job's own site files, notes in $TONY_HOME.
+
+const JobId kNoted{"application_1700000000000_0001"}, kAnotherJob{"application_1700000000000_0002"};
+
+class YarnConfiguredTest : public testing::Test {
+ protected:
+  YarnConfiguredTest() {
+    fs::create_directories(temp_.path() / "conf");
+    Write("conf/core-site.xml", Set("fs.defaultFS", "hdfs://conf:9000"));
+    Write("conf/yarn-site.xml", Set("yarn.resourcemanager.hostname", "conf"));
+    setenv(kConfigurationVariable, Path("conf").c_str(), 1);
+    setenv("HADOOP_USER_NAME", "eve", 1);
+    setenv("TONY_HOME", Path("home").c_str(), 1);
+  }
+
+  std::string Path(const std::string& name) const { return (temp_.path() / name).string(); }
+  std::string Write(const std::string& name, const std::string& properties) {
+    std::ofstream(Path(name)) << "<configuration>\n" << properties << "</configuration>\n";
+    return Path(name);
+  }
+  static std::string Set(const std::string& key, const std::string& value, const std::string& more = "") {
+    return "<property><name>" + key + "</name><value>" + value + "</value>" + more + "</property>\n";
+  }
+  // Its ResourceManager and NameNode, or the error.
+  template <class What>
+  static std::string Of(const What& what) {
+    const auto cluster = FindYarnCluster(what);
+    if (cluster.ok()) return ToString(cluster->rm) + " " + ToString(cluster->name_node);
+    return cluster.error().code == ErrorCode::kInvalid ? cluster.error().message : "another code than kInvalid";
+  }
+  // Written so long ago.
+  void Note(const JobId& job, const std::string& rm, std::chrono::seconds age) {
+    const YarnCluster cluster = {{rm, 1}, {rm, 2}, {rm, 3}, "http://" + rm + ":4", "eve", "/user/eve"};
+    ASSERT_TRUE(NoteCluster(job, ToText(cluster)).ok());
+    const fs::path file = temp_.path() / "home" / "yarn" / "clusters" / job.value;
+    fs::last_write_time(file, fs::file_time_type::clock::now() - age);
+  }
+
+  const TempFolder temp_;
+};
+
+TEST_F(YarnConfiguredTest, AJobsOwnSiteFilesReplaceWhatTheVariableSays) {
+  EXPECT_EQ(Of(SiteFiles()), "conf:8032 conf:9000");
+  const std::string yarn = Write("y.xml", Set("yarn.resourcemanager.hostname", "own"));
+  const std::string hdfs =
+      Write("h.xml", Set("fs.defaultFS", "hdfs://own:1") + Set("yarn.resourcemanager.hostname", "h"));
+  EXPECT_EQ(Of(SiteFiles{.yarn = yarn}), "own:8032 conf:9000");
+  EXPECT_EQ(Of(SiteFiles{.hdfs = hdfs}), "h:8032 own:1");
+  EXPECT_EQ(Of(SiteFiles{hdfs, yarn}), "own:8032 own:1") << "the yarn-site.xml is read last";
+  unsetenv(kConfigurationVariable);
+  EXPECT_EQ(Of(SiteFiles{hdfs, yarn}), "own:8032 own:1") << "and the variable is not needed";
+  EXPECT_EQ(Of(SiteFiles{.yarn = yarn}), "core-default.xml: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT");
+}
+
+TEST_F(YarnConfiguredTest, WhatTheAdministratorMadeFinalStays) {
+  Write("conf/yarn-site.xml", Set("yarn.resourcemanager.hostname", "conf", "<final>true</final>"));
+  EXPECT_EQ(Of(SiteFiles{.yarn = Write("y.xml", Set("yarn.resourcemanager.hostname", "own"))}), "conf:8032 conf:9000");
+}
+
+TEST_F(YarnConfiguredTest, WhatIsWrongIsNamedByKeyAndFile) {
+  EXPECT_EQ(Of(SiteFiles{.yarn = Path("none.xml")}),
+            "tony.application.yarn-conf-path: " + Path("none.xml") + ": no such file");
+  std::ofstream(Path("broken.xml")) << "<configuration>\n<property>";
+  EXPECT_TRUE(Of(SiteFiles{.hdfs = Path("broken.xml")})
+                  .starts_with("tony.application.hdfs-conf-path: " + Path("broken.xml") + ":"));
+  setenv(kConfigurationVariable, Path("nowhere").c_str(), 1);
+  EXPECT_TRUE(Of(SiteFiles()).starts_with("HADOOP_CONF_DIR: " + Path("nowhere") + ": expected core-site.xml"));
+  unsetenv(kConfigurationVariable);
+  EXPECT_TRUE(Of(SiteFiles()).starts_with("HADOOP_CONF_DIR is not set: expected"));
+}
+
+TEST_F(YarnConfiguredTest, AJobIsFoundWhereItWasSent) {
+  Note(kNoted, "noted", std::chrono::seconds(0));
+  EXPECT_EQ(Of(kNoted), "noted:1 noted:3") << "whatever the variable says";
+  EXPECT_EQ(Of(kAnotherJob), "conf:8032 conf:9000");
+  EXPECT_EQ(Of(JobId()), "conf:8032 conf:9000");
+  EXPECT_TRUE(CheckYarnConfigured(kAnotherJob).ok());
+  unsetenv(kConfigurationVariable);
+  EXPECT_TRUE(CheckYarnConfigured(kNoted).ok());
+  EXPECT_EQ(Of(kNoted), "noted:1 noted:3");
+}
+
+TEST_F(YarnConfiguredTest, WithoutTheVariableAJobThatTheListShowsIsFoundByItsId) {
+  unsetenv(kConfigurationVariable);
+  EXPECT_FALSE(CheckYarnConfigured(kAnotherJob).ok());
+  EXPECT_TRUE(Of(kAnotherJob).starts_with("HADOOP_CONF_DIR is not set"));
+  Note(kNoted, "noted", std::chrono::seconds(0));
+  EXPECT_TRUE(CheckYarnConfigured(kAnotherJob).ok());
+  EXPECT_EQ(Of(kAnotherJob), Of(JobId()));
+}
+
+TEST_F(YarnConfiguredTest, WithoutTheVariableTheNewestNoteSaysWhatToList) {
+  unsetenv(kConfigurationVariable);
+  EXPECT_FALSE(CheckYarnConfigured({}).ok());
+  Note(kNoted, "older", std::chrono::seconds(60));
+  Note(kAnotherJob, "newer", std::chrono::seconds(30));
+  std::ofstream(Path("home/yarn/clusters/.cut-off")) << "x";
+  EXPECT_TRUE(CheckYarnConfigured({}).ok());
+  EXPECT_EQ(Of(JobId()), "newer:1 newer:3");
+  ForgetCluster(kAnotherJob);
+  EXPECT_EQ(Of(JobId()), "older:1 older:3");
+}
+
+TEST_F(YarnConfiguredTest, ADamagedNoteIsNamed) {
+  ASSERT_TRUE(NoteCluster(kNoted, "rm:1").ok());
+  EXPECT_EQ(Of(kNoted), Path("home/yarn/clusters/") + kNoted.value + ": \"rm:1\": expected six to eight words");
+}
+
+class NoteGarbageTest : public YarnConfiguredTest {
+ protected:
+  Garbage Collect(const JobsOfCluster& jobs_of, bool dry_run = false) {
+    const GarbageOrder order{.not_since = RealClock().Now() - std::chrono::hours(1), .dry_run = dry_run};
+    Garbage garbage;
+    EXPECT_TRUE(CollectNotes(order, jobs_of, garbage).ok());
+    return garbage;
+  }
+  std::string FileOf(const JobId& job) const { return Path("home/yarn/clusters/") + job.value; }
+  bool IsNoted(const JobId& job) const { return fs::exists(FileOf(job)); }
+};
+
+TEST_F(NoteGarbageTest, WhatIsOldGoesWithItsJobAndTheRestIsTold) {
+  const JobId gone{"application_1700000000000_0003"}, dead{"application_1700000000000_0004"};
+  const JobId fresh{"application_1700000000000_0005"}, damaged{"application_1700000000000_0006"};
+  Note(gone, "noted", std::chrono::hours(9));
+  Note(kNoted, "noted", std::chrono::hours(8));
+  Note(dead, "dead", std::chrono::hours(7));
+  Note(fresh, "noted", std::chrono::minutes(5));
+  ASSERT_TRUE(NoteCluster(damaged, "rm:1").ok());
+  const auto hours_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  fs::last_write_time(FileOf(damaged), hours_ago);
+  const fs::path cut_off = Path("home/yarn/clusters/.cut-off");
+  std::ofstream(cut_off) << "x";
+  fs::last_write_time(cut_off, hours_ago);
+
+  int asked = 0;
+  const JobsOfCluster jobs_of = [&](const YarnCluster& cluster) -> Result<std::set<std::string>> {
+    ++asked;
+    if (cluster.rm.host == "dead") return Error{ErrorCode::kUnavailable, "dead: connect: refused"};
+    return std::set<std::string>{kNoted.value};
+  };
+  const Garbage would = Collect(jobs_of, /*dry_run=*/true);
+  EXPECT_TRUE(IsNoted(gone) && fs::exists(cut_off));
+  EXPECT_EQ(asked, 2) << "each cluster once";
+
+  const Garbage garbage = Collect(jobs_of);
+  EXPECT_EQ(garbage.notes, std::vector{gone.value});
+  EXPECT_EQ(garbage.kept, (std::vector{FileOf(kNoted) + ": the job is in /user/eve/.tony/jobs of noted:3",
+                                       FileOf(dead) + ": dead: connect: refused",
+                                       FileOf(damaged) + ": \"rm:1\": expected six to eight words"}));
+  EXPECT_EQ(would.notes, garbage.notes);
+  EXPECT_EQ(would.kept, garbage.kept);
+  EXPECT_FALSE(IsNoted(gone) || fs::exists(cut_off));
+  EXPECT_TRUE(IsNoted(kNoted) && IsNoted(dead) && IsNoted(fresh) && IsNoted(damaged));
+}
+
+TEST_F(NoteGarbageTest, WithoutNotesThereIsNothingToAsk) {
+  const Garbage garbage = Collect([](const YarnCluster&) -> Result<std::set<std::string>> {
+    ADD_FAILURE() << "asked";
+    return std::set<std::string>();
+  });
+  EXPECT_TRUE(garbage.notes.empty() && garbage.kept.empty());
+}
+
+// ---- launch text
+
+std::string OutputOf(const std::string& script) {
+  const TempFolder temp;
+  std::ofstream(temp.path() / "script") << script;
+  FILE* out = popen(StrCat("/bin/bash '", (temp.path() / "script").string(), "'").c_str(), "re");
+  std::string output;
+  for (int c = 0; (c = fgetc(out)) != EOF;) output += static_cast<char>(c);
+  EXPECT_EQ(pclose(out), 0);
+  return output;
+}
+
+// Texts that are of little but what shells and NodeManagers look for.
+std::vector<std::string> NastyTexts(unsigned seed, int count) {
+  static const std::vector<std::string> kPieces = {
+      "$",     "\"",       "\\",    "`",       "'",     "{",    "}",  "{{", "}}", "<",        ">",    "<LOG_DIR>",
+      "<CPS>", "{{HOME}}", "$HOME", "${HOME}", "$(id)", "`id`", "\n", " ",  "  ", "\t",       "!",    "*",
+      "~",     "#",        ";",     "&",       "|",     "(",    ")",  "%",  "a",  "\xc3\xa9", "\xff", "-"};
+  std::mt19937 random(seed);
+  std::vector<std::string> texts;
+  for (int i = 0; i < count; ++i) {
+    std::string text;
+    for (unsigned pieces = random() % 12; pieces > 0; --pieces) text += kPieces[random() % kPieces.size()];
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+TEST(LaunchTextTest, AValueReachesTheContainerAsItIs) {
+  const auto texts = NastyTexts(1, 2000);
+  std::string script = "set -o pipefail -e\n", expected;
+  for (const std::string& text : texts) {
+    script += ExportLine("X", QuoteValue(text), "/logs") + "printf '%s\\0' \"$X\"\n";
+    expected += text + '\0';
+  }
+  EXPECT_EQ(OutputOf(script), expected);
+}
+
+TEST(LaunchTextTest, AnArgumentReachesTheProgramAsItIs) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::string command = "exec printf '%s\\\\0'", expected;
+    for (const std::string& text : NastyTexts(seed, 100)) {
+      command += " " + QuoteArgument(text);
+      expected += text + '\0';
+    }
+    EXPECT_EQ(OutputOf("set -o pipefail -e\n" + CommandLine(command, "/logs")), expected) << "seed " << seed;
+  }
+}
+
+// ---- executor context
+
+LocalResource At(const std::string& path) { return {.scheme = "hdfs", .path = path}; }
+
+JobShipment Job() {
+  JobShipment job;
+  job.job = {"application_1700000000000_0001"};
+  job.spec.roles = {{.name = "ps", .command = "true"}, {.name = "worker", .command = "python3 train.py"}};
+  job.spec.container_env = {{"YARN_CONTAINER_RUNTIME_TYPE", "docker"}, {"PASSWORD_OF_MINE", "xyzzy"}};
+  job.spec.execution_env = {{"API_KEY", "plugh"}};
+  job.secrets = {std::string(64, 'a'), {"DB_PASSWORD=sesame"}, {"CA-PEM", "CERTIFICATE-PEM", "KEY-PEM"}};
+  job.lease = {{1}, {Endpoint{"10.0.0.1", 4711}}, 1};
+  job.staged.job = {{.name = "data", .path = "/home/eve/.tony/staged/aa"},
+                    {.path = "/home/eve/.tony/staged/bb-tree", .form = StagedEntry::Form::kContents}};
+  job.staged.roles["worker"] = {{.name = "own", .path = "/home/eve/.tony/staged/cc"}};
+  job.staged.roles["ps"] = {{.name = "theirs", .path = "/home/eve/.tony/staged/dd"}};
+  for (const char* key : {"tony-executor", "aa", "bb-tree", "cc", "dd"}) job.files[key] = At(StrCat("/staged/", key));
+  job.environment = {{"HADOOP_USER_NAME", "eve"}};
+  return job;
+}
+
+LaunchContext ContextOf(const JobShipment& job) {
+  const auto context = MakeExecutorContext(job, {.attempt = {{"worker", 3}, 2}});
+  EXPECT_TRUE(context.ok()) << context.error().message;
+  return context.ok() ? *context : LaunchContext{};
+}
+
+std::vector<std::string> NamesOf(const LaunchContext& context) {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : context.files) names.push_back(name);
+  return names;
+}
+
+TEST(ExecutorContextTest, WhoMaySeeAndEndItIsTheJobsWord) {
+  JobShipment job = Job();
+  EXPECT_EQ(ContextOf(job).view_acl, " ") << "nobody but the user";
+  EXPECT_EQ(ContextOf(job).modify_acl, " ");
+  job.spec.yarn.view_acl = "*";
+  job.spec.yarn.modify_acl = " ops";
+  EXPECT_EQ(ContextOf(job).view_acl, "*");
+  EXPECT_EQ(ContextOf(job).modify_acl, " ops");
+}
+
+// All that a node's pages show.
+std::string Shown(const LaunchContext& context) {
+  std::string text = context.command;
+  for (const auto& [name, value] : context.environment) text += StrCat("\n", name, "=", value);
+  return text;
+}
+
+TEST(ExecutorContextTest, TheExecutorFindsInItsCredentialsWhatItWasMadeOf) {
+  JobShipment job = Job();
+  job.credentials.tokens["hdfs"] = {.kind = "HDFS_DELEGATION_TOKEN"};
+  const LaunchContext context = ContextOf(job);
+  EXPECT_TRUE(context.credentials.tokens.contains("hdfs"));
+  const auto launch = Must(LaunchIn(EncodeCredentials(context.credentials)));
+  EXPECT_EQ(launch.job, job.job);
+  EXPECT_EQ(launch.attempt, (AttemptId{{"worker", 3}, 2}));
+  EXPECT_EQ(launch.secrets, job.secrets);
+  EXPECT_EQ(launch.lease, job.lease);
+  EXPECT_EQ(*JobSpecFromJson(launch.spec), job.spec);
+  StagedFiles expected;
+  expected.job = {{.name = "data", .path = "aa"}, {.path = "bb-tree", .form = StagedEntry::Form::kContents}};
+  expected.roles["worker"] = {{.name = "own", .path = "cc"}};
+  EXPECT_EQ(launch.staged, expected);
+}
+
+TEST(ExecutorContextTest, OfFilesItHasItsProgramAndThoseOfItsRole) {
+  const LaunchContext context = ContextOf(Job());
+  EXPECT_THAT(NamesOf(context), ElementsAre("aa", "bb-tree", "cc", "tony-executor"));
+  EXPECT_EQ(context.files.at("cc").path, "/staged/cc");
+}
+
+TEST(ExecutorContextTest, NothingPrivateIsShownByTheNode) {
+  const std::string shown = Shown(ContextOf(Job()));
+  for (const char* secret : {"aaaa", "PEM", "sesame", "xyzzy", "plugh"}) EXPECT_THAT(shown, Not(HasSubstr(secret)));
+  EXPECT_THAT(shown, HasSubstr("\nYARN_CONTAINER_RUNTIME_TYPE=docker"));
+  EXPECT_THAT(shown, HasSubstr("\nHADOOP_USER_NAME=eve"));
+  EXPECT_THAT(shown, HasSubstr("\nTONY_JOB_ID=application_1700000000000_0001"));
+}
+
+TEST(ExecutorContextTest, TheCommandIsTheExecutorAndItsLog) {
+  EXPECT_EQ(ContextOf(Job()).command, "exec ./tony-executor --container '<LOG_DIR>' 1>'<LOG_DIR>/executor.log' 2>&1");
+}
+
+TEST(ExecutorContextTest, ALargeSpecIsAFile) {
+  JobShipment job = Job();
+  job.spec.execution_env["LARGE"] = std::string(kLargestSpecInLaunch, 'x');
+  const auto without = MakeExecutorContext(job, {.attempt = {{"worker", 0}, 1}});
+  ASSERT_FALSE(without.ok());
+  EXPECT_EQ(without.error().code, ErrorCode::kInvalid);
+  job.files[kSpecFile] = At("/jobs/1/spec.json");
+  const LaunchContext context = ContextOf(job);
+  EXPECT_EQ(context.files.at(kSpecFile).path, "/jobs/1/spec.json");
+  EXPECT_EQ(LaunchIn(EncodeCredentials(context.credentials))->spec, "");
+  EXPECT_LT(EncodeCredentials(context.credentials).size(), 4096u);
+}
+
+TEST(ExecutorContextTest, AFileThatWasNotSentIsNamed) {
+  JobShipment job = Job();
+  job.files.erase("cc");
+  const auto context = MakeExecutorContext(job, {.attempt = {{"worker", 0}, 1}});
+  ASSERT_FALSE(context.ok());
+  EXPECT_EQ(context.error().message, "cc was not sent to HDFS");
+  EXPECT_TRUE(MakeExecutorContext(job, {.attempt = {{"ps", 0}, 1}}).ok());
+}
+
+TEST(MasterContextTest, TheMasterStartsByTheLoaderOfItsBundle) {
+  MasterShipment master;
+  master.job = {"application_1_0001"};
+  master.program = "tony-yarn-am";
+  master.arguments = {"/user/eve/.tony/jobs/x", "it's $5"};
+  master.secrets = Job().secrets;
+  master.executors_tls = {"CA-PEM", "OTHER-PEM", "OTHER-KEY-PEM"};
+  master.staged = {{.name = "conf", .path = "/home/eve/.tony/staged/ee"}};
+  master.files = {{"tony-am", At("/staged/bundle.tar.gz")}, {"ee", At("/staged/ee")}};
+  master.environment = {{"NAME", "a\"b"}};
+  const auto context = Must(MakeMasterContext(master));
+  EXPECT_EQ(context.command,
+            "exec ./tony-am/loader --library-path ./tony-am/lib ./tony-am/bin/tony-yarn-am '/user/eve/.tony/jobs/x' "
+            R"('it'\\''s \$5' 1>'<LOG_DIR>/am.log' 2>&1)");
+  EXPECT_THAT(NamesOf(context), ElementsAre("conf", "tony-am"));
+  EXPECT_EQ(context.environment.at("NAME"), "a\\\"b");
+  EXPECT_THAT(Shown(context), Not(HasSubstr("PEM")));
+  const auto launch = Must(MasterLaunchIn(*hadoop::DecodeCredentials(EncodeCredentials(context.credentials))));
+  EXPECT_EQ(launch.job, master.job);
+  EXPECT_EQ(launch.secrets, master.secrets);
+  EXPECT_EQ(launch.executors_tls, master.executors_tls);
 }
 
 }  // namespace

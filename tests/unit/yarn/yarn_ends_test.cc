@@ -1,12 +1,22 @@
 #include "runtime/yarn/yarn_ends.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "runtime/base/strings.h"
+#include "runtime/yarn/yarn_garbage.h"
+#include "tests/unit/records/hdfs/fake_hdfs.h"
 #include "tests/unit/yarn/yarn_fixture.h"
 
 namespace tony {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Fate = FakeHdfs::Fate;
 
 ContainerExited Exited(int exit_status, bool stopped = false, const std::string& diagnostics = "N/A") {
   return ExitedOf({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics}, stopped);
@@ -126,6 +136,316 @@ TEST(YarnEndsTest, TheVerdictIsTheApplications) {
   EXPECT_EQ(FinalStatusOf(verdict), hadoop::FinalStatus::kKilled);
   verdict.state = FinalState::kSucceeded;
   EXPECT_EQ(FinalStatusOf(verdict), hadoop::FinalStatus::kSucceeded);
+}
+
+// ---- What is removed of a user's folder in HDFS, and what is not, while others submit jobs.
+
+const HdfsPlaces kPlaces{"/u/.tony", "/u/.tony/jobs", "/u/.tony/staged", "/u/.tony/gc", "/u/.tony/requests"};
+constexpr const char* kOne = "application_1700000000000_0001";
+constexpr const char* kTwo = "application_1700000000000_0002";
+constexpr Duration kLongAgo = std::chrono::hours(100);
+
+class GarbageBed {
+ public:
+  explicit GarbageBed(size_t tries = 4) : tries_(tries) {
+    EXPECT_TRUE(hdfs->MakeFolders(kPlaces.jobs).ok());
+    EXPECT_TRUE(hdfs->MakeFolders(kPlaces.staged).ok());
+    hdfs->now = FromMillis(0) + kLongAgo;
+  }
+  // Of a time before everything else.
+  void Stage(const std::string& name, Duration age) {
+    const Instant now = std::exchange(hdfs->now, hdfs->now - age);
+    EXPECT_TRUE(*hdfs->Create(kPlaces.staged + "/" + name, "bytes"));
+    hdfs->now = now;
+  }
+  HdfsFiles FilesNamed(const std::vector<std::string>& names) {
+    HdfsFiles files;
+    for (const std::string& name : names) {
+      const std::string path = kPlaces.staged + "/" + name;
+      const auto entry = hdfs->GetEntry(path);
+      if (entry.ok())
+        files[name] = {.scheme = "hdfs", .path = path, .size = entry->length, .modified = entry->modified};
+    }
+    return files;
+  }
+  void AddJob(const std::string& id, const std::vector<std::string>& names, Duration age, bool is_whole = true) {
+    const Instant now = std::exchange(hdfs->now, hdfs->now - age);
+    EXPECT_TRUE(hdfs->MakeFolders(kPlaces.jobs + "/" + id).ok());
+    const JobRecords records = RecordsAt({id});
+    EXPECT_TRUE(PutRecord(records, kFilesRecord, ToJson(FilesNamed(names))).ok());
+    if (is_whole) {
+      EXPECT_TRUE(PutRecord(records, "submission.json", "{}").ok());
+    }
+    hdfs->now = now;
+  }
+  JobRecords RecordsAt(const JobId& job) const {
+    const HdfsFolder folder{"", kPlaces.jobs + "/" + job.value, ""};
+    return {job, folder.path, std::make_shared<HdfsRecordStore>(hdfs, folder, Tries(tries_))};
+  }
+  YarnGarbage Collector() const {
+    return {hdfs, kPlaces, [this](const JobId& job) { return RecordsAt(job); }, Tries(tries_)};
+  }
+  Garbage Collect(const std::set<std::string>& going = {}, bool dry_run = false) {
+    const auto garbage = Collector().Collect({.may_go = [&](const auto& job) { return going.count(job.job().value); },
+                                              .before_jobs_go = [this] { return ++told_, Ok(); },
+                                              .dry_run = dry_run});
+    EXPECT_TRUE(garbage.ok()) << garbage.error().message;
+    return garbage.ok() ? *garbage : Garbage();
+  }
+  std::vector<std::string> NamesIn(const std::string& folder) {
+    std::vector<std::string> names;
+    const auto entries = hdfs->List(folder);
+    if (entries.ok())
+      for (const hadoop::HdfsEntry& entry : *entries) names.push_back(entry.name);
+    return names;
+  }
+
+  const std::shared_ptr<FakeHdfs> hdfs = std::make_shared<FakeHdfs>();
+  int told_ = 0;
+
+ private:
+  const size_t tries_;
+};
+
+class YarnGarbageTest : public testing::Test, protected GarbageBed {};
+
+TEST_F(YarnGarbageTest, AJobThatMayGoGoesAndWithItWhatItAloneNeeded) {
+  for (const char* name : {"aa", "bb", "cc"}) Stage(name, kLongAgo);
+  AddJob(kOne, {"aa", "bb"}, kLongAgo);
+  AddJob(kTwo, {"bb", "cc"}, kLongAgo);
+  const Garbage garbage = Collect({kOne});
+  EXPECT_TRUE(garbage.failure.ok()) << garbage.failure.error().message;
+  EXPECT_THAT(garbage.jobs, ElementsAre(kOne));
+  EXPECT_THAT(garbage.staged, ElementsAre("aa"));
+  EXPECT_EQ(garbage.bytes, 5);
+  EXPECT_EQ(told_, 1);
+  EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kTwo));
+  EXPECT_THAT(NamesIn(kPlaces.staged), ElementsAre("bb", "cc"));
+  EXPECT_THAT(NamesIn(kPlaces.collections), IsEmpty());
+  EXPECT_THAT(NamesIn(kPlaces.root), ElementsAre("gc", "jobs", "staged"));
+}
+
+TEST_F(YarnGarbageTest, ADryRunSaysTheSameAndRemovesNothing) {
+  for (const char* name : {"aa", "bb"}) Stage(name, kLongAgo);
+  AddJob(kOne, {"aa", "bb"}, kLongAgo);
+  AddJob(kTwo, {"bb"}, kLongAgo, /*is_whole=*/false);
+  const auto before = hdfs->Files();
+  const Garbage garbage = Collect({kOne}, /*dry_run=*/true);
+  EXPECT_THAT(garbage.jobs, ElementsAre(kOne));
+  EXPECT_THAT(garbage.unfinished, ElementsAre(kTwo));
+  EXPECT_THAT(garbage.staged, ElementsAre("aa"));
+  EXPECT_EQ(told_, 0);
+  EXPECT_EQ(hdfs->Files(), before);
+}
+
+TEST_F(YarnGarbageTest, WhereNoJobWasEverSubmittedThereIsNothingToDo) {
+  ASSERT_TRUE(*hdfs->Remove(kPlaces.root));
+  const Garbage garbage = Collect();
+  EXPECT_TRUE(garbage.failure.ok());
+  EXPECT_THAT(hdfs->Files(), IsEmpty());
+}
+
+TEST_F(YarnGarbageTest, WhatIsYoungMayBeBeingUsed) {
+  Stage("old", kUnfinishedMayGo);
+  Stage("young", kUnfinishedMayGo - Duration(1));
+  Stage(".put-old", kUploadMayGo);
+  Stage(".put-young", kUploadMayGo - Duration(1));
+  AddJob(kOne, {}, kUnfinishedMayGo, /*is_whole=*/false);
+  AddJob(kTwo, {"young"}, kUnfinishedMayGo - Duration(1), /*is_whole=*/false);
+  const Garbage garbage = Collect();
+  EXPECT_THAT(garbage.staged, ElementsAre("old"));
+  EXPECT_THAT(garbage.unfinished, ElementsAre(kOne, ".put-old"));
+  EXPECT_THAT(NamesIn(kPlaces.staged), ElementsAre(".put-young", "young"));
+  EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kTwo));
+}
+
+TEST_F(YarnGarbageTest, WhatAJobThatIsBeingMadeNeedsStays) {
+  Stage("aa", kLongAgo);
+  AddJob(kOne, {"aa"}, Duration(0), /*is_whole=*/false);
+  EXPECT_THAT(Collect().staged, IsEmpty());
+}
+
+TEST_F(YarnGarbageTest, AJobWhoseFilesCannotBeReadMayNeedAll) {
+  Stage("aa", kLongAgo);
+  AddJob(kOne, {}, kLongAgo);
+  ASSERT_TRUE(RecordsAt({kOne}).store().Replace(kFilesRecord, "{", kKept).ok());
+  const Garbage garbage = Collect();
+  ASSERT_FALSE(garbage.failure.ok());
+  EXPECT_THAT(garbage.failure.error().message, HasSubstr("staged content was left alone: read "));
+  EXPECT_THAT(NamesIn(kPlaces.staged), ElementsAre("aa"));
+  EXPECT_THAT(NamesIn(kPlaces.collections), IsEmpty());
+}
+
+// Its client stood still, and goes on just before its folder is moved away.
+TEST_F(YarnGarbageTest, AJobThatIsFinishedMeanwhileStays) {
+  AddJob(kOne, {}, kLongAgo, /*is_whole=*/false);
+  hdfs->before = [&](std::string_view call) {
+    if (call != "RENAME") return;
+    hdfs->before = nullptr;
+    EXPECT_TRUE(PutRecord(RecordsAt({kOne}), "submission.json", "{}").ok());
+  };
+  EXPECT_THAT(Collect().unfinished, IsEmpty());
+  EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kOne));
+}
+
+TEST_F(YarnGarbageTest, OneThatComesLaterIsToldThatItsFolderIsGone) {
+  AddJob(kOne, {}, kLongAgo, /*is_whole=*/false);
+  EXPECT_THAT(Collect().unfinished, ElementsAre(kOne));
+  EXPECT_FALSE(PutRecord(RecordsAt({kOne}), "submission.json", "{}").ok());
+  EXPECT_THAT(NamesIn(kPlaces.jobs), IsEmpty());
+}
+
+// What dead collections left.
+TEST_F(YarnGarbageTest, ACollectionThatDiedIsFinishedByTheNextOne) {
+  AddJob(kOne, {}, kLongAgo, /*is_whole=*/false);
+  AddJob(kTwo, {}, kLongAgo);
+  for (const std::string id : {kOne, kTwo})
+    ASSERT_TRUE(*hdfs->Rename(kPlaces.jobs + "/" + id, kPlaces.jobs + "/.old-" + id, hadoop::HdfsRename::kIfNew));
+  hdfs->now = FromMillis(0);
+  ASSERT_TRUE(hdfs->MakeFolders(kPlaces.collections + "/dead").ok());
+  hdfs->now = FromMillis(0) + kLongAgo;
+  ASSERT_TRUE(hdfs->MakeFolders(kPlaces.collections + "/at-work").ok());
+  EXPECT_THAT(Collect().unfinished, ElementsAre(kOne));
+  EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kTwo));
+  EXPECT_THAT(NamesIn(kPlaces.collections), ElementsAre("at-work"));
+}
+
+TEST_F(YarnGarbageTest, WhatASubmitHadNotGivenItsNameYetGoesAfterTwoDays) {
+  for (const std::string& folder : {kPlaces.jobs, kPlaces.requests}) {
+    hdfs->now = FromMillis(0) + kLongAgo - kUploadMayGo;
+    ASSERT_TRUE(hdfs->MakeFolders(folder + "/.put-old").ok());
+    hdfs->now += Duration(1);
+    ASSERT_TRUE(hdfs->MakeFolders(folder + "/.put-young").ok());
+  }
+  hdfs->now = FromMillis(0) + kLongAgo;
+  EXPECT_TRUE(Collect().failure.ok());
+  for (const std::string& folder : {kPlaces.jobs, kPlaces.requests})
+    EXPECT_THAT(NamesIn(folder), ElementsAre(".put-young"));
+}
+
+TEST_F(YarnGarbageTest, AJobThatIsGivenUpIsNeverMade) {
+  AddJob(kOne, {}, Duration(0), /*is_whole=*/false);
+  EXPECT_TRUE(*Collector().GiveUp({kOne}));
+  EXPECT_FALSE(PutRecord(RecordsAt({kOne}), "submission.json", "{}").ok());
+  EXPECT_THAT(NamesIn(kPlaces.jobs), IsEmpty());
+  AddJob(kTwo, {}, Duration(0));
+  EXPECT_FALSE(*Collector().GiveUp({kTwo}));
+  EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kTwo));
+}
+
+// Another one has moved it away, and moves it back now.
+TEST_F(YarnGarbageTest, AJobThatComesBackWhileItIsGivenUpIsMade) {
+  AddJob(kOne, {}, Duration(0));
+  const std::string path = kPlaces.jobs + "/" + kOne, old = kPlaces.jobs + "/.old-" + kOne;
+  ASSERT_TRUE(*hdfs->Rename(path, old, hadoop::HdfsRename::kIfNew));
+  hdfs->before = [&](std::string_view call) {
+    if (call != "GETFILESTATUS") return;
+    hdfs->before = nullptr;
+    ASSERT_TRUE(*hdfs->Rename(old, path, hadoop::HdfsRename::kIfNew));
+  };
+  EXPECT_FALSE(*Collector().GiveUp({kOne}));
+}
+
+TEST_F(YarnGarbageTest, WhatASubmitHoldsIsAsItWasTold) {
+  Stage("aa", kLongAgo);
+  const HdfsFiles files = FilesNamed({"aa"});
+  EXPECT_TRUE(*Collector().Hold(files));
+  ASSERT_TRUE(*hdfs->Remove(kPlaces.staged + "/aa"));
+  EXPECT_FALSE(*Collector().Hold(files));
+  Stage("aa", Duration(0));
+  EXPECT_FALSE(*Collector().Hold(files)) << "a node refuses a file of another time";
+}
+
+// Submits and collections, one in the midst of another, at random calls, while answers get lost and what nobody waits
+// for any more is done later. What a submit found and holds is there at the end.
+class SubmitRace {
+ public:
+  explicit SubmitRace(uint32_t seed) : random_(seed) {
+    for (const char* name : {"aa", "bb"}) bed_.Stage(name, kLongAgo);
+    bed_.hdfs->before = [this](std::string_view) {
+      bed_.hdfs->now += Duration(1);
+      while (OneOf(4) == 0 && bed_.hdfs->RunLate(random_())) {
+      }
+      if (depth_ < 3 && OneOf(12) == 0) Begin();
+    };
+    bed_.hdfs->fate = [this](std::string_view) {
+      return OneOf(100) < 15 ? static_cast<Fate>(1 + OneOf(4)) : Fate::kAnswered;
+    };
+  }
+  void Run() {
+    for (int i = 0; i < 3; ++i) Begin();
+    bed_.hdfs->before = nullptr;
+    bed_.hdfs->fate = nullptr;
+    while (bed_.hdfs->RunLate(random_())) {
+    }
+    for (const auto& [name, file] : held_) {
+      const auto entry = bed_.hdfs->GetEntry(file.path);
+      ASSERT_TRUE(entry.ok()) << name;
+      ASSERT_EQ(entry->modified, file.modified) << name;
+    }
+  }
+
+ private:
+  uint32_t OneOf(uint32_t count) { return random_() % count; }
+  template <class Call>
+  static auto Until(Call call) {
+    for (;;) {
+      auto result = call();
+      if (result.ok() || result.error().code != ErrorCode::kUnavailable) return result;
+    }
+  }
+
+  void Begin() {
+    ++depth_;
+    if (OneOf(2)) {
+      (void)bed_.Collector().Collect({.may_go = [](const JobRecords&) { return false; }});
+    } else {
+      Submit(jobs_++);
+    }
+    --depth_;
+  }
+
+  void Submit(int number) {
+    const JobRecords records = bed_.RecordsAt({StrCat("application_1700000000000_", 1000 + number)});
+    const std::string name = OneOf(2) ? "aa" : "bb", path = kPlaces.staged + "/" + name;
+    const HdfsBytes bytes(bed_.hdfs, Tries(4));
+    for (;;) {
+      auto entry = Until([&] { return bed_.hdfs->GetEntry(path); });
+      if (!entry.ok()) {
+        (void)Until([&] { return bytes.Put(path, "bytes!", hadoop::HdfsRename::kIfNew); });
+        entry = Until([&] { return bed_.hdfs->GetEntry(path); });
+      }
+      if (!entry.ok()) continue;
+      const HdfsFiles files = {{name, {.path = path, .size = entry->length, .modified = entry->modified}}};
+      ASSERT_TRUE(Until([&] { return bed_.hdfs->MakeFolders(records.place()); }).ok());
+      ASSERT_TRUE(Until([&] { return records.store().Replace(kFilesRecord, ToJson(files), kKept); }).ok());
+      const auto held = Until([&] { return bed_.Collector().Hold(files); });
+      ASSERT_TRUE(held.ok()) << held.error().message;
+      if (!*held) continue;
+      held_[name] = files.at(name);
+      return;
+    }
+  }
+
+  std::mt19937 random_;
+  GarbageBed bed_;
+  int depth_ = 0, jobs_ = 0;
+  HdfsFiles held_;
+};
+
+TEST_F(YarnGarbageTest, ASubmitSendsNothingAgainForAFileThatItOnlyNames) {
+  Stage("aa", kLongAgo);
+  HdfsFiles files = FilesNamed({"aa"});
+  files["x-remote"] = {.scheme = "hdfs", .path = "/data/x", .size = 1};  // gone: its node will say so
+  EXPECT_TRUE(*Collector().Hold(files));
+}
+
+TEST(YarnGarbageSeeds, WhatASubmitHoldsIsNeverTaken) {
+  for (uint32_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(StrCat("seed ", seed));
+    SubmitRace(seed).Run();
+    if (testing::Test::HasFailure()) return;
+  }
 }
 
 }  // namespace

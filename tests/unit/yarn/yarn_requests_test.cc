@@ -8,6 +8,7 @@
 #include "runtime/os/sha256.h"
 #include "runtime/records/local_request_index.h"
 #include "runtime/yarn/yarn_jobs.h"
+#include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/records/hdfs/fake_hdfs.h"
 
@@ -206,9 +207,7 @@ TEST_F(YarnRequestsTest, ADamagedRecordIsNamedAndNeverNone) {
   const std::string name = NameOf(kRequest, "1").substr(std::string(kRequests).size() + 1);
   for (const std::string text : {"", "{", R"({"schema":3})"}) {
     ASSERT_TRUE(store.Replace(name, text, kKept).ok());
-    const auto read = there_.Read(kRequest);
-    ASSERT_FALSE(read.ok()) << text;
-    EXPECT_THAT(read.error().message, HasSubstr("read hdfs://nn:8020/u/.tony/requests/"));
+    ExpectError(there_.Read(kRequest), "~read hdfs://nn:8020/u/.tony/requests/");
   }
   ASSERT_TRUE(*here_.Write({"another"}, {.newest_number = 1}));
   ASSERT_TRUE(*hdfs->Rename(NameOf({"another"}, "1"), NameOf(kRequest, "1"), hadoop::HdfsRename::kOverwrite));

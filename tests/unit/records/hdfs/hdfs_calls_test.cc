@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/records/hdfs/hdfs_record_store.h"
+#include "tests/support/results.h"
 #include "tests/unit/hadoop/served_name_node.h"
 #include "tests/unit/records/hdfs/fake_hdfs.h"
 
@@ -54,9 +55,8 @@ TEST_F(WebHdfsCallsTest, RecordsGoByOneConnectionThatIsKept) {
 TEST_F(WebHdfsCallsTest, AnAnswerThatGetsLostChangesNothing) {
   ASSERT_TRUE(MakeRecordFolder(calls, kJob).ok());
   OnServer([this] { node_.loses_answer_of = "RENAME"; });
-  const auto put = store.PutNew("acked.json", "1", kKept);
-  ASSERT_TRUE(put.ok()) << put.error().message;
-  EXPECT_TRUE(*put);
+  const auto put = Must(store.PutNew("acked.json", "1", kKept));
+  EXPECT_TRUE(put);
   EXPECT_EQ(Bytes("acked.json"), "1");
 }
 

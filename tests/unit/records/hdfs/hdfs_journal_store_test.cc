@@ -4,6 +4,7 @@
 #include <random>
 
 #include "runtime/records/hdfs/hdfs_record_store.h"
+#include "tests/support/results.h"
 #include "tests/unit/records/hdfs/fake_hdfs.h"
 
 namespace tony {
@@ -134,9 +135,8 @@ TEST_F(HdfsJournalStoreTest, WhoSettlesAJobReadsWhatCountsAndNoMasterAddsToIt) {
   TakenOver(Epoch{1});
   for (const int64_t n : {1, 2}) ASSERT_TRUE(Adds(Epoch{1}, n, StrCat("<", n, ">")));
   for (int settlers = 1; settlers <= 2; ++settlers) {
-    const auto sealed = SealJournal(store);
-    ASSERT_TRUE(sealed.ok()) << sealed.error().message;
-    EXPECT_EQ(*sealed, "<1><2>");
+    const auto sealed = Must(SealJournal(store));
+    EXPECT_EQ(sealed, "<1><2>");
     EXPECT_FALSE(Adds(Epoch{1}, 3, "<3>"));
   }
   const Error late = TakeOverJournal(store, Epoch{2}).error();
@@ -146,9 +146,8 @@ TEST_F(HdfsJournalStoreTest, WhoSettlesAJobReadsWhatCountsAndNoMasterAddsToIt) {
 }
 
 TEST_F(HdfsJournalStoreTest, AJobWithoutAMasterIsSettledSoThatNoneBegins) {
-  const auto sealed = SealJournal(store);
-  ASSERT_TRUE(sealed.ok()) << sealed.error().message;
-  EXPECT_FALSE(*sealed);
+  const auto sealed = Must(SealJournal(store));
+  EXPECT_FALSE(sealed);
   EXPECT_EQ(TakeOverJournal(store, Epoch{1}).error().code, ErrorCode::kNotPermitted);
 }
 
@@ -163,9 +162,8 @@ TEST_F(HdfsJournalStoreTest, OfAMasterThatBeginsAndWhoSettlesTheJobOneIsFirst) {
       std::string settled;
       bool came = false;
       const auto settle = [&] {
-        const auto sealed = SealJournal(own);
-        ASSERT_TRUE(sealed.ok()) << sealed.error().message;
-        settled = *sealed ? **sealed : "";
+        const auto sealed = Must(SealJournal(own));
+        settled = sealed ? *sealed : "";
       };
       const auto rule = [&] {
         if (!TakeOverJournal(own, Epoch{1}).ok()) return;
@@ -181,9 +179,8 @@ TEST_F(HdfsJournalStoreTest, OfAMasterThatBeginsAndWhoSettlesTheJobOneIsFirst) {
       settles_within ? rule() : settle();
       hdfs->before = nullptr;
       if (!came) break;
-      const auto journal = ReadJournal(own);
-      ASSERT_TRUE(journal.ok());
-      EXPECT_EQ(*journal ? **journal : "", settled) << "nothing was added since";
+      const auto journal = Must(ReadJournal(own));
+      EXPECT_EQ(journal ? *journal : "", settled) << "nothing was added since";
     }
   }
 }
@@ -267,10 +264,7 @@ TEST_F(HdfsJournalStoreTest, WhoNeverAnswersIsNoSeal) {
   TakenOver(Epoch{1});
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard}) {
     hdfs->fate = [fate](std::string_view) { return fate; };
-    const auto added = store.Add(Epoch{1}, 1, "one");
-    ASSERT_FALSE(added.ok());
-    EXPECT_EQ(added.error().code, ErrorCode::kUnavailable);
-    EXPECT_THAT(added.error().message, HasSubstr("write hdfs://nn:8020/jobs/x/journal/1/1: "));
+    ExpectError(store.Add(Epoch{1}, 1, "one"), ErrorCode::kUnavailable, "~write hdfs://nn:8020/jobs/x/journal/1/1: ");
   }
   hdfs->fate = nullptr;
   EXPECT_TRUE(Adds(Epoch{1}, 1, "one")) << "it was written, and is ours";
@@ -298,9 +292,8 @@ class Course {
     hdfs_->fate = nullptr;
     while (hdfs_->RunLate(random_())) {
     }
-    const auto journal = ReadJournal(store_);
-    ASSERT_TRUE(journal.ok()) << journal.error().message;
-    const std::string all = *journal ? **journal : "";
+    const auto journal = Must(ReadJournal(store_));
+    const std::string all = journal ? *journal : "";
     ASSERT_TRUE(all.starts_with(told_));
     ASSERT_FALSE(sealed_added_) << "added after the seal";
   }

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "tests/support/results.h"
 #include "tests/unit/records/hdfs/fake_hdfs.h"
 
 namespace tony {
@@ -113,9 +114,8 @@ TEST_F(HdfsRecordStoreTest, AnAnswerThatGetsLostChangesNothing) {
       for (size_t call = 0; call < 3; ++call) {
         SCOPED_TRACE(StrCat("fate ", static_cast<int>(fate), ", call ", call, ", bytes ", bytes.size()));
         Meet(fate, call);
-        const auto put = store.PutNew("new", bytes, kKept);
-        ASSERT_TRUE(put.ok()) << put.error().message;
-        EXPECT_TRUE(*put);
+        const auto put = Must(store.PutNew("new", bytes, kKept));
+        EXPECT_TRUE(put);
         Meet(fate, call);
         ASSERT_TRUE(store.Replace("replaced", bytes, kKept).ok());
         hdfs->fate = nullptr;
@@ -137,9 +137,8 @@ TEST_F(HdfsRecordStoreTest, WhoWasSecondIsToldSoAlsoWhenTheAnswerGotLost) {
   ASSERT_TRUE(*store.PutNew("new", "first", kKept));
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard, Fate::kLate}) {
     Meet(fate, 2);
-    const auto put = store.PutNew("new", "first", kKept);
-    ASSERT_TRUE(put.ok()) << put.error().message;
-    EXPECT_FALSE(*put) << "the same bytes, but another's";
+    const auto put = Must(store.PutNew("new", "first", kKept));
+    EXPECT_FALSE(put) << "the same bytes, but another's";
   }
 }
 
@@ -326,9 +325,8 @@ void RunSeed(uint32_t seed) {
     while (one_of(4) == 0 && hdfs->RunLate(random())) {
     }
     hdfs->fate = nullptr;
-    const auto record = store.Get(name);
-    ASSERT_TRUE(record.ok());
-    const std::string read = *record ? (*record)->bytes : "none";
+    const auto record = Must(store.Get(name));
+    const std::string read = record ? record->bytes : "none";
     ASSERT_TRUE(now.count(read)) << "seed " << seed << ", step " << step << ": " << name << " is "
                                  << read.substr(0, 20);
   }

@@ -1,0 +1,42 @@
+// What tests ask of a Result or a Status.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/result.h"
+#include "runtime/base/strings.h"
+#include "tests/support/table_test.h"
+
+namespace tony {
+
+// The value. An error ends the test, as an exception that names the line.
+template <class T>
+T Must(Result<T> result, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (!result.ok()) throw std::runtime_error(StrCat(file, ":", line, ": ", result.error().message));
+  return *std::move(result);
+}
+inline void Must(const Status& status, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (!status.ok()) throw std::runtime_error(StrCat(file, ":", line, ": ", status.error().message));
+}
+
+// The message is compared by ExpectText: "~" stands for a part of it, "^" for its begin.
+inline void ExpectError(const auto& result, ErrorCode code, std::string_view message,
+                        const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const testing::ScopedTrace trace(file, line, "");
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, code);
+  ExpectText(message, result.error().message);
+}
+inline void ExpectError(const auto& result, std::string_view message, const char* file = __builtin_FILE(),
+                        int line = __builtin_LINE()) {
+  const testing::ScopedTrace trace(file, line, "");
+  ASSERT_FALSE(result.ok());
+  ExpectText(message, result.error().message);
+}
+
+}  // namespace tony
