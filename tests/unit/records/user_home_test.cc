@@ -12,7 +12,6 @@
 
 #include "runtime/records/attempt_folder.h"
 #include "runtime/records/job_folder.h"
-#include "runtime/records/looks.h"
 #include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
