@@ -1,35 +1,23 @@
 // The verbs on a backend that is not this machine: its store of records is late, loses answers and seals, and nobody
 // brings a master back but those who look.
-#include <csignal>
-#include <set>
-
-#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
-
 class FakeClusterTest : public TonyTest {
  protected:
-  static Words OnFake(const std::string& command) {
-    return One(command) + Conf("tony.scheduler=fake") + Conf(LittleMemory());
-  }
+  static Words OnFake(const std::string& command) { return One(command, {"tony.scheduler=fake", LittleMemory()}); }
   std::unique_ptr<Background> Start(const Words& words) const {
     return std::make_unique<Background>(Words{ProgramFolder() + "/fake-tony"} + words, box_.Environment(),
                                         box_.folder());
   }
   Ran Tony(const Words& words) const { return Start(words)->Wait(); }
   std::string Detached(const std::string& command, const Words& more = {}) {
-    const Ran submitted = Tony(OnFake(command) + Words{"--detach"} + more);
-    EXPECT_EQ(submitted.exit, 0) << submitted.err;
+    const Ran submitted = Ends(*Start(OnFake(command) + Words{"--detach"} + more));
     return submitted.out.substr(0, submitted.out.find('\n'));
   }
-  std::filesystem::path Folder(const std::string& job) const { return box_.home() / "cluster" / "jobs" / job; }
+  fs::path Folder(const std::string& job) const { return box_.home() / "cluster" / "jobs" / job; }
   std::string Status(const std::string& job) const { return Tony({"status", job, "--json"}).out; }
   pid_t Master() const {
     const auto masters = box_.Pids("fake-am");
@@ -39,21 +27,19 @@ class FakeClusterTest : public TonyTest {
 };
 
 TEST_F(FakeClusterTest, AJobIsSubmittedAndItsOutputsAreThere) {
-  const Ran submitted = Tony(OnFake("echo hello; echo '{\"loss\":1}' > $TONY_OUTPUT_FILE"));
-  EXPECT_EQ(submitted.exit, 0) << submitted.err;
+  const Ran submitted = Ends(*Start(OnFake("echo hello; echo '{\"loss\":1}' > $TONY_OUTPUT_FILE")));
   const std::string job = submitted.out.substr(0, submitted.out.find('\n'));
   EXPECT_THAT(job, StartsWith("fake-"));
   EXPECT_THAT(Tony({"outputs", job}).out, HasSubstr("\"loss\": 1"));
   EXPECT_THAT(Tony({"logs", job}).out, HasSubstr("hello"));
   EXPECT_THAT(Tony({"list"}).out, HasSubstr(job));
-  EXPECT_EQ(Tony({"wait", job}).exit, 0);
+  Ends(*Start({"wait", job}));
   EXPECT_THAT(Status(job), HasSubstr("\"SUCCEEDED\""));
   ExpectNothingLeft();
 }
 
 TEST_F(FakeClusterTest, AFailureIsToldAsAnywhere) {
-  const Ran submitted = Tony(OnFake("echo broken >&2; exit 3"));
-  EXPECT_EQ(submitted.exit, 1) << submitted.err;
+  const Ran submitted = Ends(*Start(OnFake("echo broken >&2; exit 3")), 1);
   EXPECT_THAT(submitted.out, HasSubstr("broken"));
   ExpectNothingLeft();
 }
@@ -63,9 +49,9 @@ TEST_F(FakeClusterTest, ARunningJobIsSeenWaitedForAndKilled) {
   ASSERT_TRUE(WaitForRunning(1));
   EXPECT_THAT(Status(job), HasSubstr("\"RUNNING\""));
   EXPECT_THAT(Tony({"logs", job}).out, HasSubstr("begun"));
-  EXPECT_EQ(Tony({"wait", job, "--timeout", "1"}).exit, 69);
-  EXPECT_EQ(Tony({"kill", job}).exit, 0);
-  EXPECT_EQ(Tony({"wait", job}).exit, 1);
+  Ends(*Start({"wait", job, "--timeout", "1"}), 69);
+  Ends(*Start({"kill", job}));
+  Ends(*Start({"wait", job}), 1);
   EXPECT_THAT(Status(job), HasSubstr("\"KILLED\""));
   ExpectNothingLeft();
 }
@@ -76,7 +62,7 @@ TEST_F(FakeClusterTest, ARequestIsFoundInWhicheverBackendItIs) {
   ASSERT_TRUE(WaitForRunning(1));
   EXPECT_THAT(Tony({"find", "--request-id", "step 1"}).out, StartsWith(job));
   EXPECT_EQ(Detached(HoldUntilGo(), request), job) << "the same request again";
-  EXPECT_EQ(Tony({"kill", "--request-id", "step 1", "--if-owner", "o1"}).exit, 0);
+  Ends(*Start({"kill", "--request-id", "step 1", "--if-owner", "o1"}));
   EXPECT_THAT(Status(job), HasSubstr("\"KILLED\""));
   ExpectNothingLeft();
 }
@@ -88,26 +74,24 @@ TEST_F(FakeClusterTest, SubmitsOfOneRequestAtOnceMakeOneJob) {
         Start(OnFake(HoldUntilGo()) + Words{"--detach", "--request-id", "step", "--owner", std::string(owner)}));
   std::set<std::string> jobs;
   for (const auto& client : clients) {
-    const Ran ran = client->Wait();
-    EXPECT_EQ(ran.exit, 0) << ran.err;
+    const Ran ran = Ends(*client);
     jobs.insert(ran.out.substr(0, ran.out.find('\n')));
   }
   ASSERT_EQ(jobs.size(), 1u);
   Go();
-  EXPECT_EQ(Tony({"wait", *jobs.begin()}).exit, 0);
+  Ends(*Start({"wait", *jobs.begin()}));
   ExpectNothingLeft();
 }
 
 TEST_F(FakeClusterTest, TasksDoNotNoticeThatTheirMasterDied) {
   const std::string job = Detached(HoldUntilGo());
   ASSERT_TRUE(WaitForRunning(1));
-  kill(Master(), SIGKILL);
-  ASSERT_TRUE(WaitFor([&] { return box_.Pids("fake-am").empty(); }));
+  KillTogether({"fake-am"});
   EXPECT_THAT(Status(job), HasSubstr("\"unruled\":true"));
 
   EXPECT_THAT(Tony({"recover", job}).out, HasSubstr("brought_back"));
   Go();
-  EXPECT_EQ(Tony({"wait", job}).exit, 0);
+  Ends(*Start({"wait", job}));
   EXPECT_EQ(CountLines(ReadText(Running("worker-0"))), 1u) << "its task ran once";
   ExpectNothingLeft();
 }
@@ -124,13 +108,13 @@ TEST_F(FakeClusterTest, AMasterThatWasReplacedChangesNothingMore) {
   EXPECT_TRUE(WaitFor([&] { return box_.Pids("fake-am").size() == 1; })) << "the first one leaves";
   EXPECT_THAT(ReadText(Folder(job) / "am.lease"), HasSubstr("\"epoch\":2"));
   Go();
-  EXPECT_EQ(Tony({"wait", job}).exit, 0);
+  Ends(*Start({"wait", job}));
   EXPECT_EQ(CountLines(ReadText(Running("worker-0"))), 1u);
   ExpectNothingLeft();
 }
 
 TEST_F(FakeClusterTest, ASchedulerThatIsNotThereIsRefused) {
-  const Ran refused = Tony(One("true") + Conf("tony.scheduler=mars"));
+  const Ran refused = Tony(One("true", {"tony.scheduler=mars"}));
   EXPECT_EQ(refused.exit, 65);
   EXPECT_THAT(refused.err, HasSubstr("tony.scheduler: \"mars\" (from -conf): expected local or fake"));
   EXPECT_TRUE(box_.Jobs().empty());

@@ -38,12 +38,17 @@ class FaultyDisk {
   std::unique_ptr<Hook> hook_;
 };
 
+template <class T>
+Status StatusOf(const Result<T>& result) {
+  return result.ok() ? Ok() : Status(result.error());
+}
+
 // A call that is tried on such a disk.
 struct FailingCall {
   std::function<void(const std::filesystem::path&)> prepare;  // makes what is there before, on a sound disk
   std::function<Status(const std::filesystem::path&)> call;
   // Reads what is there, on a sound disk. `done`: the call said so. If not, it may be done all the same, or not at all.
-  std::function<void(const std::filesystem::path&, bool done)> look;
+  std::function<void(const std::filesystem::path&, bool done)> look = [](const std::filesystem::path&, bool) {};
   bool names_the_file = true;      // an error does
   bool tells_every_fault = false;  // but that of an access: it does more then
 };

@@ -56,19 +56,16 @@ TEST(EndedLogFaultsTest, WrittenAnewItIsTheOldOneOrTheNewOne) {
 TEST(EndedLogFaultsTest, WhatMayNotSurviveAPowerCutIsNotSaidToBeSynced) {
   TryEveryFault({.prepare = [](auto& folder) { AppendFirst(folder / "home"); },
                  .call = [](auto& folder) { return EndedLog(folder / "home").Sync(); },
-                 .look = [](auto&, bool) {},
                  .tells_every_fault = true});
 }
 
 TEST(EndedLogFaultsTest, ItIsReadWholeOrNotAtAll) {
-  TryEveryFault({.prepare = AppendFirst,
-                 .call = [](auto& folder) -> Status {
+  TryEveryFault({.prepare = AppendFirst, .call = [](auto& folder) -> Status {
                    const auto log = EndedLog(folder).Read();
                    if (!log.ok()) return log.error();
                    EXPECT_NE(log->text().find("first"), std::string_view::npos);
                    return Ok();
-                 },
-                 .look = [](auto&, bool) {}});
+                 }});
 }
 
 }  // namespace

@@ -82,8 +82,7 @@ TEST_F(LedgerFaultsTest, NoLiveEntryIsRemovedForOneThatNobodyHolds) {
                      },
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
-                   const auto view = session.Read();
-                   return view.ok() ? Ok() : Status(view.error());
+                   return StatusOf(session.Read());
                  },
                  .look = [](auto& folder, bool) { ExpectTwo(folder); }});
 }

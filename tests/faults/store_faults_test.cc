@@ -133,13 +133,11 @@ TEST_P(RecordFaultsTest, IsWrittenWholeOrNotAtAll) {
 }
 
 TEST_P(RecordFaultsTest, IsReadAsItIsOrWithAnError) {
-  TryEveryFault({.prepare = Prepare,
-                 .call = [](auto& folder) -> Status {
+  TryEveryFault({.prepare = Prepare, .call = [](auto& folder) -> Status {
                    const std::string text = GetParam().read(RecordsIn(folder));
                    if (text == GetParam().before || (text == "none" && GetParam().may_be_left_out)) return Ok();
                    return Error{ErrorCode::kUnavailable, text};
-                 },
-                 .look = [](auto&, bool) {}});
+                 }});
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, RecordFaultsTest, testing::ValuesIn(RecordWrites()),
@@ -162,8 +160,7 @@ TEST(JobStoreFaultsTest, AJobIsMadeWholeOrNotAtAll) {
                  .call = [](auto& folder) -> Status {
                    NewJob job = JobWithSecret();
                    job.id = {};  // each submit has a new one
-                   const auto made = LocalJobStore(HomeIn(folder)).Create(job, RealClock().Now());
-                   return made.ok() ? Ok() : Status(made.error());
+                   return StatusOf(LocalJobStore(HomeIn(folder)).Create(job, RealClock().Now()));
                  },
                  .look =
                      [](auto& folder, bool done) {
@@ -184,9 +181,8 @@ TEST(JobStoreFaultsTest, AJobIsFoundOrItsStoreIsSaidToBeUnreadable) {
          const auto all = LocalJobStore(HomeIn(folder)).List();
          EXPECT_TRUE(!all.ok() || all->size() == 1);
          if (!found.ok()) return found.error();
-         return all.ok() ? Ok() : Status(all.error());
-       },
-       .look = [](auto&, bool) {}});
+         return StatusOf(all);
+       }});
 }
 
 // ---- requests ----
@@ -202,10 +198,10 @@ TEST(RequestFaultsTest, ARecordIsWrittenWholeOrNotAtAll) {
                      [](auto& folder) {
                        ASSERT_TRUE(LocalRequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 1}).ok());
                      },
-                 .call = [](auto& folder) -> Status {
-                   const auto written = LocalRequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 2});
-                   return written.ok() ? Ok() : Status(written.error());
-                 },
+                 .call =
+                     [](auto& folder) {
+                       return StatusOf(LocalRequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 2}));
+                     },
                  .look =
                      [](auto& folder, bool done) {
                        const int64_t number = NumberIn(folder);
@@ -226,12 +222,9 @@ TEST(RequestFaultsTest, ARevocationIsWrittenWholeOrNotAtAll) {
 }
 
 TEST(RequestFaultsTest, ALockIsTakenOrNot) {
-  TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); },
-                 .call = [](auto& folder) -> Status {
-                   const auto lock = LocalRequestIndex(HomeIn(folder)).Lock(kRequest, Duration(0));
-                   return lock.ok() ? Ok() : Status(lock.error());
-                 },
-                 .look = [](auto&, bool) {}});
+  TryEveryFault(
+      {.prepare = [](auto& folder) { Make(HomeIn(folder)); },
+       .call = [](auto& folder) { return StatusOf(LocalRequestIndex(HomeIn(folder)).Lock(kRequest, Duration(0))); }});
 }
 
 // A request whose job is there and is told not to be would get a second job.
@@ -243,14 +236,12 @@ void MakeRequestWithJob(const fs::path& folder) {
 }
 
 TEST(RequestFaultsTest, ItsJobIsKnownOrTheReadFails) {
-  TryEveryFault({.prepare = MakeRequestWithJob,
-                 .call = [](auto& folder) -> Status {
+  TryEveryFault({.prepare = MakeRequestWithJob, .call = [](auto& folder) -> Status {
                    const auto record = LocalRequestIndex(HomeIn(folder)).Read(kRequest);
                    if (!record.ok()) return record.error();
                    EXPECT_TRUE(*record && (*record)->job == kJob);
                    return Ok();
-                 },
-                 .look = [](auto&, bool) {}});
+                 }});
 }
 
 TEST(RequestFaultsTest, ASweepForgetsNoRequestWhoseJobIsThere) {
@@ -283,8 +274,7 @@ Status KeepEntry(const fs::path& folder) {
                                   if (!content.ok()) return content.error();
                                   return *content == "content";
                                 }};
-  const auto kept = store.Keep("entry", {}, maker);
-  return kept.ok() ? Ok() : Status(kept.error());
+  return StatusOf(store.Keep("entry", {}, maker));
 }
 
 void LookAtEntry(const fs::path& folder, bool done) {
@@ -325,11 +315,11 @@ TEST(EntryFaultsTest, ASweepRemovesWhatNobodyKeepsAndNothingElse) {
                        ASSERT_TRUE(KeepEntry(folder).ok());
                        ASSERT_TRUE(MakeEntry(HomeIn(folder) / "staged/useless").ok());
                      },
-                 .call = [&](auto& folder) -> Status {
-                   const auto swept =
-                       EntryStore::Sweep(HomeIn(folder) / "staged", find_kept, later, Duration(0), false);
-                   return swept.ok() ? Ok() : Status(swept.error());
-                 },
+                 .call =
+                     [&](auto& folder) {
+                       return StatusOf(
+                           EntryStore::Sweep(HomeIn(folder) / "staged", find_kept, later, Duration(0), false));
+                     },
                  .look = [](auto& folder, bool) { LookAtEntry(folder, true); }});
 }
 
