@@ -123,6 +123,7 @@ struct ExecutorWorld {
            const ProcessSpec& its_spec = w.processes.started.at(static_cast<size_t>(its.Number(1)));
            return w.Told(StrCat(its_spec.directory, " ", its_spec.stdout_file, " ", its_spec.stderr_file));
          }},
+        {"last", [](auto& w, auto&) { return w.Told(w.processes.started.back().stdout_file); }},
         {"runs", [](auto& w, auto&) { return w.processes.started.front().argv.back(); }},
         {"has",
          [](auto& w, auto& its) {  // an environment variable

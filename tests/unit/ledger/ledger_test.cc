@@ -8,6 +8,9 @@
 #include <random>
 #include <set>
 
+#include "tests/support/results.h"
+#include "tests/support/script.h"
+
 namespace tony {
 namespace {
 
@@ -15,40 +18,237 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using enum TurnStep::Kind;
 
+const Instant kStart = FromMillis(1'700'000'000'000);
 const Machine kMachine = {.memory_mb = 24000, .cores = 4, .gpus = {0, 1, 2, 3}};
 
 LedgerEntry Waits(int64_t number, int64_t memory_mb, int64_t gpus = 0) {
   return {.number = number, .job = {"job-" + std::to_string(number)}, .ask = {.memory_mb = memory_mb, .gpus = gpus}};
 }
 
-LedgerEntry Runs(int64_t number, int64_t memory_mb, std::vector<int> gpus = {}) {
-  LedgerEntry entry = Waits(number, memory_mb, static_cast<int64_t>(gpus.size()));
-  entry.place = Place::kAdmitted;
-  entry.gpus = std::move(gpus);
-  return entry;
-}
-
 RoleSpec Role(const std::string& name, int instances, int64_t memory_mb, int gpus = 0) {
   return {.name = name, .instances = instances, .resources = {.memory_mb = memory_mb, .gpus = gpus}};
 }
 
-TEST(LedgerTest, AnAskIsTheSumOverAllTasks) {
+// A machine and its ledger. Each row says who is there: "waits 2 14000", "runs 1 10000", "aside 9 100", the number and
+// MB, then "gpus=2", "held=1,3", "user=7", "priority=1", "job=NAME", "old" (of a keeper of an earlier release),
+// "among=2,3", "vcores=9". "mine" is the last one, and the one that is spoken of.
+struct LedgerWorld {
+  static std::vector<int> Numbers(const std::string& text) {
+    std::vector<int> numbers;
+    for (const std::string& each : Split(text, ',')) numbers.push_back(static_cast<int>(*ParseInt(each)));
+    return numbers;
+  }
+  void Add(const Words& its, Place place) {
+    LedgerEntry entry = Waits(its.Number(1), its.Number(2));
+    entry.place = place;
+    entry.keeper = {.pid = 1};
+    for (size_t i = 3; !its[i].empty(); ++i) {
+      const auto parts = Split(its[i], '=');
+      if (its[i] == "old") {
+        entry.keeper = {};
+        continue;
+      }
+      const auto numbers = parts[0] == "job" ? std::vector<int>() : Numbers(parts[1]);
+      if (parts[0] == "job") entry.job = {parts[1]};
+      if (parts[0] == "gpus") entry.ask.gpus = numbers[0];
+      if (parts[0] == "vcores") entry.ask.vcores = numbers[0];
+      if (parts[0] == "user") entry.user = numbers[0];
+      if (parts[0] == "priority") entry.priority = numbers[0];
+      if (parts[0] == "among") entry.ask.gpus_among = numbers;
+      if (parts[0] == "held") entry.gpus = numbers, entry.ask.gpus = std::ssize(numbers);
+    }
+    entries.push_back(entry);
+  }
+  Ledger Now() const { return {machine, entries}; }
+  const LedgerEntry& Of(const Words& its) const {
+    return its[1].empty() ? entries.back() : *std::ranges::find(entries, its.Number(1), &LedgerEntry::number);
+  }
+  static std::string Join(const std::vector<int>& numbers) {
+    std::string text = "GPUs";
+    for (const int number : numbers) text += StrCat(" ", number);
+    return text;
+  }
+  static std::string NamesOf(const std::vector<LedgerEntry>& some) {
+    std::string text;
+    for (const LedgerEntry& entry : some) text += StrCat(" ", entry.job.value);
+    return text.empty() ? " nobody" : text;
+  }
+  void Next(Duration after) { step = turn.Next(Now(), entries.back(), kStart + after); }
+  static Deeds<LedgerWorld> Its() {
+    return {
+        {"small",
+         [](auto& w, auto&) {
+           w.machine = {.memory_mb = 1000, .gpus = {0, 1}};
+         }},
+        {"limits",
+         [](auto& w, auto& its) {
+           w.machine.user_limits = {.memory_mb = its.Number(1), .gpus = 1};
+           w.machine.users[7] = {.memory_mb = 12000};
+         }},
+        {"waits", [](auto& w, auto& its) { w.Add(its, Place::kInLine); }},
+        {"runs", [](auto& w, auto& its) { w.Add(its, Place::kAdmitted); }},
+        {"aside", [](auto& w, auto& its) { w.Add(its, Place::kAside); }},
+        {"mine", [](auto& w, auto& its) { w.Add(its, Place::kInLine); }},
+        {"nobody", [](auto& w, auto&) { w.entries.clear(); }},
+        {"may", [](auto& w, auto& its) { return w.Now().MayBeAdmitted(w.Of(its)) ? "may" : "may not"; }},
+        {"fits", [](auto& w, auto& its) { return w.Now().Fits(w.Of(its)) ? "fits" : "does not fit"; }},
+        {"ever", [](auto& w, auto& its) { return EverFits(w.Of(its).ask, w.machine, 0) ? "fits" : "never fits"; }},
+        {"why", [](auto& w, auto& its) { return w.Now().WhyItWaits(w.Of(its)); }},
+        {"gets", [](auto& w, auto& its) { return Join(w.Now().GpusFor(w.Of(its))); }},
+        {"free", [](auto& w, auto&) { return StrCat(w.Now().FreeMemory(), " MB, ", Join(w.Now().FreeGpus())); }},
+        {"number", [](auto& w, auto&) { return StrCat(w.Now().NextNumber()); }},
+        {"before", [](auto& w, auto& its) { return "before:" + NamesOf(w.Now().Before(w.Of(its))); }},
+        {"limits-of",
+         [](auto& w, auto& its) {
+           const UserLimits limits = w.machine.LimitsOf(its.Number(1));
+           return StrCat(limits.memory_mb.value_or(-1), " MB, ", limits.gpus.value_or(-1), " GPUs");
+         }},
+        // ---- a turn of "mine", so many times its patience (and, with "more", as many of the further one) after it began
+        {"next",
+         [](auto& w, auto& its) {
+           w.Next(its.Number(1) * kTurnPatience + (its[2] == "more" ? kTurnPatienceMore : Duration(its.Number(2))));
+           using enum TurnStep::Kind;
+           switch (w.step.kind) {
+             case kAdmit:
+               return Join(w.step.gpus) == "GPUs" ? std::string("admit") : "admit, " + Join(w.step.gpus);
+             case kStepAside:
+               return "step aside: " + w.step.why;
+             case kJoin:
+               return StrCat("join as ", w.step.number,
+                             w.step.displaced ? " in place of " + w.step.displaced->job.value : "");
+             case kWait:
+               return "wait for" + NamesOf(w.step.waits_for);
+           }
+           return std::string();
+         }},
+        {"looks-after-its-patience",
+         [](auto& w, auto&) { return w.step.look_again == kStart + kTurnPatience ? "yes" : "no"; }},
+        {"passed", [](auto& w, auto&) { return "passed" + NamesOf(w.turn.Passed()); }},
+        {"has-room", [](auto& w, auto&) { return HasRoomFor(w.remembered, w.Now()) ? "room" : "no room"; }},
+        {"remember", [](auto& w, auto&) { w.remembered = w.entries.back(); }},
+    };
+  }
+
+  Machine machine = kMachine;
+  std::vector<LedgerEntry> entries;
+  LedgerTurn turn;
+  TurnStep step;
+  LedgerEntry remembered;
+};
+
+const TestRow kLedgers[] = {
+    {"WhatIsFreeIsAdmittedAndGetsTheLowestGpus",
+     {{"runs 1 10000 held=1 | waits 2 14000 gpus=2 | may | gets | number", "may | GPUs 0 2 | 3"},
+      {"free", "14000 MB, GPUs 0 2 3"}}},
+    {"OneMegabyteOrOneGpuTooManyWaits",
+     {{"runs 1 10000 held=0,1,2 | waits 2 14001 | may", "may not"},
+      {"nobody | runs 1 10000 held=0,1,2 | waits 2 0 gpus=2 | may", "may not"},
+      {"nobody | runs 1 10000 held=0,1,2 | waits 2 14000 gpus=1 | may", "may"}}},
+    {"CoresAdmitNobody", {{"waits 1 1 vcores=1000 | may", "may"}}},
+    {"ASmallJobDoesNotPassALargeOneThatWaits",
+     {{"runs 1 14000 | waits 2 14000 | waits 3 100 | may 2 | may 3", "may not | may not"}}},
+    {"AJobThatCanNeverFitHoldsNobodyUp",
+     {{"waits 1 24001 | waits 2 24000 | waits 3 0 gpus=5 | may 1 | may 2 | may 3", "may not | may | may not"}}},
+    {"WhoHoldsMoreThanThereIsLeavesNothingFree",
+     {{"runs 1 20000 held=0,0,9 | runs 2 20000 | free | waits 3 0 gpus=1 | may", "0 MB, GPUs 1 2 3 | may"},
+      {"nobody | runs 1 20000 held=0,0,9 | runs 2 20000 | waits 3 1 | may", "may not"}}},
+    {"TheReasonSaysWhatIsFreeAndHowManyAreBefore",
+     {{"runs 1 19904 held=0,1,2 | waits 2 8192 | waits 3 8192 gpus=2 | waits 4 1 | why 2 | why 3 | why 4",
+       "waits for 8192 MB of memory: 4096 of 24000 MB are free | "
+       "waits for 8192 MB of memory: 4096 of 24000 MB are free and 2 GPUs: 1 of 4 is free; 1 job is before it | "
+       "waits for its turn; 2 jobs are before it"},
+      {"waits 9 25000 | why 9", "asks for 25000 MB of memory and 0 GPUs, this machine has only 24000 MB and 4 GPUs"}}},
+    {"NumbersStopGrowingWhereNoLedgerComesTo",
+     {{"number", "1"}, {StrCat("waits ", kMostNumber, " 1 | number"), StrCat(kMostNumber)}}},
+    {"GpusThatAKeeperIsNotToUseDoNotCount",
+     {{"runs 1 1 held=2 | waits 2 1 gpus=1 among=2,3 | gets", "GPUs 3"},
+      {"nobody | runs 1 1 held=2 | waits 2 1 gpus=2 among=2,3 | may | why",
+       "may not | waits for 2 GPUs of CUDA_VISIBLE_DEVICES=2,3: 1 of 2 is free"},
+      {"waits 3 1 gpus=3 among=2,3 | ever 3", "never fits"}}},
+    {"OfEachOtherUserOneJobIsBeforeANewOne",
+     {{"waits 1 10 user=1 | waits 2 10 user=1 | waits 3 10 user=2 | waits 4 10 user=3 | before 4",
+       "before: job-1 job-3"}}},
+    {"AJobThatStandsAsideIsBeforeNobody", {{"aside 1 10 user=1 | waits 2 10 user=2 | may", "may"}}},
+};
+TABLE_TEST(LedgerTest, kLedgers, ScriptIn<LedgerWorld>());
+
+const TestRow kUserLimits[] = {
+    {"AUsersOwnLimitsGoBeforeThoseOfAll",
+     {{"limits 8000 | limits-of 1 | limits-of 7", "8000 MB, 1 GPUs | 12000 MB, 1 GPUs"}}},
+    {"WhoHasUsedThemUpWaitsAndHoldsNobodyUp",
+     {{"limits 8000 | runs 1 6000 user=1 | waits 2 2001 user=1 | waits 3 8000 user=2 | fits 2 | why 2 | may 3",
+       "does not fit | waits for 2001 MB of memory: its user may have 8000 MB at a time, by machine.json, and has 6000 "
+       "| "
+       "may"}}},
+    {"WhatAUserHoldsBeyondThemDoesNotCount",
+     {{"limits 8000 | runs 1 20000 held=0,1,2 user=1 | free", "16000 MB, GPUs 1 2 3"}}},
+};
+TABLE_TEST(UserLimitsTest, kUserLimits, ScriptIn<LedgerWorld>());
+
+// On a machine of 1000 MB. Our job is user 0's, ann is user 1, bob 2.
+const TestRow kTurns[] = {
+    {"AloneItIsAdmittedAtOnce", {{"small | mine 1 1000 gpus=1 | next", "admit, GPUs 0"}}},
+    {"ItWaitsForThoseWhoWereThereAndNotForThoseWhoCome",
+     {{"small | runs 1 600 user=2 | waits 3 500 user=1 job=ann | mine 5 600 | next", "wait for ann"},
+      {"nobody | runs 1 600 user=2 | waits 3 500 user=1 job=ann | waits 0 500 user=3 | waits 1 500 user=1 | mine 5 600 "
+       "| next",
+       "wait for ann"},
+      {"nobody | waits 0 100 user=3 | waits 1 100 user=1 | mine 5 600 | next", "admit"}}},  // whatever number he has
+    {"OfEachOtherUserItWaitsForOneJob",
+     {{"small | runs 1 600 user=2 | waits 3 500 user=1 | waits 4 500 user=1 | waits 5 500 user=3 | mine 9 600 | next",
+       "wait for job-3 job-5"},
+      {"nobody | runs 1 600 user=2 | waits 4 500 user=1 | waits 5 500 user=3 | mine 9 600 | next", "wait for job-5"}}},
+    {"WhoCouldTakeHisTurnAndDoesNotIsPassedAfterAWhile",
+     {{"small | waits 3 500 user=1 job=ann | mine 5 600 | next | looks-after-its-patience", "wait for ann | yes"},
+      {"next 1 -1 | next 1 | passed", "wait for ann | admit | passed ann"}}},
+    {"WhoCannotTakeHisTurnIsWaitedFor",
+     {{"small | waits 3 500 user=1 job=ann | runs 1 600 user=2 | mine 5 100 | next | next 10",
+       "wait for ann | wait for ann"},
+      {"nobody | waits 3 500 user=1 job=ann | mine 5 100 | next 10",
+       "wait for ann"}}},  // his time begins with the room
+    {"WhoIsFurtherBackHasMoreTimeAsHeHasToPassOthers",
+     {{"small | waits 3 500 user=1 job=ann | waits 4 500 user=2 job=bob | mine 9 600 | next | next 1 | next 1 more",
+       "^wait | wait for bob | admit"}}},
+    {"WhoseLimitsAreUsedUpHoldsNobodyUp",
+     {{"small | limits 700 | runs 1 400 user=1 | waits 3 400 user=1 | mine 9 100 | next", "admit"}}},
+    {"ItStepsAsideWhenItsUserHasAllThatHeMayHave",
+     {{"small | limits 700 | runs 1 400 | mine 9 400 | next", "~step aside: "},
+      {"next", "~may have 700 MB at a time"}}},
+    {"AsideItWaitsForTheLastOfItsUsersThatGoesBefore",
+     {{"small | waits 3 100 | aside 5 100 | aside 7 100 | aside 9 100 | next", "wait for job-7"},
+      {"nobody | waits 3 100 | aside 9 100 | next", "wait for job-3"}}},
+    {"AsideItJoinsTheEndOfTheLineWhenItsUsersOtherJobIsAdmitted",
+     {{"small | runs 3 100 | waits 12 100 user=1 | aside 9 100 | next", "join as 13"}}},
+    {"AHigherPriorityTakesThePlaceOfItsUsersJobInLine",
+     {{"small | waits 3 100 | waits 2 100 user=1 | aside 9 100 priority=1 | next", "join as 3 in place of job-3"}}},
+    {"AKeeperOfAnEarlierReleaseKeepsItsPlace",
+     {{"small | waits 3 100 old | aside 9 100 priority=1 | next", "^wait for"}}},
+    {"APlaceThatItsUserGivesToAnotherOfHisJobsIsStillHis",
+     {{"small | runs 1 600 user=2 | waits 3 500 user=1 job=ann | mine 9 600 | next", "wait for ann"},
+      {"nobody | runs 1 600 user=2 | aside 3 500 user=1 job=ann | waits 3 500 user=1 job=urgent | mine 9 600 | next",
+       "wait for urgent"},
+      {"nobody | runs 1 600 user=2 | waits 3 500 user=1 job=urgent | mine 9 600 | next", "wait for urgent"},
+      {"nobody | runs 1 600 user=2 | waits 3 500 user=1 job=another | mine 9 600 | next",  // a place is used once
+       "wait for nobody"}}},
+};
+TABLE_TEST(LedgerTurnTest, kTurns, ScriptIn<LedgerWorld>());
+
+const TestRow kRooms[] = {
+    {"OfTwoThatWereAdmittedAtOnceThereIsRoomForOne",
+     {{"small | runs 1 600 job=a | remember | has-room | runs 1 600 job=b | has-room", "room | no room"},
+      {"nobody | runs 1 600 job=b | has-room", "no room"},  // it is not there
+      {"nobody | runs 1 0 job=a held=1 | remember | runs 1 0 job=b held=1 | has-room", "no room"}}},
+};
+TABLE_TEST(LedgerRoomTest, kRooms, ScriptIn<LedgerWorld>());
+
+TEST(LedgerAskTest, AnAskIsTheSumOverAllTasks) {
   JobSpec spec;
   spec.roles = {Role("ps", 2, 1000), Role("worker", 3, 2000, 2)};
   EXPECT_EQ(AskOf(spec), (LedgerAsk{.memory_mb = 8000, .vcores = 5, .gpus = 6}));
 }
 
-TEST(LedgerTest, WhatIsFreeIsAdmittedAndGetsTheLowestGpus) {
-  const Ledger ledger(kMachine, {Runs(1, 10000, {1}), Waits(2, 14000, 2)});
-  EXPECT_TRUE(ledger.MayBeAdmitted(Waits(2, 14000, 2)));
-  EXPECT_THAT(ledger.GpusFor(Waits(2, 14000, 2)), ElementsAre(0, 2));
-  EXPECT_EQ(ledger.FreeMemory(), 14000);
-  EXPECT_EQ(ledger.NextNumber(), 3);
-}
-
-TEST(LedgerTest, GpusOfTheSubmittersChoiceAreTheOnlyOnesThatCount) {
+TEST(LedgerAskTest, GpusOfTheSubmittersChoiceAreTheOnlyOnesThatCount) {
   JobSpec spec;
   spec.roles = {Role("worker", 1, 1, 2)};
   const auto among = [&](const std::vector<std::string>& environment) { return AskOf(spec, environment).gpus_among; };
@@ -56,151 +256,47 @@ TEST(LedgerTest, GpusOfTheSubmittersChoiceAreTheOnlyOnesThatCount) {
   for (const std::string text : {"", "-1", "GPU-4f2a", "0,MIG-1", "1;2", "99999999999"})
     EXPECT_THAT(among({"CUDA_VISIBLE_DEVICES=" + text}), IsEmpty()) << text;
   EXPECT_THAT(among({"CUDA_VISIBLE_DEVICES=1", "TONY_JOB_ID=j"}), IsEmpty()) << "a keeper chose them, not a person";
-  const Ledger ledger(kMachine, {Runs(1, 1, {2})});
-  LedgerEntry entry = Waits(2, 1, 1);
-  entry.ask.gpus_among = {2, 3};
-  EXPECT_THAT(ledger.GpusFor(entry), ElementsAre(3));
-  entry.ask.gpus = 2;
-  EXPECT_FALSE(ledger.MayBeAdmitted(entry));
-  EXPECT_EQ(ledger.WhyItWaits(entry), "waits for 2 GPUs of CUDA_VISIBLE_DEVICES=2,3: 1 of 2 is free");
-  entry.ask.gpus = 3;
-  EXPECT_FALSE(EverFits(entry.ask, kMachine, 0));
 }
 
-TEST(LedgerTest, OneMegabyteOrOneGpuTooManyWaits) {
-  const Ledger ledger(kMachine, {Runs(1, 10000, {0, 1, 2})});
-  EXPECT_FALSE(ledger.MayBeAdmitted(Waits(2, 14001)));
-  EXPECT_FALSE(ledger.MayBeAdmitted(Waits(2, 0, 2)));
-  EXPECT_TRUE(ledger.MayBeAdmitted(Waits(2, 14000, 1)));
-}
-
-TEST(LedgerTest, CoresAdmitNobody) {
-  LedgerEntry entry = Waits(1, 1);
-  entry.ask.vcores = 1000;
-  EXPECT_TRUE(Ledger(kMachine, {entry}).MayBeAdmitted(entry));
-}
-
-TEST(LedgerTest, ASmallJobDoesNotPassALargeOneThatWaits) {
-  const Ledger ledger(kMachine, {Runs(1, 14000), Waits(2, 14000), Waits(3, 100)});
-  EXPECT_FALSE(ledger.MayBeAdmitted(ledger.entries()[1]));
-  EXPECT_FALSE(ledger.MayBeAdmitted(ledger.entries()[2]));
-}
-
-TEST(LedgerTest, AJobThatCanNeverFitHoldsNobodyUp) {
-  const Ledger ledger(kMachine, {Waits(1, 24001), Waits(2, 24000), Waits(3, 0, 5)});
-  EXPECT_FALSE(ledger.MayBeAdmitted(ledger.entries()[0]));
-  EXPECT_TRUE(ledger.MayBeAdmitted(ledger.entries()[1]));
-  EXPECT_FALSE(ledger.MayBeAdmitted(ledger.entries()[2]));
-}
-
-TEST(LedgerTest, WhoHoldsMoreThanThereIsLeavesNothingFree) {
-  const Ledger ledger(kMachine, {Runs(1, 20000, {0, 0, 9}), Runs(2, 20000)});
-  EXPECT_EQ(ledger.FreeMemory(), 0);
-  EXPECT_THAT(ledger.FreeGpus(), ElementsAre(1, 2, 3));
-  EXPECT_TRUE(ledger.MayBeAdmitted(Waits(3, 0, 1)));
-  EXPECT_FALSE(ledger.MayBeAdmitted(Waits(3, 1)));
-}
-
-TEST(LedgerTest, TheReasonSaysWhatIsFreeAndHowManyAreBefore) {
-  const Ledger ledger(kMachine, {Runs(1, 19904, {0, 1, 2}), Waits(2, 8192), Waits(3, 8192, 2), Waits(4, 1, 0)});
-  const auto& entries = ledger.entries();
-  EXPECT_EQ(ledger.WhyItWaits(entries[1]), "waits for 8192 MB of memory: 4096 of 24000 MB are free");
-  EXPECT_EQ(ledger.WhyItWaits(entries[2]),
-            "waits for 8192 MB of memory: 4096 of 24000 MB are free and 2 GPUs: 1 of 4 is free; 1 job is before it");
-  EXPECT_EQ(ledger.WhyItWaits(entries[3]), "waits for its turn; 2 jobs are before it");
-  EXPECT_EQ(ledger.WhyItWaits(Waits(9, 25000)),
-            "asks for 25000 MB of memory and 0 GPUs, this machine has only 24000 MB and 4 GPUs");
-}
-
-TEST(LedgerTest, AnAskBeyondTheMachineIsRefusedWithBothNumbersAndTheKey) {
+Status CheckAsk(const std::vector<RoleSpec>& roles, const Machine& machine, int64_t user = 0) {
   JobSpec spec;
-  spec.roles = {Role("ps", 1, 2048), Role("worker", 4, 2048)};
-  const Status refused = CheckEverFits(spec, {.memory_mb = 7800}, 0);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(refused.error().message,
-            "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine has 7800 "
-            "MB; set tony.worker.memory or tony.worker.instances");
-  EXPECT_TRUE(CheckEverFits(spec, {.memory_mb = 10240}, 0).ok());
+  spec.roles = roles;
+  return CheckEverFits(spec, machine, user);
 }
 
-TEST(LedgerTest, GpusBeyondTheMachineAreRefusedWithBothNumbersAndTheKey) {
-  JobSpec spec;
-  spec.roles = {Role("ps", 1, 1), Role("worker", 1, 1, 2)};
-  EXPECT_EQ(CheckEverFits(spec, {.memory_mb = 100}, 0).error().message,
-            "the job asks for 2 GPUs (1 task: worker 1 x 2), this machine has none; set tony.worker.gpus");
-  EXPECT_THAT(CheckEverFits(spec, {.memory_mb = 100, .gpus = {3}}, 0).error().message,
-              HasSubstr("this machine has 1; set"));
+TEST(LedgerAskTest, AnAskBeyondTheMachineIsRefusedWithBothNumbersAndTheKey) {
+  const std::vector roles = {Role("ps", 1, 2048), Role("worker", 4, 2048)};
+  ExpectError(
+      CheckAsk(roles, {.memory_mb = 7800}), ErrorCode::kInvalid,
+      "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine has 7800 "
+      "MB; set tony.worker.memory or tony.worker.instances");
+  EXPECT_TRUE(CheckAsk(roles, {.memory_mb = 10240}).ok());
 }
 
-TEST(LedgerTest, AJobWithoutRolesIsToldTheKeyItHas) {
-  JobSpec spec;
-  spec.roles = {Role("driver", 1, 2048)};
-  EXPECT_THAT(CheckEverFits(spec, {.memory_mb = 1000}, 0).error().message, HasSubstr("set tony.driver.memory"))
-      << "a role may have this name";
-  spec.roles[0].key_prefix = "tony.am";
-  EXPECT_THAT(CheckEverFits(spec, {.memory_mb = 1000}, 0).error().message, HasSubstr("set tony.am.memory"));
+TEST(LedgerAskTest, GpusBeyondTheMachineAreRefusedWithBothNumbersAndTheKey) {
+  const std::vector roles = {Role("ps", 1, 1), Role("worker", 1, 1, 2)};
+  ExpectError(CheckAsk(roles, {.memory_mb = 100}),
+              "the job asks for 2 GPUs (1 task: worker 1 x 2), this machine has none; set tony.worker.gpus");
+  ExpectError(CheckAsk(roles, {.memory_mb = 100, .gpus = {3}}), "~this machine has 1; set");
 }
 
-TEST(LedgerTest, NumbersStopGrowingWhereNoLedgerComesTo) {
-  EXPECT_EQ(Ledger(kMachine, {}).NextNumber(), 1);
-  EXPECT_EQ(Ledger(kMachine, {Waits(kMostNumber, 1)}).NextNumber(), kMostNumber);
+TEST(LedgerAskTest, AJobWithoutRolesIsToldTheKeyItHas) {
+  RoleSpec driver = Role("driver", 1, 2048);  // a role may have this name
+  ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~set tony.driver.memory");
+  driver.key_prefix = "tony.am";
+  ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~set tony.am.memory");
 }
 
-LedgerEntry Of(int64_t user, LedgerEntry entry) {
-  entry.user = user;
-  return entry;
-}
-
-TEST(LedgerTest, OfEachOtherUserOneJobIsBeforeANewOne) {
-  const Ledger ledger(kMachine, {Of(1, Waits(1, 10)), Of(1, Waits(2, 10)), Of(2, Waits(3, 10)), Of(3, Waits(4, 10))});
-  EXPECT_EQ(ledger.Before(ledger.entries()[3]), (std::vector{ledger.entries()[0], ledger.entries()[2]}));
-}
-
-TEST(LedgerTest, AJobThatStandsAsideIsBeforeNobody) {
-  LedgerEntry aside = Of(1, Waits(1, 10));
-  aside.place = Place::kAside;
-  const Ledger ledger(kMachine, {aside, Of(2, Waits(2, 10))});
-  EXPECT_TRUE(ledger.MayBeAdmitted(ledger.entries()[1]));
-}
-
-class UserLimitsTest : public testing::Test {
- protected:
-  UserLimitsTest() {
-    machine_.user_limits = {.memory_mb = 8000, .gpus = 1};
-    machine_.users[7] = {.memory_mb = 12000};
-  }
-  Machine machine_ = kMachine;
-};
-
-TEST_F(UserLimitsTest, AUsersOwnLimitsGoBeforeThoseOfAll) {
-  EXPECT_EQ(machine_.LimitsOf(1), (UserLimits{.memory_mb = 8000, .gpus = 1}));
-  EXPECT_EQ(machine_.LimitsOf(7), (UserLimits{.memory_mb = 12000, .gpus = 1}));
-}
-
-TEST_F(UserLimitsTest, AnAskBeyondThemIsRefusedWithBothNumbers) {
-  JobSpec spec;
-  spec.roles = {Role("worker", 3, 3000)};
-  EXPECT_EQ(CheckEverFits(spec, machine_, 1).error().message,
-            "the job asks for 9000 MB of memory (3 tasks: worker 3 x 3000 MB), by machine.json its user may have 8000 "
-            "MB at a time; set tony.worker.memory or tony.worker.instances");
-  EXPECT_TRUE(CheckEverFits(spec, machine_, 7).ok());
-  spec.roles = {Role("worker", 1, 1, 2)};
-  EXPECT_THAT(CheckEverFits(spec, machine_, 1).error().message, HasSubstr("by machine.json its user may have 1 at"));
-}
-
-TEST_F(UserLimitsTest, WhoHasUsedThemUpWaitsAndHoldsNobodyUp) {
-  const Ledger ledger(machine_, {Of(1, Runs(1, 6000)), Of(1, Waits(2, 2001)), Of(2, Waits(3, 8000))});
-  EXPECT_FALSE(ledger.Fits(ledger.entries()[1]));
-  EXPECT_EQ(ledger.WhyItWaits(ledger.entries()[1]),
-            "waits for 2001 MB of memory: its user may have 8000 MB at a time, by machine.json, and has 6000");
-  EXPECT_TRUE(ledger.MayBeAdmitted(ledger.entries()[2]));
-}
-
-TEST_F(UserLimitsTest, WhatAUserHoldsBeyondThemDoesNotCount) {
-  const Ledger ledger(machine_, {Of(1, Runs(1, 20000, {0, 1, 2}))});
-  EXPECT_EQ(ledger.FreeMemory(), 16000);
-  EXPECT_THAT(ledger.FreeGpus(), ElementsAre(1, 2, 3));
+TEST(LedgerAskTest, AnAskBeyondItsUsersLimitsIsRefusedWithBothNumbers) {
+  Machine machine = kMachine;
+  machine.user_limits = {.memory_mb = 8000, .gpus = 1};
+  machine.users[7] = {.memory_mb = 12000};
+  ExpectError(
+      CheckAsk({Role("worker", 3, 3000)}, machine, 1),
+      "the job asks for 9000 MB of memory (3 tasks: worker 3 x 3000 MB), by machine.json its user may have 8000 "
+      "MB at a time; set tony.worker.memory or tony.worker.instances");
+  EXPECT_TRUE(CheckAsk({Role("worker", 3, 3000)}, machine, 7).ok());
+  ExpectError(CheckAsk({Role("worker", 1, 1, 2)}, machine, 1), "~by machine.json its user may have 1 at");
 }
 
 // A machine with jobs that come, are admitted as soon as they may be, and leave or die, in an order from a seed.
@@ -320,146 +416,6 @@ TEST(LedgerPropertyTest, JobsOfSixtyPercentTakeTurnsInTheirOrder) {
     for (const LedgerEntry& entry : entries) EXPECT_FALSE(!entry.admitted() && held.MayBeAdmitted(entry));
     entries.erase(entries.begin());
   }
-}
-
-// ---- ledger turn
-
-const Instant kStart = FromMillis(1'700'000'000'000);
-
-// A machine of 1000 MB; "ann's 3" is the job "3" of user 1. Our job is user 0's.
-class LedgerTurnTest : public testing::Test {
- protected:
-  static LedgerEntry Job(int64_t user, int64_t number, int64_t memory_mb, Place place = Place::kInLine) {
-    return {.number = number,
-            .job = {"job-" + std::to_string(number)},
-            .user = user,
-            .ask = {.memory_mb = memory_mb},
-            .place = place,
-            .keeper = {.pid = 1}};
-  }
-  TurnStep Next(const std::vector<LedgerEntry>& others, const LedgerEntry& mine, Duration after = Duration(0)) {
-    std::vector<LedgerEntry> entries = others;
-    entries.push_back(mine);
-    return turn_.Next(Ledger(machine_, entries), mine, kStart + after);
-  }
-
-  Machine machine_ = {.memory_mb = 1000, .gpus = {0, 1}};
-  LedgerTurn turn_;
-};
-
-TEST_F(LedgerTurnTest, AloneItIsAdmittedAtOnce) {
-  LedgerEntry mine = Job(0, 1, 1000);
-  mine.ask.gpus = 1;
-  const TurnStep step = Next({}, mine);
-  EXPECT_EQ(step.kind, kAdmit);
-  EXPECT_THAT(step.gpus, ElementsAre(0));
-}
-
-TEST_F(LedgerTurnTest, ItWaitsForThoseWhoWereThereAndNotForThoseWhoCome) {
-  const LedgerEntry mine = Job(0, 5, 600), ann = Job(1, 3, 500), runs = Job(2, 1, 600, Place::kAdmitted);
-  EXPECT_THAT(Next({runs, ann}, mine).waits_for, ElementsAre(ann));
-  EXPECT_THAT(Next({runs, ann, Job(3, 0, 500), Job(1, 1, 500)}, mine).waits_for, ElementsAre(ann));
-  EXPECT_EQ(Next({Job(3, 0, 100), Job(1, 1, 100)}, mine).kind, kAdmit) << "whatever number he gives himself";
-}
-
-TEST_F(LedgerTurnTest, OfEachOtherUserItWaitsForOneJob) {
-  const LedgerEntry mine = Job(0, 9, 600), runs = Job(2, 1, 600, Place::kAdmitted);
-  EXPECT_THAT(Next({runs, Job(1, 3, 500), Job(1, 4, 500), Job(3, 5, 500)}, mine).waits_for,
-              ElementsAre(Job(1, 3, 500), Job(3, 5, 500)));
-  EXPECT_THAT(Next({runs, Job(1, 4, 500), Job(3, 5, 500)}, mine).waits_for, ElementsAre(Job(3, 5, 500)));
-}
-
-TEST_F(LedgerTurnTest, WhoCouldTakeHisTurnAndDoesNotIsPassedAfterAWhile) {
-  const LedgerEntry mine = Job(0, 5, 600), ann = Job(1, 3, 500);
-  const TurnStep first = Next({ann}, mine);
-  EXPECT_EQ(first.kind, kWait);
-  EXPECT_EQ(first.look_again, kStart + kTurnPatience);
-  EXPECT_EQ(Next({ann}, mine, kTurnPatience - Duration(1)).kind, kWait);
-  EXPECT_EQ(Next({ann}, mine, kTurnPatience).kind, kAdmit);
-  EXPECT_THAT(turn_.Passed(), ElementsAre(ann));
-}
-
-TEST_F(LedgerTurnTest, WhoCannotTakeHisTurnIsWaitedFor) {
-  const LedgerEntry mine = Job(0, 5, 100), ann = Job(1, 3, 500), runs = Job(2, 1, 600, Place::kAdmitted);
-  EXPECT_EQ(Next({ann, runs}, mine).kind, kWait);
-  EXPECT_EQ(Next({ann, runs}, mine, 10 * kTurnPatience).kind, kWait);
-  EXPECT_EQ(Next({ann}, mine, 10 * kTurnPatience).kind, kWait) << "his time begins when there is room for him";
-}
-
-TEST_F(LedgerTurnTest, WhoIsFurtherBackHasMoreTimeAsHeHasToPassOthers) {
-  const LedgerEntry mine = Job(0, 9, 600), ann = Job(1, 3, 500), bob = Job(2, 4, 500);
-  EXPECT_EQ(Next({ann, bob}, mine).kind, kWait);
-  EXPECT_THAT(Next({ann, bob}, mine, kTurnPatience).waits_for, ElementsAre(bob));
-  EXPECT_EQ(Next({ann, bob}, mine, kTurnPatience + kTurnPatienceMore).kind, kAdmit);
-}
-
-TEST_F(LedgerTurnTest, WhoseLimitsAreUsedUpHoldsNobodyUp) {
-  machine_.user_limits.memory_mb = 700;
-  const LedgerEntry mine = Job(0, 9, 100), has = Job(1, 1, 400, Place::kAdmitted);
-  EXPECT_EQ(Next({has, Job(1, 3, 400)}, mine).kind, kAdmit);
-}
-
-TEST_F(LedgerTurnTest, ItStepsAsideWhenItsUserHasAllThatHeMayHave) {
-  machine_.user_limits.memory_mb = 700;
-  const TurnStep step = Next({Job(0, 1, 400, Place::kAdmitted)}, Job(0, 9, 400));
-  EXPECT_EQ(step.kind, kStepAside);
-  EXPECT_THAT(step.why, HasSubstr("may have 700 MB at a time"));
-}
-
-TEST_F(LedgerTurnTest, AsideItWaitsForTheLastOfItsUsersThatGoesBefore) {
-  const LedgerEntry mine = Job(0, 9, 100, Place::kAside);
-  const LedgerEntry other = Job(0, 7, 100, Place::kAside);
-  EXPECT_THAT(Next({Job(0, 3, 100), Job(0, 5, 100, Place::kAside), other}, mine).waits_for, ElementsAre(other));
-  EXPECT_THAT(Next({Job(0, 3, 100)}, mine).waits_for, ElementsAre(Job(0, 3, 100)));
-}
-
-TEST_F(LedgerTurnTest, AsideItJoinsTheEndOfTheLineWhenItsUsersOtherJobIsAdmitted) {
-  const TurnStep step = Next({Job(0, 3, 100, Place::kAdmitted), Job(1, 12, 100)}, Job(0, 9, 100, Place::kAside));
-  EXPECT_EQ(step.kind, kJoin);
-  EXPECT_EQ(step.number, 13);
-  EXPECT_FALSE(step.displaced);
-}
-
-TEST_F(LedgerTurnTest, AHigherPriorityTakesThePlaceOfItsUsersJobInLine) {
-  LedgerEntry mine = Job(0, 9, 100, Place::kAside);
-  mine.priority = 1;
-  const TurnStep step = Next({Job(0, 3, 100), Job(1, 2, 100)}, mine);
-  EXPECT_EQ(step.kind, kJoin);
-  EXPECT_EQ(step.number, 3);
-  EXPECT_EQ(step.displaced, Job(0, 3, 100));
-}
-
-TEST_F(LedgerTurnTest, AKeeperOfAnEarlierReleaseKeepsItsPlace) {
-  LedgerEntry mine = Job(0, 9, 100, Place::kAside), old = Job(0, 3, 100);
-  mine.priority = 1;
-  old.keeper = {};
-  EXPECT_EQ(Next({old}, mine).kind, kWait);
-}
-
-TEST_F(LedgerTurnTest, APlaceThatItsUserGivesToAnotherOfHisJobsIsStillHis) {
-  const LedgerEntry mine = Job(0, 9, 600), ann = Job(1, 3, 500), runs = Job(2, 1, 600, Place::kAdmitted);
-  Next({runs, ann}, mine);
-  LedgerEntry aside = ann, urgent = Job(1, 3, 500);
-  aside.place = Place::kAside;
-  urgent.job = {"urgent"};
-  EXPECT_THAT(Next({runs, aside, urgent}, mine).waits_for, ElementsAre(urgent));
-  EXPECT_THAT(Next({runs, urgent}, mine).waits_for, ElementsAre(urgent));
-  LedgerEntry another = Job(1, 3, 500);
-  another.job = {"another"};
-  EXPECT_THAT(Next({runs, another}, mine).waits_for, IsEmpty()) << "a place is used once";
-}
-
-TEST(LedgerRoomTest, OfTwoThatWereAdmittedAtOnceThereIsRoomForOne) {
-  const Machine machine = {.memory_mb = 1000, .gpus = {0, 1}};
-  LedgerEntry a = {.number = 1, .job = {"a"}, .ask = {.memory_mb = 600}, .place = Place::kAdmitted};
-  LedgerEntry b = a;
-  b.job = {"b"};
-  EXPECT_TRUE(HasRoomFor(a, Ledger(machine, {a})));
-  EXPECT_FALSE(HasRoomFor(a, Ledger(machine, {a, b})));
-  EXPECT_FALSE(HasRoomFor(a, Ledger(machine, {b}))) << "it is not there";
-  a.ask = b.ask = {.gpus = 1};
-  a.gpus = b.gpus = {1};
-  EXPECT_FALSE(HasRoomFor(a, Ledger(machine, {a, b})));
 }
 
 // ---- ledger belief
