@@ -16,6 +16,7 @@
 #include "runtime/os/process_tree.h"
 #include "runtime/os/start_program.h"
 #include "runtime/yarn/executor_context.h"
+#include "runtime/yarn/yarn_cluster.h"
 #include "tests/conformance/hadoop/hdfs_cluster.h"
 
 namespace tony {
@@ -168,7 +169,7 @@ class Application {
     hadoop::Submission submission{.id = id, .name = "tony-staging", .max_attempts = 1};
     submission.am_resource = {256, 1, {}};
     submission.am = context;
-    return Ask<Status>([&](auto done) { rm_->Submit(submission, done); });
+    return Ask<Result<bool>>([&](auto done) { rm_->Submit(submission, done); }).status();
   }
   std::string Diagnostics() {
     const auto report = Ask<Result<hadoop::ApplicationReport>>([&](auto done) { rm_->Report(id, done); });
