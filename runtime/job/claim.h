@@ -34,7 +34,9 @@ struct KillRequest {
   Duration delay{0};
   std::string asker;  // another user than the job's: "root (uid 0)"; empty: the job's own, or root with its rights.
                       // Never the asker's word
-  bool IsPlain() const { return if_owner.value.empty() && if_watcher.value.empty() && due == Instant{}; }
+  bool IsPlain() const {
+    return if_owner.value.empty() && if_watcher.value.empty() && due == Instant{} && delay <= Duration(0);
+  }
   bool operator==(const KillRequest&) const = default;
 };
 
@@ -72,7 +74,7 @@ inline KillAnswer JudgeKill(const KillRequest& request, const OwnerToken& owner,
 
 // The request with `due` by the clock of its reader, because the asker's clock may be another one.
 inline KillRequest ByClockOf(Instant now, KillRequest request) {
-  if (request.due != Instant{} && request.delay > Duration(0)) request.due = now + request.delay;
+  if (request.delay > Duration(0)) request.due = now + request.delay;
   return request;
 }
 

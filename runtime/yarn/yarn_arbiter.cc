@@ -184,7 +184,8 @@ Result<bool> YarnArbiter::EndUnruled(const JobRecords& records, const KillReques
   if (!is_unknown) TRY(report);
   if (is_unknown ? WasRuled(records) : report->state >= ApplicationState::kRunning) return false;
   TRY_ASSIGN(const Submission submission, records.ReadSubmission());
-  if (JudgeKill(kill, submission.claim.owner, {}, RealClock().Now()) != KillAnswer::kTaken) return false;
+  const Instant now = RealClock().Now();
+  if (JudgeKill(ByClockOf(now, kill), submission.claim.owner, {}, now) != KillAnswer::kTaken) return false;
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
   TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(records.job()));
   const RmCalls rm = CallsOf(cluster, kLookLimit);

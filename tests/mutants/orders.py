@@ -285,10 +285,10 @@ GUARDS = [
      "SameSecret(request.path.front().substr(0, 16), token.substr(0, 16))"),
     ("every user counts as the keeper's own", CHANNEL, "peer.ok() && peer->uid == geteuid()", "peer.ok()"),
     ("the keeper hears every user", KEEPER, "  if (!peers_[peer]->PeerIsOurUser()) Drop(peer);\n", ""),
-    ("no cgroup with limits is ever found", CGROUP, "  if (!own) return Error{ErrorCode::kUnavailable, \"this system has no cgroups\"};\n",
-     "  return Error{ErrorCode::kUnavailable, \"this system has no cgroups\"};\n"),
-    ("no cgroup without limits is ever found", CGROUP, "  if (!own) return Error{ErrorCode::kUnavailable, \"this system has no cgroups v2\"};\n",
-     "  return Error{ErrorCode::kUnavailable, \"this system has no cgroups v2\"};\n"),
+    ("no cgroup with limits is ever found", CGROUP, "  if (!own) return UnavailableError(\"this system has no cgroups\");\n",
+     "  return UnavailableError(\"this system has no cgroups\");\n"),
+    ("no cgroup without limits is ever found", CGROUP, "  if (!own) return UnavailableError(\"this system has no cgroups v2\");\n",
+     "  return UnavailableError(\"this system has no cgroups v2\");\n"),
     ("this process is in no cgroup", OWN_CGROUP, "  CgroupPaths paths;\n", "  return {};\n  CgroupPaths paths;\n"),
     ("each of a tree is signalled as soon as it is met", OWN_TREE, "  Walk look(0, spared);\n",
      "  if (signal != 0) return SignalOnTheWay(signal, spared);\n  Walk look(0, spared);\n"),
@@ -307,7 +307,7 @@ GUARDS = [
     ("a second hello may be asked for", TLS, "std::ranges::count(kGroupIds, group) > 0", "group > 0"),
     ("a peer that updates its keys for ever is read for ever", TLS,
      "  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);\n", ""),
-    ("a plain port may be anywhere", RPC_SERVER, "if (!options_.tls && !IsLoopback(endpoint.host)) {", "if (false) {"),
+    ("a plain port may be anywhere", RPC_SERVER, "if (!options_.tls && !IsLoopback(endpoint.host))\n", "if (false)\n"),
 ]
 
 FILES = "runtime/os/files.cc"
@@ -349,8 +349,8 @@ SYNCS = [
      "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n"),
     ("the verdict on a lost job is not synced", LOST_JOB, "Durability::kSurvivesPowerCut", "Durability::kLostWithPower"),
     ("the journal's end is not synced", JOURNAL_FILE, '    if (fdatasync(journal_.get()) != 0) return Failed("sync: ");\n', ""),
-    ("an acknowledgement is not synced", RECORDS, "PutNew(kAcked, SerializeJson(document), Durability::kSurvivesPowerCut)",
-     "PutNew(kAcked, SerializeJson(document), Durability::kLostWithPower)"),
+    ("an acknowledgement is not synced", RECORDS, "PutNew(kAcked, document, Durability::kSurvivesPowerCut)",
+     "PutNew(kAcked, document, Durability::kLostWithPower)"),
     ("an entry is made where the last try was", ENTRIES, 'AsideName("new", name)', '(".new-" + name)'),
     ("a staged entry's content is not synced", ENTRIES, "  if (made.ok()) made = Sync(temporary);\n", ""),
     ("a staged entry's name is not synced", ENTRIES, "  if (made.ok()) return SyncPath(folder_);\n", "  if (made.ok()) return Ok();\n"),
@@ -377,8 +377,8 @@ REQUESTS = [
     ("a revoked submit leaves its job alone", COURSE, "  if (seen.revoked) Plan(std::move(kill));\n", ""),
     ("a lock that was not had counts", STEPS, "      lock_ = *std::move(lock);\n", ""),
     ("what a replaced job is killed for is not recorded", STEPS,
-     "  const auto recorded = records->WriteKill(kill);\n  if (!recorded.ok())\n"
-     '    notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n'
+     "  const auto recorded = records->WriteKill(kill);\n  if (!recorded.ok()) "
+     'notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n'
      "  replaced_ = recorded.ok() ? *recorded : RecordedKill{\"\", kill};\n", "  replaced_ = RecordedKill{\"\", kill};\n"),
     ("staged files are let go before the job refers to them", STEPS,
      "  TRY(KeepPrograms());\n", "  store_.reset();\n  TRY(KeepPrograms());\n"),

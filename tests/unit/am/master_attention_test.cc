@@ -72,11 +72,17 @@ TEST_F(MasterAttentionTest, AKillIsDueByTheClockOfTheMaster) {
 TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
   Attach("o1");
   journal_.WriteAll();
+  // An AM that leads again looks at once.
+  const auto look = [this] {
+    master_.OnScheduler(SchedulerLost{"gone for a moment"});
+    master_.OnScheduler(SchedulerReached{});
+  };
   ASSERT_TRUE(records_.WriteKill({.reason = "stale", .if_owner = {"o0"}}).ok());
+  look();
+  EXPECT_TRUE(records_.ReadKills()->empty()) << "there is nothing to write";
   ASSERT_TRUE(records_.WriteKill({.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)}).ok());
-  master_.OnScheduler(SchedulerLost{"gone for a moment"});
-  master_.OnScheduler(SchedulerReached{});  // an AM that rules again looks at once
-  EXPECT_EQ(records_.ReadKills()->size(), 1u) << "what had nothing to write is settled, the plan waits for it";
+  look();
+  EXPECT_EQ(records_.ReadKills()->size(), 1u) << "the plan is not written yet";
   journal_.WriteAll();
   EXPECT_THAT(journal_.appended, Contains("kill_planned"));
   EXPECT_TRUE(records_.ReadKills()->empty());
