@@ -224,8 +224,9 @@ void Follower::SearchAfter(Duration pause) {
 void Follower::SeeRefusedKill() {
   if (!kill_ || kill_->name.empty() || kill_->request.IsPlain()) return;
   const auto status = records_.ReadStatus();
+  if (!status.ok() || !*status || (*status)->trouble.empty()) return;
   const auto kills = records_.ReadKills();
-  if (!status.ok() || !*status || (*status)->trouble.empty() || !kills.ok()) return;
+  if (!kills.ok()) return;
   if (std::ranges::count(*kills, kill_->name, &RecordedKill::name) > 0) return;
   Fail({ErrorCode::kUnavailable,
         StrCat("job ", records_.job().value, " has no application master, and only that knows who owns and watches ",

@@ -255,7 +255,7 @@ void Keeper::EndBecause(const std::string& reason) {
   const auto written = records_.WriteKill({reason});
   if (written.ok()) return;
   LogError(written.error().message);
-  EndUnasked(reason);
+  EndForKill({.reason = reason});
 }
 
 void Keeper::SayTurn(KeeperReport turn) {

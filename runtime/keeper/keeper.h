@@ -105,8 +105,8 @@ class Keeper {
   // keeper_end.cc
   void LookForKills();
   void JudgeUnheardKill(bool overslept);
-  std::optional<KillRequest> KillToObey() const;
-  void RefuseKills();
+  std::optional<KillRequest> KillToObey(const std::vector<RecordedKill>& kills) const;
+  void Refuse(const std::vector<RecordedKill>& kills) const;
   void EndForKill(const KillRequest& kill);
   void HearAm();
   void LimitStart(Duration limit);
@@ -120,7 +120,6 @@ class Keeper {
   void LookAtTasks();
   void EndTasks(Duration grace);  // asks, and kills after the grace
   void Stop(const std::string& reason);
-  void EndUnasked(const std::string& reason);
   void EndWithoutAm(Verdict verdict, Duration grace);
   void Finish();
   void WriteFinished();

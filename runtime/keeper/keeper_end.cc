@@ -69,12 +69,9 @@ void Keeper::Stop(const std::string& reason) {
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // it is on its way
   const auto written = records_.WriteKill({reason});
   if (!written.ok()) LogError(written.error().message);
-  if (!written.ok()) return EndUnasked(reason);
+  if (!written.ok()) return EndForKill({.reason = reason});
   stop_timer_ = loop_.After(grace_ + stop_margin_, [this] { EndWithoutAm(Killed(stop_reason_), Duration(0)); });
 }
-
-// As a kill of which no master can be told.
-void Keeper::EndUnasked(const std::string& reason) { EndWithoutAm(Killed(reason), grace_); }
 
 void Keeper::EndWithoutAm(Verdict verdict, Duration grace) {
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;
@@ -171,8 +168,11 @@ void Keeper::SayTrouble() {
 void Keeper::LookAtTasks() {
   if (phase_ != Phase::kRunningOut) return;
   timer_ = loop_.After(kBetweenLooks, [this] {
-    if (const auto kill = KillToObey()) return EndForKill(*kill);
-    RefuseKills();
+    // A kill that comes after this read is neither obeyed nor refused before the next one.
+    const auto kills = records_.ReadKills();
+    if (!kills.ok()) LogWarn(kills.error().message);
+    if (const auto kill = kills.ok() ? KillToObey(*kills) : std::nullopt) return EndForKill(*kill);
+    if (kills.ok()) Refuse(*kills);
     // An executor whose task has ended, or was never told to start, would wait for an AM.
     containers_.StopIdle();
     if (containers_.Running() != running_told_) SayTrouble();
@@ -337,7 +337,8 @@ void Keeper::LookForKills() {
 }
 
 void Keeper::JudgeUnheardKill(bool overslept) {
-  const auto kill = KillToObey();
+  const auto kills = records_.ReadKills();
+  const auto kill = kills.ok() ? KillToObey(*kills) : std::nullopt;
   if (!kill) return unheard_kill_.reset();
   if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();  // what it may have said while we slept
   const Instant now = loop_.Now();
@@ -350,15 +351,14 @@ void Keeper::JudgeUnheardKill(bool overslept) {
 
 // A kill without a condition; and before any AM has ruled, a kill on condition of the owner who submitted the job,
 // because no other owner can have come since. Such a kill holds for the next keeper, too: its file stays.
-std::optional<KillRequest> Keeper::KillToObey() const {
-  const auto kills = records_.ReadKills();
-  if (!kills.ok() || kills->empty()) return std::nullopt;
+std::optional<KillRequest> Keeper::KillToObey(const std::vector<RecordedKill>& kills) const {
+  if (kills.empty()) return std::nullopt;
   const auto lease = records_.ReadLease();
   const auto submission = records_.ReadSubmission();
   const bool knows_owner = lease.ok() && !*lease && submission.ok();
   const Instant now = loop_.Now();
   std::optional<KillRequest> soonest;
-  for (const RecordedKill& kill : *kills) {
+  for (const RecordedKill& kill : kills) {
     KillRequest request = kill.request;
     const bool taken =
         knows_owner && JudgeKill(ByClockOf(now, request), submission->claim.owner, {}, now) == KillAnswer::kTaken;
@@ -369,18 +369,19 @@ std::optional<KillRequest> Keeper::KillToObey() const {
 }
 
 // The client of a kill takes the loss of its file for the refusal.
-void Keeper::RefuseKills() {
-  const auto kills = records_.ReadKills();
-  if (!kills.ok()) return LogWarn(kills.error().message);
-  for (const auto& [name, request] : *kills) {
+void Keeper::Refuse(const std::vector<RecordedKill>& kills) const {
+  for (const auto& [name, request] : kills) {
     LogWarn(StrCat("kill request ", name, " (", request.reason,
-                   ") refused: only an application master knows who owns "
-                   "and watches the job; a kill without a condition ends it"));
+                   ") refused: only an application master knows who owns and watches the job; a kill without a "
+                   "condition ends it"));
     if (const Status removed = records_.RemoveKill(name); !removed.ok()) LogWarn(removed.error().message);
   }
 }
 
-void Keeper::EndForKill(const KillRequest& kill) { EndWithoutAm(Killed(ReasonWithAsker(kill)), kill.grace); }
+// As the AM would end the job for this kill.
+void Keeper::EndForKill(const KillRequest& kill) {
+  EndWithoutAm(Killed(ReasonWithAsker(kill)), kill.grace < Duration(0) ? grace_ : kill.grace);
+}
 
 void Keeper::HearAm() {
   am_heard_ = loop_.Now();
