@@ -356,9 +356,9 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
   parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
 }
 
-// A plain kill takes effect although it cannot be written; the asker stays connected and repeats it to a later AM. An AM
-// that cannot write makes no plan and judges no condition, because no later AM would know of it. The request that the
-// asker recorded in the folder is settled first: a request that was refused here must not be taken from the folder
+// A plain kill takes effect although it cannot be written: the client stays connected, and repeats it to a later AM.
+// An AM that cannot write makes no plan and judges no condition, because no later AM would know of it. The request that
+// the client recorded in the folder is settled first: a request that was refused here must not be taken from the folder
 // later, when its condition has come true.
 void ApplicationMaster::Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
   if (!Admit(token, reply)) return;

@@ -177,12 +177,15 @@ class ApplicationMaster : public AmService {
   int logs_under_way_ = 0;             // to their records
   std::deque<AttemptId> kept_logs_;    // those of this master, oldest first
   std::deque<Turn> waiting_;           // for the journal, in order
-  size_t written_ = 0;                 // so many of the first of these are in the journal
-  std::set<std::string> seen_kills_;   // names of kill requests that are taken, or being decided
-  std::string trouble_;                // why nothing can be written now; empty: it can
-  std::string pending_reason_;         // why containers are missing, from the scheduler
-  Instant unversioned_changed_{};      // trouble or delay
-  bool looks_for_kills_ = false;       // and has no answer yet
+  size_t written_ = 0;                 // turns of these, in the journal
+  // The names of kill requests that are taken, or being decided.
+  std::set<std::string> seen_kills_;
+  // The reason why nothing can be written now. Empty: it can.
+  std::string trouble_;
+  // The scheduler's reason why containers are missing.
+  std::string pending_reason_;
+  Instant unversioned_changed_{};  // trouble or delay
+  bool looks_for_kills_ = false;   // and has no answer yet
   LeaseRecord lease_;
   bool published_ = false;       // the lease of this epoch has been written
   bool status_changed_ = false;  // since status.json was written

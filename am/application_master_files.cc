@@ -1,4 +1,5 @@
-// The files that the application master keeps beside its journal: the lease record, the status document; and the kill requests, which others write. None of them is worth a job: what cannot be written now is tried
+// The files that the application master keeps beside its journal: the lease record and the status document; and the
+// kill requests, which others write. None of them is worth a job: what cannot be written now is tried
 // again.
 #include <algorithm>
 #include <utility>

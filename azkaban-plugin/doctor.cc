@@ -186,7 +186,7 @@ std::optional<Check> CheckYarnFile(const fs::path& folder, const User& user, con
                    "install all programs of TonY into one folder");
 }
 
-// The users that steps run as under execute-as-user. They are judged by modes: nobody becomes them.
+// The users that steps run as under execute-as-user. The checks read modes, because this process cannot become them.
 
 constexpr const char* kRefusedUsers = "root,azkaban";  // Azkaban's default
 
@@ -213,7 +213,7 @@ bool CanTry(const fs::path& home, const User& user) {
   return geteuid() == user.uid || (geteuid() == 0 && system.ok() && !system->network);
 }
 
-// What keeps users whom nobody knows yet from a folder of their own in it.
+// Finds the modes of `home` that keep a user who is not known yet from making a folder in it.
 Checks CheckOpen(const fs::path& home) {
   const std::string make = StrCat("as root: install -d -m 1777 ", home.string());
   const Sight sight = SightOf(home);

@@ -31,7 +31,8 @@ struct Installation {
 struct PluginFiles {
   Properties server;  // private.properties over commonprivate.properties
   Properties plugin;
-  bool complete = false;  // both files of the job type were read
+  // Both files of the job type were read.
+  bool complete = false;
 
   std::string ServerValue(std::string_view key, std::string_view usual) const;
   bool ExecutesAsUser() const;  // Azkaban's default is true
@@ -41,8 +42,8 @@ Check OkCheck(std::string name, std::string text);
 Check WarnCheck(std::string name, std::string text, std::string advice);
 Check FailCheck(std::string name, std::string text, std::string advice);
 
-// Of what could not be looked at. It fails if it is `judged` who could not, and is a warning if only this process could
-// not, which is another user's.
+// The check of a path that this process cannot read. It fails if `judged` cannot read the path either. It is a warning
+// if only this process cannot, because this process is another user's.
 Check HiddenCheck(std::string name, const std::filesystem::path& path, const Sight& sight, const User& judged);
 
 // doctor_plugin.cc: readable for the server, well-formed.
@@ -51,7 +52,8 @@ Checks CheckPluginFiles(const Installation& installation, PluginFiles& files);
 // doctor_plugin.cc: what they say.
 Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb);
 Checks CheckPluginProperties(const PluginFiles& files);
-Checks CheckSiteDefaults(const PluginFiles& files);  // tony.*: by the mapper that reads a step's
+// Checks tony.* with the mapper that reads the properties of a step.
+Checks CheckSiteDefaults(const PluginFiles& files);
 
 // doctor.cc: what `command` names, what lies beside it, the setuid program, and a cluster's configuration.
 Checks CheckCommand(const Installation& installation, const PluginFiles& files);

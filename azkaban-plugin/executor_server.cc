@@ -146,7 +146,7 @@ Result<ExecutorServer> ReadExecutorServer(pid_t pid, const fs::path& proc) {
 fs::path JobtypesOf(const ExecutorServer& server) {
   constexpr std::string_view kUsual = "plugins/jobtypes";
   if (server.folder.empty()) return {};
-  // What -conf names, else `conf`: how Azkaban's start scripts call it.
+  // Azkaban's start scripts name the folder with -conf; the default is `conf`.
   const auto& words = server.command_line;
   const auto option = std::ranges::find(words, "-conf");
   const bool is_named = option != words.end() && option + 1 != words.end();

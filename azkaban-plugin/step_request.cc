@@ -188,7 +188,7 @@ Status WriteOutputProperties(const std::filesystem::path& file, std::string_view
 Result<Step> ReadStep(const std::filesystem::path& property_file, const std::filesystem::path& directory) {
   std::error_code error;
   const auto type = std::filesystem::status(property_file, error).type();
-  // A pipe that nobody writes to would keep the step for ever.
+  // A pipe without a writer would block the step for ever.
   if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::regular)
     return Error{ErrorCode::kInvalid, StrCat("JOB_PROP_FILE ", property_file.string(), ": not a file")};
   const SubmitOptions options = {.spec_file = property_file.string(), .spec_name = "the step's properties"};

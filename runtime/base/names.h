@@ -1,4 +1,4 @@
-// One table of names for an enum whose values count from 0 without a gap. ToString() and FromName() both read it.
+// A table of names for an enum whose values count from 0 without a gap. ToString() and FromName() both read it.
 //
 //   enum class Completion { kTracked, kUntracked, kSidecar };
 //   constexpr auto NamesOf(Completion) { return EnumNames("tracked", "untracked", "sidecar"); }

@@ -76,7 +76,7 @@ std::string Json(const Checks& checks, bool healthy) {
   });
 }
 
-// Of what fails the checks have said what mends it.
+// The checks have already said how to mend what fails.
 int Report(const CommandLine& line, const Checks& checks, const TableRoom& room) {
   const int exit = ReportChecks(checks, line.Has("json"), room);
   if (exit == 0) SayNext(line, {"init pytorch", "run -- COMMAND"});

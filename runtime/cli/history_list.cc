@@ -172,7 +172,7 @@ Result<int> PrintReindexed(const fs::path& home, bool as_json) {
 
 }  // namespace
 
-// The folders are read before the log is locked, so that nobody who ends a job waits for it.
+// The folders are read before the log is locked, so that no keeper waits for the lock as its job ends.
 Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home) {
   TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home).List());
   Reindexed done;

@@ -15,9 +15,9 @@ namespace tony {
 namespace {
 
 struct JobTemplate {
-  std::string_view kind;     // as it is asked for; the first one if none is
+  std::string_view kind;     // "pytorch"
   std::string_view program;  // the program's file
-  std::string_view needs;    // Python packages that python3 needs for it; empty: none
+  std::string_view needs;    // Python packages, by import name
   std::string_view job_text;
   std::string_view program_text;
 };

@@ -278,7 +278,8 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
       listing.jobs.push_back({*std::move(status), unruled});
     } else if (found.ok() || found.error().code != ErrorCode::kNotFound) {
       Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
-      const bool lacks_file = status.error().code == ErrorCode::kNotFound;  // one of a job that is there
+      // The job is there, and a file of it is missing.
+      const bool lacks_file = status.error().code == ErrorCode::kNotFound;
       const ErrorCode its = lacks_file ? ErrorCode::kInvalid : status.error().code;
       const ErrorCode code = listing.failure ? listing.failure->code : its;
       listing.failure = Error{code, StrCat(++unread, " of ", chosen.jobs.size(), " jobs could not be read")};

@@ -23,10 +23,12 @@ namespace {
 constexpr size_t kLongestSearched = 1 << 20;
 
 constexpr Duration kUnruledInterval{1000};
-constexpr Duration kUnruledIntervalElsewhere{10'000};  // a cluster is asked three times for it
+// Each look at a cluster takes three requests.
+constexpr Duration kUnruledIntervalElsewhere{10'000};
 constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
 
-// Says once each time that nobody rules a job: it may stay so until somebody waits for it.
+// Says once that a job has no application master, each time that this begins, because it may last until somebody waits
+// for the job.
 class UnruledNotice {
  public:
   explicit UnruledNotice(const JobRecords& records) : records_(records) {}

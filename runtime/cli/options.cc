@@ -47,7 +47,7 @@ Result<Duration> WatchTimeout(const CommandLine& line) {
   return *timeout;
 }
 
-// A word that is no spec file is most often the rest of a command whose quotes are missing.
+// A word that is not a spec file is most often the rest of a command without its quotes.
 Status CheckSpecWord(const std::string& word) {
   if (word == "-") return Ok();
   const std::string suffix = std::filesystem::path(word).extension();

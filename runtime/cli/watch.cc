@@ -32,7 +32,7 @@ namespace tony {
 namespace {
 
 constexpr size_t kLongestLine = 4096;
-// Whoever writes to us without reading waits once we have so much to say.
+// Lines to write at most: a program that sends lines and reads none waits then.
 constexpr size_t kMostWaiting = 1000;
 
 // Lines from standard input and lines to standard output, on a thread of its own: neither somebody who writes nothing
@@ -56,7 +56,7 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     });
   }
 
-  // What has not been written is lost; no callback comes after the last owner has gone.
+  // Lines that are not written yet are lost. No callback comes after the last owner has gone.
   void Stop() {
     {
       const std::lock_guard lock(mutex_);

@@ -55,7 +55,7 @@ constexpr size_t kMostOfASecond = 100;  // ids tell the second alone
 constexpr size_t kShortestBeginning = 4;
 constexpr size_t kMostTold = 5;
 
-// Of all backends: an id's beginning may be one's, and a name another's.
+// Asks all backends, because the beginning of an id may be a job of one backend, and the name of a job of another.
 Result<std::vector<JobRecords>> Gather(const std::function<Result<std::vector<JobRecords>>(const JobStore&)>& choose) {
   std::vector<JobRecords> gathered;
   const auto add = [&](const Backend& backend) -> Status {
@@ -75,7 +75,7 @@ struct Match {
   size_t number = 0;  // of jobs that match
 };
 
-// One that cannot be read has no name, and was not submitted last: `tony list` tells of it.
+// A job that cannot be read is left out, because it has neither a name nor a time. `tony list` names it.
 template <typename Fits>
 Result<Match> NewestThat(const Fits& fits, size_t most_ended) {
   TRY_ASSIGN(auto jobs, Gather([&](const JobStore& store) -> Result<std::vector<JobRecords>> {

@@ -226,8 +226,8 @@ Environment XgBoostEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
   return environment;
 }
 
-// What no other framework has yet: named ports, stages, published values, tasks of several processes. For tests of TonY
-// itself; no property asks for it.
+// A framework with all that no other has yet: named ports, stages, published values, tasks of several processes. For
+// tests of TonY itself; no property asks for it.
 //
 // The driver starts first, then ps, then everybody else; driver and ps publish ADDRESS. Every task has a port "data",
 // the driver also "control". Where a task has several processes, each has a port: "process_0", "process_1", ...

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kClientProtocol[] = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
 
-// What is in none of the rows is new, or undefined.
+// A state without a row counts as new.
 constexpr std::pair<wire::YarnApplicationState, ApplicationState> kStates[] = {
     {wire::SUBMITTED, ApplicationState::kSubmitted}, {wire::ACCEPTED, ApplicationState::kAccepted},
     {wire::RUNNING, ApplicationState::kRunning},     {wire::FINISHED, ApplicationState::kFinished},

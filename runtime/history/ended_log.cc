@@ -173,7 +173,7 @@ Result<EndedText> Map(int fd, const fs::path& path) {
   return EndedText(static_cast<const char*>(begin), static_cast<size_t>(info.st_size));
 }
 
-// What another version wrote whole is not ours to drop.
+// Keeps the whole lines of another version, because this one cannot judge them.
 std::string LinesOfOthers(std::string_view text) {
   std::string lines;
   for (size_t at = 0; at < text.size();) {

@@ -25,7 +25,7 @@ std::optional<Endpoint> ParseEndpoint(std::string_view text) {
 constexpr TextForm kHostAndPort{[](const Endpoint& endpoint) { return ToString(endpoint); },
                                 [](std::string_view text) { return ParseEndpoint(text); }, "host:port"};
 
-// What each task has of `what`; nothing where there is no such field.
+// Reads the values of each task from the field `what`, if there is one.
 template <class Named>
 Status ReadNamed(JsonReader& document, std::string_view what, std::map<TaskId, Named>& all, Between range = {}) {
   if (!document.Has(what)) return Ok();

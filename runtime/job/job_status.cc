@@ -13,7 +13,7 @@ constexpr int64_t kMega = 1 << 20, kGiga = 1 << 30;
 
 std::string_view UnitOf(int64_t most) { return most < kGiga ? " MB" : " GB"; }
 
-// Of few digits, in the unit of `most`.
+// A short number in the unit that suits `most`.
 std::string InUnit(int64_t bytes, int64_t most) {
   if (most < kGiga) return std::to_string((bytes + kMega / 2) / kMega);
   const int64_t tenths = (bytes + kGiga / 20) / (kGiga / 10);

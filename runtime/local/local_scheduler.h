@@ -18,7 +18,7 @@
 
 namespace tony {
 
-// What an application master brings along for its scheduler.
+// The parts that an application master gives to its scheduler.
 struct MasterSide {
   EventLoop& loop;  // outlives the scheduler
   JobRecords records;

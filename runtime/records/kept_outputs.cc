@@ -30,7 +30,7 @@ std::optional<AttemptId> AttemptOf(const std::string& name) {
   return RecordOf(attempt) == name ? std::optional(attempt) : std::nullopt;
 }
 
-// What the line before the text says of it.
+// The fields of the line before the text.
 struct KeptPart {
   int64_t begin = 0, length = 0;
 };
@@ -54,7 +54,7 @@ void Fields(auto& io, Is<KeptLog> auto& log) {
 }
 void Fields(auto& io, Is<KeptLogs> auto& kept) { io.Field("logs", kept.logs); }
 
-// What the line before the job's outputs says of them.
+// The fields of the line before the job's outputs.
 struct OutputsHead {
   std::string task;
   int attempt = 1;

@@ -142,7 +142,7 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
   TRY(CheckYarnQueue(cluster, spec.yarn.queue));
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec));
-  // What does not answer as a NameNode should is where the site files say that one is.
+  // The site files name this address as a NameNode, and the answer is not that of a NameNode.
   const Status hdfs = AskHdfs(cluster);
   if (!hdfs.ok() && hdfs.error().code == ErrorCode::kUnavailable)
     return Annotate(hdfs.error(), StrCat("dfs.namenode.http-address: ", cluster.webhdfs));
@@ -300,7 +300,7 @@ std::string AdviceOn(const Error& error, const YarnCluster& cluster) {
   return "hdfs dfsadmin -report shows the DataNodes, hdfs dfsadmin -safemode get whether it takes writes";
 }
 
-// What is written under `path` is read again; `attributes`: what became of its attribute.
+// Writes a file at `path`, and reads it again. `attributes` says whether its attribute could be set and read.
 Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) {
   constexpr const char* kBytes = "tony doctor";
   constexpr const char* kAttribute = "user.tony.doctor";
@@ -317,7 +317,7 @@ Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) 
   return Ok();
 }
 
-// One after the other, of a job's records and its journal's turns. Measured by tests/conformance/hadoop/attributes_off:
+// A job writes its records and the turns of its journal one after the other. tests/conformance/hadoop/attributes_off:
 // a job of one worker that took 2.3 s took 4.6 s, where a record took 230 ms on average.
 constexpr int kRecordsOfJob = 10;
 constexpr int kTriedRecords = 6;

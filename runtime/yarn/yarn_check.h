@@ -34,20 +34,19 @@ Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name);
 // person should know beside that, in lines.
 Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec);
 
-// What `tony doctor --yarn` says: what of the cluster that is configured stands in the way of this user's jobs, and
-// what mends it.
+// `tony doctor --yarn`: names what keeps this user's jobs from the configured cluster, and how to mend it.
 
 // Waits for the daemons, two seconds a call and ten for a write. A file with an extended attribute is really written
 // into the user's home folder in HDFS, read, and removed; and an application id is taken, which the ResourceManager
 // counts.
 Checks CheckYarnHealth();
 
-// What `tony list --queue` shows of a cluster: its queues, and the applications of all users that run or wait there.
+// `tony list --queue`: the queues of a cluster, and the applications of all users that run or wait there.
 
 // Waits for the ResourceManager, two seconds a call. kUnavailable: it does not answer.
 Result<QueueView> LookAtYarnQueue(const YarnCluster& cluster);
 
-// Those that run come first, each group in the order in which it is served: by priority, then by age. Pure.
+// Applications that run come first, each group in the order in which it is served: by priority, then by age. Pure.
 std::vector<QueuedJob> QueuedJobs(const std::vector<hadoop::ApplicationReport>& reports);
 
 }  // namespace tony

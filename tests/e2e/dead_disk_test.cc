@@ -72,7 +72,7 @@ class DeadDiskE2eTest : public OwnDiskTest {
     ExpectTheDiskTells("SUCCEEDED");
   }
 
-  // What becomes of the disk, and how the job ends.
+  // `harm` damages the disk, and `end` ends the job.
   void RunWith(void (DeadDiskE2eTest::*harm)() const, void (DeadDiskE2eTest::*end)(), bool full_rounds) {
     if (full_rounds && Rounds(10) == 1) GTEST_SKIP() << "takes a minute, or is in tests/faults; with $TONY_FULL_ROUNDS";
     Begin();

@@ -46,7 +46,7 @@ struct ExpectedMember {
   const char* pointer;
   boost::json::value value;
 };
-// What stands at each of these places, or else the whole document is shown.
+// Compares the values at these places, and shows the whole document where one differs.
 inline void ExpectJson(const boost::json::value& document, const std::vector<ExpectedMember>& expected) {
   for (const ExpectedMember& each : expected) {
     EXPECT_EQ(serialize(At(document, each.pointer)), serialize(each.value))

@@ -36,7 +36,7 @@ const TestRow kQueue[] = {
       {"write go-first", ""},
       {"end 0", ""},
       {"end 2", ""}}},
-    // One of the gang would have room.
+    // There is room for a single task of the gang.
     {"GangThatFitsOnlyInPartWaitsWhole",
      {{"& one `%HOLD(first)` %S", ""},
       {"until file runs-first-0", "~\n"},

@@ -161,7 +161,7 @@ class Script : public TonyTest {
     return {variables, command};
   }
 
-  // What is not as expected, or "".
+  // Says what differs from `expected`; "" if nothing does.
   std::string Wrong(const std::string& expected, const Ran& ran) const {
     std::string wrong;
     int exit = 0;

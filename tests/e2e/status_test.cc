@@ -1,4 +1,4 @@
-// What `status`, `list` and `wait` tell, also of jobs that nobody rules or that cannot be read.
+// `status`, `list` and `wait`, also for jobs without an application master and for jobs that cannot be read.
 #include "tests/e2e/script.h"
 
 namespace tony {

@@ -125,7 +125,7 @@ class TonyTest : public testing::Test {
     Go();
     return Ends(client);
   }
-  // What it answers to a program: one line, an object.
+  // The answer to a program: an object in one line.
   value Json(const Words& words, int exit = 0) const {
     const Ran ran = box_.Tony(words + Words{"--json"});
     EXPECT_EQ(ran.exit, exit) << testing::PrintToString(words) << "\n" << ran.err << ran.out;

@@ -35,7 +35,7 @@ const TestRow kScenarios[] = {
      {{"worker*2, all runs 500s, execution 10s", "FAILED timeout everywhere"}}},
     {"FirstComeFirstServedEachTaskRunsAsItGetsItsContainer",
      {{"worker*3 fcfs, all runs 1s, worker:2 granted 30s", "SUCCEEDED success everywhere"}}},
-    // What engines ask of a job of some seconds. A new AM rules within a second.
+    // Requests of engines to a job of some seconds. A new AM leads within a second.
     {"ALateKillOfAnOwnerThatWasReplacedDoesNothingWhereverTheAmCrashes",
      {{"worker*2, all runs 8s, owner o1, at 1s attach o2, at 4s kill if-owner o1", "SUCCEEDED success everywhere"}}},
     {"AKillOfTheOwnerEndsTheJobWhereverTheAmCrashes",
@@ -216,7 +216,7 @@ const TestRow kInStages[] = {
     {"ADriverThatStaysSilentIsNotWaitedForForEver",
      {{"driver*1 ps*1:untracked worker*2 staged registration=20s, ps:0 publishes 1s runs 100s, driver:0 runs 100s",
        "FAILED timeout"}}},
-    // What the driver's executor has seen and could not tell is told to the AM when it can be reached again.
+    // The driver's executor reports what it has seen as soon as it reaches the AM again.
     {"ALinkThatBreaksBeforeTheAnswerLosesNothing",
      {{"driver*1 ps*1:untracked worker*2 staged, driver:0 ps:0 publishes 1s, ps:0 runs 100s, at 900ms cut driver:0 "
        "5s{| "
@@ -226,7 +226,7 @@ const TestRow kInStages[] = {
 TABLE_TEST(StageScenarioTest, kInStages, CheckPlan);
 
 // ---- roles of which some tasks may fail, or are not needed
-// One shard of five fails after 2 s, two succeed after 4 and 6 s, which is enough; then those that run for minutes are
+// Shard 0 of five fails after 2 s, and two shards succeed after 4 and 6 s, which is enough. The other shards are then
 // stopped, while the collector goes on to 10 s.
 
 const TestRow kCompletions[] = {

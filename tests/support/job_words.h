@@ -66,7 +66,7 @@ class Words {
 Duration TimeOf(std::string_view text);
 ExitStatus BySignal(const std::string& name);  // "TERM"
 
-// Of each {a|b} the alternative with this number, or the last one. `most` becomes their number, if it is less.
+// Takes from each {a|b} the alternative with this number, or the last one. `most` grows to the number of alternatives.
 std::string Chosen(std::string text, size_t number, size_t& most);
 
 void AddToJob(JobSpec& spec, std::string_view words);

@@ -1,4 +1,4 @@
-// What tests ask of a Result or a Status.
+// Checks of a Result or a Status, for tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -31,7 +31,7 @@ struct Words {
   int64_t Number(size_t i, int64_t usual = 0) const { return ParseInt((*this)[i]).value_or(usual); }
 };
 
-// What a word does in a world; its answer, if it has one, says what is seen.
+// The action of a word in a world. Its answer, if it has one, says what is seen.
 template <class World>
 struct Deed {
   template <class Do>

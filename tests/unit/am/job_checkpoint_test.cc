@@ -27,7 +27,7 @@ const TestRow kResuming[] = {
      {{"running, resume worker:0 5, report worker:0#2 fails 1, wait 59999ms, pass 0", "nothing; deadline +1ms"},
       {"pass 1ms", "checkpoint_noted restart_began gang_allocated"},
       {"all-up", "worker:0#3 resumes /ckpt/step-5"}}},
-    // What it would be told before is not the same any more, though its number is, and is told with the turn that notes it.
+    // The order has its old number and a newer checkpoint, and goes out with the turn that notes the checkpoint.
     {"WhoHasStillToStartIsToldOfANewerCheckpointThatAnotherRestartHasFound",
      {{"job worker*2 standalone task=9 backoff=0/0 checkpoints=3: running, report worker:0 fails 1, see 1 5, register "
        "worker:0#2, note worker:0#2",

@@ -28,7 +28,7 @@ const TestRow kSilent[] = {
      {{"begun, wait 14999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms",
        "attempt_ended job_stopping; worker:0 is lost; verdict node_lost says `~nobody can say that it ended`"}}},
-    // What should end it has not reached it, and it believes in its master until that is silent for long.
+    // The STOP has not reached the executor, which follows its master until that is silent for long.
     {"OneThatIsHeardMeanwhileIsNotGivenUpBeforeItHasBeenSilentAgain",
      {{"begun, wait 14999ms, await worker:0, wait 59999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms", "attempt_ended job_stopping"}}},

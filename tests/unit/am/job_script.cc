@@ -64,7 +64,7 @@ PublishedValues ValuesOf(Words& words) {
   return values.empty() ? PublishedValues{{"ADDRESS", "here:1"}} : values;
 }
 
-// What the look of a restart finds: "5", the checkpoint of step 5; "5 4": it was written when step 4 was; "none";
+// The result of a restart's search: "5", the checkpoint of step 5; "5 4": it was written when step 4 was; "none";
 // "unreadable".
 TurnResult See(JobDriver& driver, int restart, Words& words) {
   if (words.Skip("none")) return driver.SeeCheckpoint(restart, std::nullopt);
@@ -133,7 +133,7 @@ TurnResult Replay(JobDriver& driver, int64_t most) {
   return {};
 }
 
-// Those that concern no task. nullopt: there is no such event.
+// Events that concern no task. nullopt: there is no such event.
 std::optional<TurnResult> HappenOnce(JobDriver& d, const std::string& name, Words& its) {
   if (name == "running") return d.Running(), TurnResult{};
   if (name == "gathering") return d.Gathering(), TurnResult{};
@@ -261,7 +261,7 @@ void Scene::Happen(const std::string& event) {
   CheckTold();
 }
 
-// What a turn tells an executor last is what its Await is answered with.
+// The last order of a turn for an executor is the answer to its Await.
 void Scene::CheckTold() const {
   std::map<AttemptId, TellExecutor> told;
   for (const Action& action : turn_.actions)
@@ -409,7 +409,7 @@ std::string Scene::Deadline(const std::string& when) const {
   return when.substr(0, 1) + TextOf(*due - (when[0] == '+' ? driver_.now() : JobDriver::kStart));
 }
 
-// What is so of the job, for the word that asks for it; nullopt: it asks for nothing.
+// The state of the job that `word` asks for; nullopt: the word asks for nothing.
 std::optional<std::string> Scene::TextAboutJob(const std::string& word) const {
   const JobStatus status = driver_.Status();
   const Job& job = driver_.job();

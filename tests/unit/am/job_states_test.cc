@@ -68,7 +68,7 @@ const std::map<AS, std::string> kWaysOfAttempt = {
     {AS::kLost, "start, place worker:0 other:0, heartbeat worker:0, exit worker:0"},
 };
 
-// What has to be seen for the step to be taken. Only an attempt after the first can be renewed.
+// The events that lead to each step. Only an attempt after the first can be renewed.
 const std::map<AttemptStep, std::string> kCausesOfAttempt = {
     {AttemptStep::kRequest, "start"},
     {AttemptStep::kRenew, "running, report worker:0 fails 1, report other:0 killed"},
@@ -221,7 +221,8 @@ DecisionBody ClaimOf(const Job& job, JobStep step) {
 TEST(JobStatesTest, EveryWayOfTheJobIsTakenWhenItsCauseIsSeen) {
   for (const auto& [from, step, to] : JobTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
-    // What fails a job without a budget restarts one that has it. How a job that stops will end is decided before.
+    // The same failure fails a job without a budget, and restarts a job that has one. The verdict of a job that stops
+    // is decided before.
     const bool restarts = step == JobStep::kRestart || from == JS::kRestarting;
     const JS before = from == JS::kStopping && !restarts ? JS::kRunning : from;
     const JobDriver driver = DriverAfter(restarts ? StrCat(kWorkerAndOther, " gang=1") : kWorkerAndOther,

@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// What is compared of an outcome, in one line: "user_error 3, because: TEXT, stderr: TEXT."
+// The compared parts of an outcome, in one line: "user_error 3, because: TEXT, stderr: TEXT."
 std::string TextOf(Outcome outcome) {
   outcome.usage.reset();
   return OutcomeText(outcome);

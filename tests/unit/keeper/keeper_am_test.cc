@@ -60,7 +60,7 @@ const TestRow kUnheardAms[] = {
        "(tony.am.startup-timeout=300)"}}},
 };
 TABLE_TEST(KeeperUnheardTest, kUnheardAms, ScriptIn<KeeperWorld>());
-// What a keeper writes down before it does or tells something, so that the next keeper knows: here the disk refuses.
+// A keeper writes a record before it acts or reports, so that the next keeper knows. Here the disk refuses the record.
 const TestRow kOrders[] = {
     {"AnExecutorThatCannotBeRecordedIsNotStarted",
      {{"begin | folder containers/1-1 | launch 1-1 >ran | end 1-1 | is ran", "~containers/1-1 | no"}}},
@@ -196,7 +196,7 @@ TEST_F(OpenFilesTest, KeeperAndAmMayHaveManyAndTasksWhatTheirSubmitterHad) {
 
 TEST_F(KeeperSocketTest, AnEndIsRecordedBeforeItIsTold) {
   Begin();
-  // Whoever opens the pipe to write waits for a reader.
+  // A process that opens the pipe to write waits for a reader.
   Launch("1-1",
          "until grep -q started containers/1-1; do sleep 0.01; done; rm containers/1-1; mkfifo containers/1-1; exit 3");
   const fs::path record = At("containers/1-1");

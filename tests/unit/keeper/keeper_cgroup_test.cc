@@ -296,7 +296,7 @@ class OrphanWithoutCgroupTest : public KeeperDaemonsTest {
   void SetUp() override {
     if (!hidden_.works()) GTEST_SKIP() << "needs to be root, to hide cgroups";
   }
-  // One that was not found would live on for a minute, and take the machine from the tests after it.
+  // A daemon that was not found would live on for a minute, and take the machine from the next tests.
   void TearDown() override {
     if (DaemonLives(Lock())) EndDaemon();
   }

@@ -292,7 +292,7 @@ class FinishedNamesTest : public ::testing::Test {
     fs::create_directories(jobs_ / name);
     std::ofstream(jobs_ / name / "finished") << "";
   }
-  // What is known is not looked at: after this only the file can tell that it has finished.
+  // A known name is not looked up: after this, only the file says that the job has finished.
   void Unmark(const std::string& name) const { fs::remove(jobs_ / name / "finished"); }
   void KeepAll() const {
     FinishedNames names(jobs_, kJobs);
