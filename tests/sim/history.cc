@@ -12,33 +12,13 @@ namespace {
 std::string Am(Epoch epoch) { return StrCat("am ", epoch.value, ": "); }
 
 std::string_view NameOf(Ordered::What what) {
-  switch (what) {
-    case Ordered::What::kLaunch:
-      return "launch";
-    case Ordered::What::kTerm:
-      return "term";
-    case Ordered::What::kKill:
-      return "kill";
-    case Ordered::What::kFinish:
-      return "finish";
-  }
-  return "?";
+  static constexpr std::string_view kNames[] = {"launch", "term", "kill", "finish"};
+  return kNames[static_cast<size_t>(what)];
 }
 
 std::string_view NameOf(Command::Kind kind) {
-  switch (kind) {
-    case Command::Kind::kNone:
-      return "nothing new";
-    case Command::Kind::kStart:
-      return "start";
-    case Command::Kind::kStop:
-      return "stop";
-    case Command::Kind::kRelease:
-      return "release";
-    case Command::Kind::kNext:
-      return "next";
-  }
-  return "?";
+  static constexpr std::string_view kNames[] = {"nothing new", "start", "stop", "release", "next"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 std::string TextOf(const Outcome& outcome) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "tests/sim/stage_rules.h"
+#include "tests/sim/job_rules.h"
 #include "tests/sim/timeline.h"
 
 namespace tony::sim {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/sim/attention_rules.h"
 #include "tests/sim/history.h"
+#include "tests/sim/job_rules.h"
 #include "tests/sim/journal_rules.h"
 
 namespace tony::sim {

@@ -4,7 +4,6 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/records/journal_format.h"
-#include "tests/sim/altered_history.h"
 #include "tests/sim/history_checker.h"
 #include "tests/sim/scenario.h"
 #include "tests/sim/timeline.h"
@@ -16,13 +15,8 @@ const AttemptId kSecond{kWorker0, 2};
 
 // A gang of two that starts again once, in its executors, from a checkpoint.
 const Plan& RestartPlan() {
-  static const Plan& plan = *[] {
-    auto* made = new Plan(GangFor(2, Duration(8'000), 1));
-    made->spec.checkpoint.directory = "/checkpoints";
-    made->tasks[kWorker0].process.checkpoint_every = Duration(1'000);
-    made->tasks[kWorker1].earlier = {{.run = Duration(5'500), .exit_code = 3}};
-    return made;
-  }();
+  static const Plan& plan = *new Plan(PlanOf(
+      "worker*2 pytorch gang=1 checkpoints=3, all runs 8s, worker:0 saves 1s, worker:1 first runs 5500ms fails 3"));
   return plan;
 }
 
@@ -104,11 +98,9 @@ TEST(HistoryCheckerRestartTest, WrongAttemptsOfARestartAreNoticed) {
 }
 
 TEST(HistoryCheckerRestartTest, ContainersThatAreGivenBackTooEarlyOrTooLateAreNoticed) {
-  Plan plan = RestartPlan();
-  plan.spec.scheduler = kYarnScheduler;
-  plan.spec.yarn.gang_hold = Duration(20'000);
-  for (auto& [id, task] : plan.tasks) task.grant = Duration(30'000);
-  plan.faults = {{Duration(31'000), KillExecutor{kWorker0}}};
+  const Plan plan = PlanOf(
+      "worker*2 pytorch gang=1 checkpoints=3 yarn hold=20s, all runs 8s granted 30s, worker:0 saves 1s, worker:1 first "
+      "runs 5500ms fails 3, at 31s kill-executor worker:0");
   const History right = RightHistory(plan);
   Plan patient = plan, hasty = plan;
   patient.spec.yarn.gang_hold = Duration(25'000);
@@ -154,10 +146,10 @@ TEST(HistoryCheckerRestartTest, ACheckpointMayBeOverwrittenBeforeItsNoteIsWritte
 }
 
 TEST(HistoryCheckerRestartTest, RestartsThatDoNotHelpAreNoticed) {
-  Plan plan = WorkersFor(1, Duration(1'000));
-  plan.spec.restart.levels[0].most = 9;
-  plan.spec.checkpoint.directory = "/checkpoints";
-  plan.tasks[kWorker0].earlier.assign(3, {.run = Duration(100), .exit_code = 3});
+  Plan plan = PlanOf(
+      "worker*1 task=9 checkpoints=3, all runs 1s, worker:0 first runs 100ms fails 3 first runs 100ms fails 3 first "
+      "runs "
+      "100ms fails 3");
   const History history = RightHistory(plan);
   EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, history), "\n"), "");
   plan.spec.checkpoint.most_fruitless = 2;
@@ -233,8 +225,7 @@ TEST(HistoryCheckerRestartTest, TwoProcessesBeyondTheOverlapAreNoticed) {
 }
 
 TEST(HistoryCheckerRestartTest, AnAttemptThatIsGivenUpWronglyIsNoticed) {
-  Plan plan = WorkersFor(2, Duration(300'000));
-  plan.faults = {{Duration(5'000), CutNetwork{kWorker0, Duration(100'000)}}};
+  const Plan plan = PlanOf("worker*2, all runs 300s, at 5s cut worker:0 100s");
   const History right = RightHistory(plan);
   EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, right), "\n"), "");
 
@@ -254,8 +245,7 @@ TEST(HistoryCheckerRestartTest, AnAttemptThatIsGivenUpWronglyIsNoticed) {
 }
 
 TEST(HistoryCheckerRestartTest, AStragglerThatRunsOnIsNoticed) {
-  Plan plan = WorkersFor(1, Duration(100'000));
-  plan.faults = {{Duration(5'000), LieAboutEnd{kWorker0, Duration(90'000)}}};
+  const Plan plan = PlanOf("worker*1, all runs 100s, at 5s lie-about worker:0 90s");
   History history = RightHistory(plan);
   EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, history), "\n"), "");
   const auto end = First<ProcessEnded>(history);
@@ -266,7 +256,7 @@ TEST(HistoryCheckerRestartTest, AStragglerThatRunsOnIsNoticed) {
 }
 
 TEST(HistoryCheckerRestartTest, AnAmThatRulesWithoutItsArbiterIsNoticed) {
-  const Plan plan = WorkersFor(1, Duration(30'000));
+  const Plan plan = PlanOf("worker*1, all runs 30s");
   History history = RightHistory(plan);
   std::erase_if(history.events(), [](const Seen& seen) {
     return std::holds_alternative<ArbiterHeard>(seen.event) && seen.time > Timeline::kStart + Duration(1'000);
@@ -283,7 +273,7 @@ TEST(HistoryCheckerRestartTest, AKeeperThatGivesUpTooEarlyIsNoticed) {
 }
 
 TEST(HistoryCheckerRestartTest, ATimeLimitThatIsIgnoredIsNoticed) {
-  Plan limited = WorkersFor(1, Duration(30'000));
+  Plan limited = PlanOf("worker*1, all runs 30s");
   History history = RightHistory(limited);
   limited.spec.timeout = Duration(10'000);
   ExpectComplaint(limited, history, "a time limit is ignored");

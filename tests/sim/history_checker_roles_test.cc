@@ -1,7 +1,6 @@
 // The checker's test in the small, for roles that wait for each other or need not succeed, stages, and processes.
-#include "tests/sim/altered_history.h"
 #include "tests/sim/history_checker.h"
-#include "tests/sim/plan_script.h"
+#include "tests/sim/scenario.h"
 
 namespace tony::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "tests/sim/altered_history.h"
+#include "tests/sim/scenario.h"
 #include "tests/sim/timeline.h"
 
 namespace tony::sim {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "tests/sim/stage_rules.h"
+#include "tests/sim/job_rules.h"
 
 namespace tony::sim {
 

@@ -11,8 +11,7 @@
 
 #include "runtime/job/job_spec.h"
 #include "runtime/records/decisions.h"
-#include "tests/sim/completion_rules.h"
-#include "tests/sim/restart_rules.h"
+#include "tests/sim/job_rules.h"
 
 namespace tony::sim {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tests/sim/stage_rules.h"
+#include "tests/sim/job_rules.h"
 #include "tests/sim/timeline.h"
 
 namespace tony::sim {

@@ -5,14 +5,107 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "runtime/base/time.h"
 #include "runtime/job/checkpoint.h"
+#include "runtime/job/claim.h"
+#include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
-#include "tests/sim/faults.h"
+#include "runtime/job/outcome.h"
 
 namespace tony::sim {
+
+// Faults, each at its time.
+
+// ---- the AM and its files
+struct CrashAm {
+  int more = 0;  // so many of the next ones crash as soon as they have begun
+};
+struct FreezeAm {
+  Duration length{0};
+};
+struct FillDisk {  // nothing can be appended to the journal; what is tried leaves some bytes behind
+  Duration length{0};
+};
+struct FailSync {};  // the next write to the journal is not kept, and that file is not to be trusted any more
+struct LockLease {   // the lease record cannot be written
+  Duration length{0};
+};
+struct AskKill {
+  Duration grace{-1};
+};
+// ---- the keeper
+struct FreezeKeeper {
+  Duration length{0};
+};
+struct KillKeeper {
+  Duration back_after{0};  // somebody starts another by then
+};
+// ---- an executor
+struct KillExecutor {
+  TaskId task;
+};
+struct TermExecutor {
+  TaskId task;
+};
+struct StallExecutor {  // its process; the task's runs on
+  TaskId task;
+  Duration length{0};
+};
+struct CutNetwork {
+  enum class Direction { kBoth, kRequests, kAnswers };
+  TaskId task;
+  Duration length{0};
+  bool store_too = false;
+  Direction direction = Direction::kBoth;
+};
+struct CutStore {  // it cannot read the lease record
+  TaskId task;
+  Duration length{0};
+};
+// ---- what schedulers do
+struct EndContainer {  // with this class
+  TaskId task;
+  std::optional<OutcomeClass> cls;
+};
+struct Preempt {
+  TaskId task;
+  Duration notice{0};
+};
+struct LoseNode {  // nobody reaches it, and the scheduler tells of the container's end only later
+  TaskId task;
+  Duration told_after{0};
+  bool dies = true;  // at once; otherwise when it is told
+};
+struct LieAboutEnd {  // the container is said to have ended, and lives on
+  TaskId task;
+  Duration overlap{0};
+};
+struct DoubtEnd {  // the container is said to have ended, maybe, and lives on; the scheduler does not reach it any more
+  TaskId task;
+};
+
+// ---- no fault: what engines and their watchers ask
+struct AskAttach {
+  Claim claim;
+};
+struct AskLook {
+  WatcherToken watcher;
+};
+struct AskConditionalKill {
+  KillRequest request;
+  Duration delay{0};  // from now until it is due
+};
+
+using Fault = std::variant<CrashAm, FreezeAm, FillDisk, FailSync, LockLease, AskKill, FreezeKeeper, KillKeeper,
+                           KillExecutor, TermExecutor, StallExecutor, CutNetwork, CutStore, EndContainer, Preempt,
+                           LoseNode, LieAboutEnd, DoubtEnd, AskAttach, AskLook, AskConditionalKill>;
+struct TimedFault {
+  Duration at{0};  // since the start of the run
+  Fault fault;
+};
 
 // A process of one attempt.
 struct ProcessPlan {
@@ -102,5 +195,36 @@ struct Plan {
 std::vector<TaskId> TasksOf(const JobSpec& spec);
 // Tracked workers that run for ten seconds on a machine without faults.
 Plan QuietPlan(int workers);
+
+// Ways to get a shell wrong: the checker must find every one.
+enum class Flaw {
+  kNone,
+  // ---- the AM's
+  kActsBeforeJournal,       // answers and acts, then writes
+  kOpensStagesEarly,        // the same, of published values alone
+  kForgetsJournal,          // a new AM begins from nothing
+  kKeepsTornTail,           // appends behind half a record
+  kTellsAhead,              // answers an Await from a state that is not in the journal yet
+  kForgetsKill,             // a new AM does not read the kill request
+  kRenewsWithoutRule,       // renews the lease record while its arbiter cannot be reached
+  kRenewsUnwritten,         // takes a lease record that it could not write for renewed
+  kSkipsPendingOrders,      // a new AM does not order again what its predecessor may not have got done
+  kSeesNoCheckpoint,        // finds none, whatever there is
+  kTakesOthersCheckpoints,  // goes on from what was there before the job
+  kIgnoresFence,            // takes a conditional kill for a plain one
+  kOverlooksWatchers,       // takes every watcher for somebody without a name
+  kFollowsWall,             // sets its clock by the wall's, whatever the job's was
+  // ---- the scheduler's
+  kConfirmsUnseen,     // says that a container is gone as soon as its end is ordered
+  kWaitsForWhatStays,  // waits long for a process that it cannot end
+  // ---- the executor's
+  kStartsTwice,           // starts a process again that ended
+  kLosesValues,           // does not see what its process publishes
+  kLosesResume,           // does not say where to resume
+  kAltersClusterSpec,     // gives its process another cluster spec than the AM gave it
+  kIgnoresStop,           // does not signal what it is told to stop
+  kSeesFirstProcessOnly,  // takes the end of every other process for a good one
+  kForgetsAttempt,        // goes on in its old attempt's name
+};
 
 }  // namespace tony::sim

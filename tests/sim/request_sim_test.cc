@@ -10,6 +10,7 @@
 #include "tests/sim/request_checker.h"
 #include "tests/sim/request_world.h"
 #include "tests/support/rounds.h"
+#include "tests/support/table_test.h"
 
 namespace tony::sim {
 namespace {
@@ -81,91 +82,48 @@ uint64_t FoundBySeed(RequestFlaw flaw, const std::string& text) {
   return 0;
 }
 
-TEST(RequestFlawTest, ASubmitThatTakesNoLockIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kTakesNoLock, "still runs"), 0u);
-}
+struct FlawRow {
+  const char* name;
+  RequestFlaw flaw;
+  std::vector<std::string> complaints;
+};
 
-TEST(RequestFlawTest, ASubmitThatWritesOverAnothersRecordIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kComparesNothing, "still runs"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatDoesNotStopAJobThatItTakesForDeadIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kGivesNothingUp, "the request id does not find it"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatOverlooksARevocationAfterItsActIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksRevocation, "was in vain"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatKillsBeforeItsNumberIsKnownIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kRaisesNoNumber, "a job was killed for number"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatMakesItsJobBeforeItIsRecordedIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kRecordsAfterCreate, "does not find it"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatDoesNotWaitForThePredecessorsLastProcessIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kSeesAllGone, "still runs"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatRunsASucceededJobAgainIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksSuccess, "has succeeded"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatReplacesAJobWithoutAKillIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kReplacesWithoutKill, "may still be started"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatDoesNotRecordWhatItsJobIsMadeOfIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kRecordsNoDigest, "its digest is not recorded"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatOverlooksWhoseResultItIsIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksRun, "it is the result of another run"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatDoesNotRecordItsRunIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kRecordsNoRun, "its run is not recorded"), 0u);
-}
-
-TEST(RequestFlawTest, ASubmitThatTakesAnotherProgramsJobIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksDigest, "it runs something else"), 0u);
-  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksDigest, "it was made of something else"), 0u);
-}
-
-TEST(RequestFlawTest, AFirstTryThatTakesAConsumedResultIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksAck, "its result was consumed before"), 0u);
-}
-
-TEST(RequestFlawTest, ALaterTryThatDoesNotGoOnWithWhatIsThereIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kTakesAllForFirst, "it may not replace that job"), 0u);
-  EXPECT_GT(FoundBySeed(RequestFlaw::kTakesAllForFirst, "has succeeded"), 0u);
-}
-
-TEST(RequestFlawTest, AFirstTryThatIsTakenForALaterOneIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kTakesAllForLater, "it runs something else"), 0u);
-}
-
-TEST(RequestFlawTest, APersonForWhomARunningJobIsReplacedIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kTakesPersonForFirst, "it may not replace that job"), 0u);
-}
-
-TEST(RequestFlawTest, AKillThatLooksBeforeItRevokesIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kRevokesLast, "was in vain"), 0u);
-}
-
-TEST(RequestFlawTest, AnAmThatIgnoresTheConditionOfAKillIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kIgnoresFence, "its condition does not hold"), 0u);
-}
-
-TEST(RequestFlawTest, AnAmThatKeepsAVoidPlanIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kForgetsToVoid, "the planned kill is void"), 0u);
-}
-
-TEST(RequestFlawTest, AnAmThatDoesNotReadItsKillRequestsIsFoundOut) {
-  EXPECT_GT(FoundBySeed(RequestFlaw::kForgetsRequests, "it was killed before"), 0u);
-}
+const FlawRow kRequestFlaws[] = {
+    {"ASubmitThatTakesNoLockIsFoundOut", RequestFlaw::kTakesNoLock, {"still runs"}},
+    {"ASubmitThatWritesOverAnothersRecordIsFoundOut", RequestFlaw::kComparesNothing, {"still runs"}},
+    {"ASubmitThatDoesNotStopAJobThatItTakesForDeadIsFoundOut",
+     RequestFlaw::kGivesNothingUp,
+     {"the request id does not find it"}},
+    {"ASubmitThatOverlooksARevocationAfterItsActIsFoundOut", RequestFlaw::kOverlooksRevocation, {"was in vain"}},
+    {"ASubmitThatKillsBeforeItsNumberIsKnownIsFoundOut", RequestFlaw::kRaisesNoNumber, {"a job was killed for number"}},
+    {"ASubmitThatMakesItsJobBeforeItIsRecordedIsFoundOut", RequestFlaw::kRecordsAfterCreate, {"does not find it"}},
+    {"ASubmitThatDoesNotWaitForThePredecessorsLastProcessIsFoundOut", RequestFlaw::kSeesAllGone, {"still runs"}},
+    {"ASubmitThatRunsASucceededJobAgainIsFoundOut", RequestFlaw::kOverlooksSuccess, {"has succeeded"}},
+    {"ASubmitThatReplacesAJobWithoutAKillIsFoundOut", RequestFlaw::kReplacesWithoutKill, {"may still be started"}},
+    {"ASubmitThatDoesNotRecordWhatItsJobIsMadeOfIsFoundOut",
+     RequestFlaw::kRecordsNoDigest,
+     {"its digest is not recorded"}},
+    {"ASubmitThatOverlooksWhoseResultItIsIsFoundOut", RequestFlaw::kOverlooksRun, {"it is the result of another run"}},
+    {"ASubmitThatDoesNotRecordItsRunIsFoundOut", RequestFlaw::kRecordsNoRun, {"its run is not recorded"}},
+    {"ASubmitThatTakesAnotherProgramsJobIsFoundOut",
+     RequestFlaw::kOverlooksDigest,
+     {"it runs something else", "it was made of something else"}},
+    {"AFirstTryThatTakesAConsumedResultIsFoundOut", RequestFlaw::kOverlooksAck, {"its result was consumed before"}},
+    {"ALaterTryThatDoesNotGoOnWithWhatIsThereIsFoundOut",
+     RequestFlaw::kTakesAllForFirst,
+     {"it may not replace that job", "has succeeded"}},
+    {"AFirstTryThatIsTakenForALaterOneIsFoundOut", RequestFlaw::kTakesAllForLater, {"it runs something else"}},
+    {"APersonForWhomARunningJobIsReplacedIsFoundOut",
+     RequestFlaw::kTakesPersonForFirst,
+     {"it may not replace that job"}},
+    {"AKillThatLooksBeforeItRevokesIsFoundOut", RequestFlaw::kRevokesLast, {"was in vain"}},
+    {"AnAmThatIgnoresTheConditionOfAKillIsFoundOut", RequestFlaw::kIgnoresFence, {"its condition does not hold"}},
+    {"AnAmThatKeepsAVoidPlanIsFoundOut", RequestFlaw::kForgetsToVoid, {"the planned kill is void"}},
+    {"AnAmThatDoesNotReadItsKillRequestsIsFoundOut", RequestFlaw::kForgetsRequests, {"it was killed before"}},
+};
+TABLE_TEST(RequestFlawTest, kRequestFlaws, [](const FlawRow& row) {
+  for (const std::string& complaint : row.complaints) EXPECT_GT(FoundBySeed(row.flaw, complaint), 0u) << complaint;
+});
 
 }  // namespace
 }  // namespace tony::sim

@@ -1,89 +1,67 @@
-#include "tests/sim/restart_rules.h"
-
 #include <gtest/gtest.h>
 
+#include "tests/sim/job_rules.h"
 #include "tests/sim/timeline.h"
+#include "tests/support/job_words.h"
+#include "tests/support/table_test.h"
 
 namespace tony::sim {
 namespace {
 
-const TaskId kTheWorker{"worker", 0};
-const TaskId kOther{"worker", 1};
-
-JobSpec SpecOf(FrameworkKind framework, int restarts_of_task, int restarts_of_gang) {
-  JobSpec spec{.framework = framework, .roles = {{.name = "worker", .instances = 2, .command = "train"}}};
-  spec.restart.levels[static_cast<size_t>(RestartScope::kTask)].most = restarts_of_task;
-  spec.restart.levels[static_cast<size_t>(RestartScope::kGang)].most = restarts_of_gang;
-  return spec;
-}
-
-FailureSeen FailureOf(OutcomeClass cls) {
-  return {.task = kTheWorker, .cls = cls, .together = true, .same_address = true};
-}
-
-RestartSeen Charged(RestartScope scope, const TaskId& cause, Duration at = Duration(0)) {
-  return {Timeline::kStart + at, scope, cause, true};
-}
-
-const Instant kNow = Timeline::kStart + Duration(10'000);
-
-TEST(RestartRulesTest, AFailureIsPaidByTheSmallestLevelThatHasSomethingLeft) {
-  const JobSpec spec = SpecOf(FrameworkKind::kStandalone, 1, 1);
-  const FailureSeen failure = FailureOf(OutcomeClass::kUserError);
-  EXPECT_EQ(RestartAfter(spec, failure, {}, kNow)->scope, RestartScope::kTask);
-  EXPECT_EQ(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kOther)}, kNow)->scope, RestartScope::kTask);
-  EXPECT_EQ(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kTheWorker)}, kNow)->scope, RestartScope::kGang);
-  EXPECT_FALSE(RestartAfter(spec, failure,
-                            {Charged(RestartScope::kTask, kTheWorker), Charged(RestartScope::kGang, kOther)}, kNow));
-}
-
-TEST(RestartRulesTest, WhatIsOlderThanTheWindowIsForgotten) {
-  JobSpec spec = SpecOf(FrameworkKind::kStandalone, 1, 0);
-  spec.restart.levels[0].window = Duration(10'000);
-  const FailureSeen failure = FailureOf(OutcomeClass::kUserError);
-  EXPECT_TRUE(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kTheWorker)}, kNow));
-  EXPECT_FALSE(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kTheWorker, Duration(1))}, kNow));
-}
-
-TEST(RestartRulesTest, LossesArePaidByTheirOwnBudgetFirst) {
-  JobSpec spec = SpecOf(FrameworkKind::kPytorch, 0, 0);
-  spec.restart.lost.most = 1;
-  const auto due = RestartAfter(spec, FailureOf(OutcomeClass::kNodeLost), {}, kNow);
-  ASSERT_TRUE(due);
-  EXPECT_FALSE(due->charged);
-  EXPECT_EQ(due->scope, RestartScope::kGang);
-  const RestartSeen past{Timeline::kStart, RestartScope::kGang, kOther, false};
-  EXPECT_FALSE(RestartAfter(spec, FailureOf(OutcomeClass::kNodeLost), {past}, kNow));
-}
-
-TEST(RestartRulesTest, TheEndOfASidecarDisturbsNobodyElse) {
-  JobSpec spec = SpecOf(FrameworkKind::kPytorch, 1, 9);
-  spec.roles[0].completion = Completion::kSidecar;
-  FailureSeen failure = FailureOf(OutcomeClass::kUserError);
-  EXPECT_FALSE(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kTheWorker)}, kNow));
-  failure.together = false;
-  EXPECT_EQ(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kTheWorker)}, kNow)->scope, RestartScope::kGang);
-}
-
-TEST(RestartRulesTest, SomeEndsAreNotForSale) {
-  const JobSpec spec = SpecOf(FrameworkKind::kStandalone, 9, 9);
-  EXPECT_FALSE(RestartAfter(spec, FailureOf(OutcomeClass::kOom), {}, kNow));
-  EXPECT_FALSE(RestartAfter(spec, FailureOf(OutcomeClass::kUserConfig), {}, kNow));
-  FailureSeen permanent = FailureOf(OutcomeClass::kUserError);
-  permanent.advice = Advice::kPermanent;
-  EXPECT_FALSE(RestartAfter(spec, permanent, {}, kNow));
-}
-
-TEST(RestartRulesTest, EachRestartWaitsTwiceAsLongUpToALimit) {
-  JobSpec spec = SpecOf(FrameworkKind::kStandalone, 9, 0);
-  spec.restart.backoff = Duration(1'000);
-  spec.restart.longest_backoff = Duration(3'000);
+// Given: a job | how worker:0 fails, 10 s after the start, "alone" without its gang | restarts before, "task worker:0
+// 1ms" after the start, "free" of charge. Expected: "none", or its scope, "free", "after 2000" ms.
+void CheckRestart(const RowCase& row) {
+  const std::vector<std::string> parts = PartsOf(row.given);
+  Words fails(parts[1]);
+  FailureSeen failure{.task = {"worker", 0}, .cls = FromName<OutcomeClass>(fails.Next()).value(), .together = true};
+  failure.same_address = true;
+  if (fails.Skip("permanent")) failure.advice = Advice::kPermanent;
+  if (fails.Skip("alone")) failure.together = false;
   std::vector<RestartSeen> past;
-  for (const int64_t delay : {0, 1'000, 2'000, 3'000, 3'000}) {
-    EXPECT_EQ(RestartAfter(spec, FailureOf(OutcomeClass::kUserError), past, kNow)->delay, Duration(delay));
-    past.push_back(Charged(RestartScope::kTask, kTheWorker));
+  for (size_t i = 2; i < parts.size(); ++i) {
+    Words its(parts[i]);
+    RestartSeen seen{Timeline::kStart, FromName<RestartScope>(its.Next()).value(), *ParseTaskId(its.Next()), true};
+    if (its.Skip("free")) seen.charged = false;
+    if (its.any()) seen.time += TimeOf(its.Next());
+    past.push_back(seen);
   }
+  const auto due = RestartAfter(JobOf(parts[0]), failure, past, Timeline::kStart + Duration(10'000));
+  std::string text(due ? ToString(due->scope) : "none");
+  if (due && !due->charged) text += " free";
+  if (due && due->delay.count() > 0) text += StrCat(" after ", due->delay.count());
+  EXPECT_EQ(text, row.expected);
 }
+
+const TestRow kRules[] = {
+    {"AFailureIsPaidByTheSmallestLevelThatHasSomethingLeft",
+     {{"worker*2 standalone task=1 gang=1 | user_error", "task"},
+      {"worker*2 standalone task=1 gang=1 | user_error | task worker:1", "task"},
+      {"worker*2 standalone task=1 gang=1 | user_error | task worker:0", "gang"},
+      {"worker*2 standalone task=1 gang=1 | user_error | task worker:0 | gang worker:1", "none"}}},
+    {"WhatIsOlderThanTheWindowIsForgotten",
+     {{"worker*2 standalone task=1/10s | user_error | task worker:0", "task"},
+      {"worker*2 standalone task=1/10s | user_error | task worker:0 1ms", "none"}}},
+    {"LossesArePaidByTheirOwnBudgetFirst",
+     {{"worker*2 pytorch lost=1 | node_lost", "gang free"},
+      {"worker*2 pytorch lost=1 | node_lost | gang worker:1 free", "none"}}},
+    {"TheEndOfASidecarDisturbsNobodyElse",
+     {{"worker*2:sidecar pytorch task=1 gang=9 | user_error | task worker:0", "none"},
+      {"worker*2:sidecar pytorch task=1 gang=9 | user_error alone | task worker:0", "gang"}}},
+    {"SomeEndsAreNotForSale",
+     {{"worker*2 standalone task=9 gang=9 | oom", "none"},
+      {"worker*2 standalone task=9 gang=9 | user_config", "none"},
+      {"worker*2 standalone task=9 gang=9 | user_error permanent", "none"}}},
+    {"EachRestartWaitsTwiceAsLongUpToALimit",
+     {{"worker*2 standalone task=9 backoff=1s/3s | user_error", "task"},
+      {"worker*2 standalone task=9 backoff=1s/3s | user_error | task worker:0", "task after 1000"},
+      {"worker*2 standalone task=9 backoff=1s/3s | user_error | task worker:0 | task worker:0", "task after 2000"},
+      {"worker*2 standalone task=9 backoff=1s/3s | user_error | task worker:0 | task worker:0 | task worker:0",
+       "task after 3000"},
+      {"worker*2 standalone task=9 backoff=1s/3s | user_error | task worker:0 | task worker:0 | task worker:0 | task "
+       "worker:0",
+       "task after 3000"}}},
+};
+TABLE_TEST(RestartRulesTest, kRules, CheckRestart);
 
 }  // namespace
 }  // namespace tony::sim

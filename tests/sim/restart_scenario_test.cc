@@ -4,7 +4,7 @@
 
 #include "runtime/base/strings.h"
 #include "tests/sim/history_checker.h"
-#include "tests/sim/plan_script.h"
+#include "tests/sim/scenario.h"
 
 namespace tony::sim {
 namespace {

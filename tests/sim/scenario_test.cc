@@ -1,9 +1,10 @@
 // Runs in which one thing goes wrong, at every point where it can; and networks, disks, keepers and schedulers that are
 // away for a while, among them what brought other controllers down.
+#include "tests/sim/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
-#include "tests/sim/plan_script.h"
 
 namespace tony::sim {
 namespace {
@@ -96,61 +97,51 @@ TEST(ScenarioTest, ALeaseRenewedWithoutRuleIsNoticedAndStopsNoTaskThatHearsOfIt)
 const TestRow kOutages[] = {
     // skypilot-org/skypilot#6133: the network was away while the job ended; its controller ran it again.
     {"AJobThatEndsWhileTheNetworkIsAwayIsNotRunAgain",
-     {{"worker*2 pytorch gang=3, at 9s cut worker:0 {2s|10s|28s}, at 9s cut worker:1 {2s|10s|28s}", "undisturbed"},
-      {"worker*2 pytorch gang=3, at 9s cut worker:0 {2s|10s|28s} requests, at 9s cut worker:1 {2s|10s|28s} requests",
-       "undisturbed"},
-      {"worker*2 pytorch gang=3, at 9s cut worker:0 {2s|10s|28s} answers, at 9s cut worker:1 {2s|10s|28s} answers",
-       "undisturbed"}}},
+     {{", at 9s cut worker:0 {2s|10s|28s}, at 9s cut worker:1 {2s|10s|28s}", "undisturbed"},
+      {", at 9s cut worker:0 {2s|10s|28s} requests, at 9s cut worker:1 {2s|10s|28s} requests", "undisturbed"},
+      {", at 9s cut worker:0 {2s|10s|28s} answers, at 9s cut worker:1 {2s|10s|28s} answers", "undisturbed"}}},
     {"AJobThatEndsWhileTheNetworkIsAwayForLongIsNotRunAgain",
-     {{"worker*2 pytorch gang=3, at 9s cut worker:0 300s, at 9s cut worker:1 300s", "undisturbed"}}},
+     {{", at 9s cut worker:0 300s, at 9s cut worker:1 300s", "undisturbed"}}},
     {"APartitionThatHealsBeforeTheCutOffStopsNothing",
-     {{"worker*3 pytorch gang=3, all runs 60s, at 5s cut worker:0 25s{| requests| answers}, at 5s cut worker:1 25s{| "
-       "requests| answers}, at 5s cut worker:2 25s{| requests| answers}",
+     {{"worker*3, all runs 60s, at 5s cut worker:0 25s{| requests| answers}, at 5s cut worker:1 25s{| requests| "
+       "answers}, at 5s cut worker:2 25s{| requests| answers}",
        "undisturbed"}}},
     {"AfterALongPartitionTheGangRunsAgain",
-     {{"worker*3 pytorch gang=3, all runs 60s, at 5s cut worker:1 100s{| requests| answers}", "SUCCEEDED success"}}},
+     {{"worker*3, all runs 60s, at 5s cut worker:1 100s{| requests| answers}", "SUCCEEDED success"}}},
     {"NobodyIsReplacedOnSilenceWhileTheLeaseCannotBeRenewed",
-     {{"worker*2 pytorch gang=3, all runs 200s, at 30s cut worker:0 100s, at 30s cut worker:1 100s, at 1s lock-lease "
-       "180s",
-       "undisturbed"}}},
+     {{", all runs 200s, at 30s cut worker:0 100s, at 30s cut worker:1 100s, at 1s lock-lease 180s", "undisturbed"}}},
     {"ClocksThatDriftAreAllowedFor",
-     {{"worker*2 pytorch gang=3, all runs 60s, seed [1-20/1], drift 500ms, worker:0 deaf, at 5s cut worker:0 100s",
-       "SUCCEEDED success"}}},
+     {{", all runs 60s, seed [1-20/1], drift 500ms, worker:0 deaf, at 5s cut worker:0 100s", "SUCCEEDED success"}}},
     {"AKeeperThatDiesIsBroughtBackByTheAm",
-     {{"worker*2 pytorch gang=3, all runs 1500ms, at [50-2000/50]ms kill-keeper 60s", "SUCCEEDED success; 2 starts"}}},
+     {{", all runs 1500ms, at [50-2000/50]ms kill-keeper 60s", "SUCCEEDED success; 2 starts"}}},
     {"KeeperAndAmMayDieTogether",
-     {{"worker*2 pytorch gang=3, all runs 1500ms, at [100-1700/100]ms kill-keeper 20s, at [100-1700/100]ms crash-am",
+     {{", all runs 1500ms, at [100-1700/100]ms kill-keeper 20s, at [100-1700/100]ms crash-am",
        "SUCCEEDED success; 2 starts"}}},
     {"AnAmThatCrashesAgainAndAgainEndsTheJobAsInfra",
-     {{"worker*2 pytorch gang=3, all runs 60s, at 5s crash-am 10", "FAILED infra; 5 crashes"}}},
-    {"AnAmThatCrashesFourTimesIsForgiven",
-     {{"worker*2 pytorch gang=3, all runs 60s, at 5s crash-am 3", "undisturbed"}}},
+     {{", all runs 60s, at 5s crash-am 10", "FAILED infra; 5 crashes"}}},
+    {"AnAmThatCrashesFourTimesIsForgiven", {{", all runs 60s, at 5s crash-am 3", "undisturbed"}}},
     {"WithAFullDiskTasksRunOnAndTheEndIsTakenLater",
-     {{"worker*2 pytorch gang=3, all runs 1500ms, at [0-2000/50]ms fill-disk 20s", "undisturbed"}}},
+     {{", all runs 1500ms, at [0-2000/50]ms fill-disk 20s", "undisturbed"}}},
     {"AFullDiskDoesNotKeepAKillFromBeingDone",
-     {{"worker*2 pytorch gang=3, all runs 600s, at 5s fill-disk 60s, at 10s kill",
-       "KILLED killed; tasks over in 12s"}}},
+     {{", all runs 600s, at 5s fill-disk 60s, at 10s kill", "KILLED killed; tasks over in 12s"}}},
     {"AFullDiskAndACrashLoseNothing",
-     {{"worker*2 pytorch gang=3, all runs 1500ms, at 1s fill-disk 1500ms, at [100-3000/100]ms crash-am",
-       "undisturbed"}}},
+     {{", all runs 1500ms, at 1s fill-disk 1500ms, at [100-3000/100]ms crash-am", "undisturbed"}}},
     {"ASyncThatFailsLosesNothing",
-     {{"worker*2 pytorch gang=3, all runs 1500ms, at [0-1700/20]ms fail-sync, at [100-1800/20]ms crash-am",
-       "undisturbed"}}},
+     {{", all runs 1500ms, at [0-1700/20]ms fail-sync, at [100-1800/20]ms crash-am", "undisturbed"}}},
 };
-TABLE_TEST(OutageScenarioTest, kOutages, CheckPlan);
+TABLE_TEST(OutageScenarioTest, kOutages, PlansLike("worker*2 pytorch gang=3", ""));
 
 // The disk of these jobs never takes anything again.
 const TestRow kDeadDisks[] = {
     {"TheJobEndsWithItsTasksAndAsTheyDo",
-     {{"worker*2 pytorch gang=3, all runs 1500ms, patience 30s, at [500-2000/50]ms fill-disk 1000000s, at "
-       "[500-2000/50]ms lock-lease 1000000s",
+     {{", all runs 1500ms, at [500-2000/50]ms fill-disk 1000000s, at [500-2000/50]ms lock-lease 1000000s",
        "SUCCEEDED success; over in 41500ms"}}},
     {"AKillEndsIt",
-     {{"worker*2 pytorch gang=3, all runs 600s, patience 30s, at {500|5000|9990}ms fill-disk 1000000s, at "
-       "{500|5000|9990}ms lock-lease 1000000s, at 10s kill",
+     {{", all runs 600s, at {500|5000|9990}ms fill-disk 1000000s, at {500|5000|9990}ms lock-lease 1000000s, at 10s "
+       "kill",
        "KILLED killed; over in 60s"}}},
 };
-TABLE_TEST(DeadDiskScenarioTest, kDeadDisks, CheckPlan);
+TABLE_TEST(DeadDiskScenarioTest, kDeadDisks, PlansLike("worker*2 pytorch gang=3", ", patience 30s"));
 
 // skypilot-org/skypilot#10155: 24 recoveries in 19 hours, because "could not reach" was taken for "failed".
 TEST(OutageScenarioTest, TwentyFiveTimeOutsOnAHealthyJobRestartNothing) {
@@ -178,113 +169,82 @@ TEST(OutageScenarioTest, AnAmThatIsKilledAtTheVeryEndLosesNeitherTheWorkNorTheVe
 // ---- tasks of several processes, which start again together
 
 const TestRow kProcesses[] = {
-    {"AllOfThemEndBeforeTheirTaskHasSucceeded",
-     {{"worker*2:processes=3 pytorch gang=1, all runs 10s beside runs 2s beside runs 12s",
-       "SUCCEEDED success; 6 starts; 0 signals"}}},
+    {"AllOfThemEndBeforeTheirTaskHasSucceeded", {{"", "SUCCEEDED success; 6 starts; 0 signals"}}},
     // The third process of the first attempt fails; the second ignores SIGTERM.
     {"AnAmMayCrashAtEveryStep",
-     {{"worker*2:processes=3 pytorch gang=1, all runs 10s beside runs 2s beside runs 12s, worker:0 first alone beside "
-       "runs "
-       "100s deaf beside runs 3s fails 7",
-       "SUCCEEDED success everywhere"}}},
+     {{", worker:0 first alone beside runs 100s deaf beside runs 3s fails 7", "SUCCEEDED success everywhere"}}},
     {"TheOutcomeIsThatOfTheProcessWhichFailedFirst",
-     {{"worker*2:processes=3 pytorch gang=1, all runs 10s beside runs 2s beside runs 12s, worker:0 first alone beside "
-       "runs "
-       "100s deaf beside runs 3s fails 7",
-       "12 starts; worker:0#1 exit 7 of 2"}}},
+     {{", worker:0 first alone beside runs 100s deaf beside runs 3s fails 7", "12 starts; worker:0#1 exit 7 of 2"}}},
     // Its exit code is not lost, and its budget would have room for another attempt.
     {"NothingBeginsBesideAProcessThatNobodyCanEnd",
-     {{"worker*2 pytorch gang=1, worker:0 children-stay fails 3", "FAILED user_error; 2 starts"}}},
+     {{"worker*2, all alone, worker:0 children-stay fails 3", "FAILED user_error; 2 starts"}}},
 };
-TABLE_TEST(ProcessesScenarioTest, kProcesses, CheckPlan);
+TABLE_TEST(ProcessesScenarioTest, kProcesses,
+           PlansLike("worker*2:processes=3 pytorch gang=1", ", all runs 10s beside runs 2s beside runs 12s"));
 
 // ---- tasks that start in stages: each publishes a second after it has started
 
 const TestRow kInStages[] = {
-    {"StagesFollowEachOther",
-     {{"driver*1 ps*1:untracked worker*2 staged, driver:0 ps:0 publishes 1s, ps:0 runs 100s",
-       "SUCCEEDED success; 4 starts; start 1 driver:0; start 2 ps:0"}}},
-    {"AnAmMayCrashAtEveryStep",
-     {{"driver*1 ps*1:untracked worker*2 staged, driver:0 ps:0 publishes 1s, ps:0 runs 100s",
-       "SUCCEEDED success everywhere"}}},
+    {"StagesFollowEachOther", {{"", "SUCCEEDED success; 4 starts; start 1 driver:0; start 2 ps:0"}}},
+    {"AnAmMayCrashAtEveryStep", {{"", "SUCCEEDED success everywhere"}}},
     {"AGangThatFormsAgainWaitsForValuesAnew",
-     {{"driver*1 ps*1:untracked worker*2 staged gang=1, driver:0 ps:0 publishes 1s, ps:0 runs 100s, driver:0 first "
-       "fails 1",
-       "SUCCEEDED success everywhere; 4 stage_opened"}}},
-    {"ADriverThatEndsInSilenceFailsTheJob",
-     {{"driver*1 ps*1:untracked worker*2 staged, ps:0 publishes 1s runs 100s", "FAILED user_error everywhere"}}},
+     {{"gang=1, driver:0 first fails 1", "SUCCEEDED success everywhere; 4 stage_opened"}}},
+    {"ADriverThatEndsInSilenceFailsTheJob", {{", driver:0 silent", "FAILED user_error everywhere"}}},
     {"ADriverThatStaysSilentIsNotWaitedForForEver",
-     {{"driver*1 ps*1:untracked worker*2 staged registration=20s, ps:0 publishes 1s runs 100s, driver:0 runs 100s",
-       "FAILED timeout"}}},
+     {{"registration=20s, driver:0 silent runs 100s", "FAILED timeout"}}},
     // The driver's executor reports what it has seen as soon as it reaches the AM again.
     {"ALinkThatBreaksBeforeTheAnswerLosesNothing",
-     {{"driver*1 ps*1:untracked worker*2 staged, driver:0 ps:0 publishes 1s, ps:0 runs 100s, at 900ms cut driver:0 "
-       "5s{| "
-       "requests| answers}",
-       "SUCCEEDED success; 2 values_published"}}},
+     {{", at 900ms cut driver:0 5s{| requests| answers}", "SUCCEEDED success; 2 values_published"}}},
 };
-TABLE_TEST(StageScenarioTest, kInStages, CheckPlan);
+TABLE_TEST(StageScenarioTest, kInStages,
+           PlansLike("driver*1 ps*1:untracked worker*2 staged", ", driver:0 ps:0 publishes 1s, ps:0 runs 100s"));
 
 // ---- roles of which some tasks may fail, or are not needed
 // Shard 0 of five fails after 2 s, and two shards succeed after 4 and 6 s, which is enough. The other shards are then
 // stopped, while the collector goes on to 10 s.
 
 const TestRow kCompletions[] = {
-    {"ARoleOfWhichEnoughHaveSucceededIsStopped",
-     {{"collector*1 shard*5:succeeds=2, shard:0 runs 2s fails 3, shard:1 runs 4s, shard:2 runs 6s, shard:3 shard:4 "
-       "runs 300s",
-       "SUCCEEDED success; 1 failure_tolerated; 1 role_finished"}}},
-    {"AnAmMayCrashAtEveryStep",
-     {{"collector*1 shard*5:succeeds=2, shard:0 runs 2s fails 3, shard:1 runs 4s, shard:2 runs 6s, shard:3 shard:4 "
-       "runs 300s",
-       "SUCCEEDED success everywhere"}}},
+    {"ARoleOfWhichEnoughHaveSucceededIsStopped", {{"", "SUCCEEDED success; 1 failure_tolerated; 1 role_finished"}}},
+    {"AnAmMayCrashAtEveryStep", {{"", "SUCCEEDED success everywhere"}}},
     {"TooManyFailuresFailTheJobWhereverAnAmCrashes",
-     {{"collector*1 shard*5:succeeds=2, shard:0 runs 2s fails 3, shard:1 runs 4s, shard:2 runs 6s, shard:3 shard:4 "
-       "runs 300s, shard:1 shard:2 shard:3 runs 3s fails 4",
-       "FAILED user_error everywhere"}}},
-    {"ByTonysRuleTheChiefDecides",
-     {{"worker*3 tonys-rule, worker:1 runs 1s fails 1", "SUCCEEDED success everywhere"},
-      {"worker*3 tonys-rule, worker:1 runs 1s fails 1, worker:0 runs 2s fails 1", "FAILED user_error everywhere"}}},
+     {{", shard:1 shard:2 shard:3 runs 3s fails 4", "FAILED user_error everywhere"}}},
     // 194: it fails for good.
     {"AGangThatStartsAgainBeginsWithAllOfARole",
-     {{"collector*1 shard*5:succeeds=2:restarts=0 gang=1, shard:0 runs 2s fails 3, shard:1 runs 4s, shard:2 runs 6s, "
-       "shard:3 shard:4 runs 300s, shard:0 fails 194, collector:0 first runs 8s fails 1",
+     {{"shard*5:succeeds=2:restarts=0 gang=1, shard:0 fails 194, collector:0 first runs 8s fails 1",
        "SUCCEEDED success everywhere; 2 role_finished"}}},
 };
-TABLE_TEST(CompletionScenarioTest, kCompletions, CheckPlan);
+TABLE_TEST(CompletionScenarioTest, kCompletions,
+           PlansLike("collector*1 shard*5:succeeds=2",
+                     ", shard:0 runs 2s fails 3, shard:1 runs 4s, shard:2 runs 6s, shard:3 shard:4 runs 300s"));
+
+const TestRow kTonysRule[] = {
+    {"ByTonysRuleTheChiefDecides",
+     {{", worker:1 runs 1s fails 1", "SUCCEEDED success everywhere"},
+      {", worker:1 runs 1s fails 1, worker:0 runs 2s fails 1", "FAILED user_error everywhere"}}},
+};
+TABLE_TEST(CompletionScenarioTest, kTonysRule, PlansLike("worker*3 tonys-rule", ""));
 
 // ---- roles that wait for each other, or may not outlive others
 // data runs for a second; then two workers train. Beside both there is a server that nobody waits for.
 
 const TestRow kPrepared[] = {
-    {"RolesFollowEachOther",
-     {{"data*1 ps*1:untracked worker*2:waits=data pytorch, data:0 runs 1s, ps:0 runs 100s",
-       "SUCCEEDED success; 2 containers_requested"}}},
-    {"AnAmMayCrashAtEveryStep",
-     {{"data*1 ps*1:untracked worker*2:waits=data pytorch, data:0 runs 1s, ps:0 runs 100s",
-       "SUCCEEDED success everywhere"}}},
+    {"RolesFollowEachOther", {{"", "SUCCEEDED success; 2 containers_requested"}}},
+    {"AnAmMayCrashAtEveryStep", {{"", "SUCCEEDED success everywhere"}}},
     {"WhatHasPreparedDoesNotStartAgain",
-     {{"data*1 ps*1:untracked worker*2:waits=data pytorch gang=1, data:0 runs 1s, ps:0 runs 100s, worker:0 first fails "
-       "1",
-       "SUCCEEDED success everywhere; 1 starts of data:0"}}},
+     {{"gang=1, worker:0 first fails 1", "SUCCEEDED success everywhere; 1 starts of data:0"}}},
     {"ATaskThatIsLostBeforeItsRoleHasStartedIsWaitedFor",
-     {{"data*1 ps*1:untracked worker*2:waits=data pytorch, data:0 runs 1s, ps:0 runs 100s, worker:0 launches-fail 1",
-       "SUCCEEDED success everywhere"}}},
+     {{", worker:0 launches-fail 1", "SUCCEEDED success everywhere"}}},
     // worker:0 alone is asked for again, because its container failed.
     {"OnAClusterWhoMissesContainersGivesItsOwnBack",
-     {{"data*1 ps*1:untracked worker*2:waits=data pytorch yarn hold=2s, data:0 runs 1s, ps:0 runs 100s, worker:0 "
-       "granted "
-       "3s launches-fail 1",
+     {{"yarn hold=2s, worker:0 granted 3s launches-fail 1",
        "SUCCEEDED success; 2 restart_decided; restart 1 1; restart 2 2"}}},
     {"WorkersWaitUntilTheirServerIsReady",
-     {{"data*1 ps*1:untracked worker*2:waits=data:ready=ps pytorch{| fcfs}, data:0 runs 1s, ps:0 runs 100s publishes "
-       "3s",
-       "SUCCEEDED success everywhere"}}},
+     {{"worker*2:waits=data:ready=ps{| fcfs}, ps:0 publishes 3s", "SUCCEEDED success everywhere"}}},
     {"ARoleThatOutlivesAGroupIsIgnoredOrFailsTheJob",
-     {{"data*1 ps*1:untracked worker*2:{left|after}=data/4s pytorch, data:0 runs 1s, ps:0 runs 100s",
-       "{SUCCEEDED success|FAILED timeout} everywhere"}}},
+     {{"worker*2:{left|after}=data/4s", "{SUCCEEDED success|FAILED timeout} everywhere"}}},
 };
-TABLE_TEST(DependencyScenarioTest, kPrepared, CheckPlan);
+TABLE_TEST(DependencyScenarioTest, kPrepared,
+           PlansLike("data*1 ps*1:untracked worker*2:waits=data pytorch", ", data:0 runs 1s, ps:0 runs 100s"));
 
 }  // namespace
 }  // namespace tony::sim

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "tests/sim/job_rules.h"
 #include "tests/sim/random.h"
-#include "tests/sim/stage_rules.h"
 
 namespace tony::sim {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "runtime/base/strings.h"
 #include "tests/sim/history_checker.h"
+#include "tests/sim/scenario.h"
 #include "tests/sim/seed_plan.h"
 #include "tests/sim/world.h"
 
@@ -58,19 +59,12 @@ TEST(SimTest, SeedsGiveDifferentRuns) {
 }
 
 // A gang starts again before it ever was together: rarer than the seeds of a test can wait for.
-Plan EarlyRestart() {
-  Plan plan = QuietPlan(2);
-  plan.spec.restart.lost.most = 0;
-  plan.spec.restart.levels[static_cast<size_t>(RestartScope::kGang)].most = 1;
-  plan.tasks[{"worker", 0}].launches_failing = 1;
-  plan.tasks[{"worker", 1}].grant = Duration(5'000);
-  return plan;
-}
+constexpr char kEarlyRestart[] = "worker*2 lost=0 gang=1, worker:0 launches-fail 1, worker:1 granted 5s";
 
 TEST(SimTest, EveryRowOfEveryTransitionTableIsTaken) {
   constexpr uint64_t kEnough = 2000;
   Coverage coverage;
-  EXPECT_EQ(Join(ComplaintsAbout(EarlyRestart(), Flaw::kNone, &coverage), "\n"), "");
+  EXPECT_EQ(Join(ComplaintsAbout(PlanOf(kEarlyRestart), Flaw::kNone, &coverage), "\n"), "");
   for (uint64_t seed = 1; seed <= kEnough && !coverage.Missing().empty(); ++seed) {
     ComplaintsAbout(PlanFor(seed), Flaw::kNone, &coverage);
   }

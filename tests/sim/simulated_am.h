@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "am/core/job.h"
-#include "tests/sim/crash_plan.h"
-#include "tests/sim/flaw.h"
 #include "tests/sim/network.h"
+#include "tests/sim/plan.h"
 #include "tests/sim/simulated_scheduler.h"
+#include "tests/sim/stage.h"
 
 namespace tony::sim {
 

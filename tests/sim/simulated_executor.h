@@ -1,4 +1,4 @@
-// An executor: the real TaskRun in a simulated shell. The shell does what executor/executor.cc does.
+// A user's process, with the children it may leave behind and the checkpoints it writes.
 #pragma once
 
 #include <deque>
@@ -8,12 +8,36 @@
 #include <vector>
 
 #include "executor/task_run.h"
-#include "tests/sim/flaw.h"
 #include "tests/sim/network.h"
-#include "tests/sim/simulated_process.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/stage.h"
 
 namespace tony::sim {
 
+class SimulatedProcess {
+ public:
+  // `on_end` is called when it has ended, which is some time before anybody may have reaped it.
+  SimulatedProcess(Stage& stage, const ProcessStarted& start, const ProcessPlan& plan,
+                   std::function<void(const PublishedValues&)> on_publish, std::function<void(ExitStatus)> on_end);
+
+  void Signal(int signal);  // to the whole tree
+  bool AnythingLeft() const { return running_ || children_; }
+
+ private:
+  void EndAfter(Duration delay, ExitStatus exit);
+  void WriteCheckpoint(Duration work);
+  void PublishAfter(Duration delay);
+
+  Stage& stage_;
+  const ProcessStarted start_;
+  const ProcessPlan plan_;
+  const std::function<void(const PublishedValues&)> on_publish_;
+  const std::function<void(ExitStatus)> on_end_;
+  bool running_ = true;
+  bool children_;
+};
+
+// An executor: the real TaskRun in a simulated shell. The shell does what executor/executor.cc does.
 class SimulatedExecutor : public AskingEnd {
  public:
   SimulatedExecutor(Stage& stage, Network& network, const AttemptId& attempt, const ContainerId& container, int port,

@@ -12,9 +12,27 @@
 
 #include "tests/sim/simulated_am.h"
 #include "tests/sim/simulated_containers.h"
-#include "tests/sim/simulated_engine.h"
 
 namespace tony::sim {
+
+// What workflow engines and their watchers ask of the job: each asks again until an AM has answered or the job is over.
+class SimulatedEngine {
+ public:
+  // `am`: the AM that lives, or nullptr. `over`: nobody will answer any more.
+  SimulatedEngine(Stage& stage, std::function<SimulatedAm*()> am, std::function<bool()> over)
+      : stage_(stage), am_(std::move(am)), over_(std::move(over)) {}
+  void Apply(const Fault& fault);
+
+ private:
+  using Question = std::function<void(SimulatedAm& am, std::function<void()> answered)>;
+  void Attach(const Claim& claim);
+  void Look(const WatcherToken& watcher);
+  void Ask(const Question& question);
+
+  Stage& stage_;
+  std::function<SimulatedAm*()> am_;
+  std::function<bool()> over_;
+};
 
 class SimulatedKeeper {
  public:

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/backend/scheduler.h"
-#include "tests/sim/flaw.h"
+#include "tests/sim/plan.h"
 #include "tests/sim/stage.h"
 
 namespace tony::sim {

@@ -1,6 +1,7 @@
 // What all parts of one run share.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,7 +11,6 @@
 #include "runtime/base/time.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/outcome.h"
-#include "tests/sim/clock.h"
 #include "tests/sim/coverage.h"
 #include "tests/sim/history.h"
 #include "tests/sim/plan.h"
@@ -72,6 +72,39 @@ struct Stage {
       if (step.at <= time.age()) ahead += step.by;
     return ahead;
   }
+};
+
+// Where the AM crashes: after any of its steps, counted over all its incarnations.
+class CrashPlan {
+ public:
+  explicit CrashPlan(Stage& stage) : stage_(stage), random_(stage.random.Fork()) {}
+
+  bool CrashesNow() {  // one step further: after this one?
+    ++step_;
+    if (!MayCrash()) return false;
+    const AmPlan& plan = stage_.plan.am;
+    const bool planned = std::ranges::count(plan.crash_at_steps, step_) > 0;
+    const bool by_chance = stage_.MayFail() && random_.Chance(plan.crashes_per_mille);
+    if (planned || by_chance) Count();
+    return planned || by_chance;
+  }
+  size_t LeftOf(size_t bytes) {  // of a batch that was being written
+    const auto by_chance = static_cast<size_t>(random_.Between(0, static_cast<int64_t>(bytes)));
+    return std::min(bytes, stage_.plan.am.torn_to.value_or(by_chance));
+  }
+  bool MayCrash() const { return crashes_ < stage_.plan.am.most_crashes; }
+  void Count() { ++crashes_; }
+
+  int64_t steps() const { return step_; }
+  void AddWrite(size_t bytes) { writes_[step_] = bytes; }
+  const std::map<int64_t, size_t>& writes() const { return writes_; }  // which steps those are
+
+ private:
+  Stage& stage_;
+  Random random_;
+  int64_t step_ = 0;
+  int crashes_ = 0;
+  std::map<int64_t, size_t> writes_;
 };
 
 }  // namespace tony::sim

@@ -72,12 +72,12 @@ auto Gives(Read read) {
   };
 }
 
-template <class Check>
-bool AddTable(const char* suite, const char* file, int line, const auto& rows, Check check) {
+template <class Row, size_t kCount, class Check>
+bool AddTable(const char* suite, const char* file, int line, const Row (&rows)[kCount], Check check) {
   struct Test : testing::Test {
-    Test(const TestRow& its_row, Check its_check) : row(its_row), check(std::move(its_check)) {}
+    Test(const Row& its_row, Check its_check) : row(its_row), check(std::move(its_check)) {}
     void TestBody() override {
-      if constexpr (std::is_invocable_v<const Check&, const TestRow&>) {
+      if constexpr (std::is_invocable_v<const Check&, const Row&>) {
         check(row);
       } else {
         for (const RowCase& each : row.cases) {
@@ -86,17 +86,18 @@ bool AddTable(const char* suite, const char* file, int line, const auto& rows, C
         }
       }
     }
-    const TestRow& row;
+    const Row& row;
     const Check check;
   };
-  for (const TestRow& row : rows) {
+  for (const Row& row : rows) {
     testing::RegisterTest(suite, row.name, nullptr, nullptr, file, line,
                           [&row, check]() -> testing::Test* { return new Test(row, check); });
   }
   return true;
 }
 
-// The rows of an array are tests of `suite`; `check` takes a RowCase, or else the TestRow. Stands behind the array:
+// The rows of an array are tests of `suite`; `check` takes a RowCase, or else the row, which is a TestRow or another
+// struct whose first member is its `name`. Stands behind the array:
 // tests/lanes/test_names.py finds the tests' names by that, and by the rows' first words.
 #define TABLE_TEST(suite, rows, ...) \
   [[maybe_unused]] const bool suite##rows = AddTable(#suite, __FILE__, __LINE__, rows, __VA_ARGS__)

@@ -87,7 +87,7 @@ TEST(JobDamageTest, DecisionsInDisorderAreRefusedOrAcceptedButNeverCrash) {
 
 constexpr char kCheckpointed[] = "worker*2 pytorch gang=2 checkpoints=3";
 constexpr char kToRestart[] = "running, report worker:0 fails 1";  // worker:1 is to stop
-// It has stopped; the look for a checkpoint is not over.
+// worker:1 has stopped; the look for a checkpoint is not over.
 constexpr char kToLook[] = "running, report worker:0 fails 1, report worker:1 killed";
 
 RestartDecided Decided(int number, std::vector<TaskId> tasks, const AttemptId& cause = kOne,

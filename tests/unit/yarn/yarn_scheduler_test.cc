@@ -1,25 +1,18 @@
 #include "runtime/yarn/yarn_scheduler.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <optional>
 
 #include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "tests/support/run_until.h"
+#include "tests/support/script.h"
 #include "tests/unit/base/event_loop_fixture.h"
 #include "tests/unit/yarn/fake_yarn.h"
 
 namespace tony {
 namespace {
-
-using testing::Contains;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 
 std::string Short(const ContainerId& id) {
   const auto yarn = hadoop::ParseContainerId(id.value);
@@ -44,8 +37,9 @@ std::string TextOf(const SchedulerEvent& event) {
                     event);
 }
 
-class YarnSchedulerTest : public EventLoopTest {
- protected:
+class SchedulerWorld : public EventLoopTest {
+ public:
+  void TestBody() override {}
   void Begin(Duration lease = Duration(10'000)) {
     scheduler.emplace(YarnSide{.loop = loop,
                                .names = names,
@@ -80,26 +74,23 @@ class YarnSchedulerTest : public EventLoopTest {
     EXPECT_TRUE(RunUntil(loop, [&] { return std::ranges::count(events, event) > 0; }))
         << event << "\nin: " << Join(events, "\n    ");
   }
-  // "worker:0" runs in container 2.
-  void RunOne() {
-    Begin();
-    scheduler->Request({AskFor(Attempt(0))});
-    Await("granted worker:0#1 2 on 127.0.0.1");
-    scheduler->Launch(Container(2), {Attempt(0), {}});
-    Await("started 2");
-  }
-  // "worker:0" and "worker:1" are a gang, of which container 2 alone is granted.
-  void AskForTwoOfWhichOneComes(Duration hold) {
-    gang_hold = hold;
-    rm->most_grants = 1;
-    Begin();
-    scheduler->Request({AskFor(Attempt(0)), AskFor(Attempt(1))});
-    EXPECT_TRUE(RunUntil(loop, [&] { return rm->granted == 1; }));
-  }
   void AwaitExchanges(size_t more) {
     const size_t enough = rm->exchanges.size() + more;
     EXPECT_TRUE(RunUntil(loop, [&] { return rm->exchanges.size() >= enough; }));
   }
+  void Until(const std::function<bool()>& condition) {
+    EXPECT_TRUE(RunUntil(loop, condition)) << "in: " << Join(events, "\n    ");
+  }
+  // A container by its number, or the last one that was granted.
+  ContainerId ContainerOf(const Words& its) const { return its[1] == "last" ? last : Container(its.Number(1)); }
+  void Tell(const std::function<void(const FakeRpcServer::Call&)>& on_call) { rm->server.on_call = on_call; }
+  template <class Each>
+  static std::string Listed(const std::string& what, const Each& each) {
+    std::string text = what;
+    for (const auto& one : each) text += StrCat(" ", one);
+    return text;
+  }
+  static Deeds<SchedulerWorld> Its();
   static ContainerId Container(int64_t number) { return {ToString(YarnId(number))}; }
 
   FakeNode node{loop};
@@ -112,312 +103,247 @@ class YarnSchedulerTest : public EventLoopTest {
   std::function<void(YarnSide::OnNodes)> list_nodes;
   Duration gang_hold{0};
   std::optional<YarnScheduler> scheduler;
+  bool done = false;  // with Finish
 };
 
-TEST_F(YarnSchedulerTest, ItIsReachedBeforeAnythingElse) {
-  Begin();
-  scheduler->Request({AskFor(Attempt(0))});
-  EXPECT_THAT(events, IsEmpty());
-  Await("granted worker:0#1 2 on 127.0.0.1");
-  EXPECT_THAT(events, ElementsAre("reached 0", "granted worker:0#1 2 on 127.0.0.1"));
-  EXPECT_TRUE(scheduler->Holds());
-}
-
-TEST_F(YarnSchedulerTest, AContainerRunsAndEndsOnce) {
-  RunOne();
-  EXPECT_THAT(commands, ElementsAre("run 2 worker:0#1 on 127.0.0.1"));
-  scheduler->Launch(Container(2), {Attempt(0), {}});
-  rm->End(2, 3);
-  Await("exited 2: exit code 3");
-  rm->End(2, 3);
-  scheduler->Stop(Container(2), StopMode::kKill);
-  AwaitExchanges(3);
-  EXPECT_EQ(events.back(), "exited 2: exit code 3");
-  EXPECT_THAT(node.calls, ElementsAre("start 2"));
-}
-
-TEST_F(YarnSchedulerTest, AContainerComesWithALinkToItsLogs) {
-  RunOne();
-  EXPECT_EQ(log_url, StrCat("http://n1:8042/node/containerlogs/", Container(2).value, "/eve"));
-}
-
-TEST_F(YarnSchedulerTest, RowsForHostsAreAskedWhereTheyAreKnown) {
-  list_nodes = [](YarnSide::OnNodes done) { done(std::vector<hadoop::NodeReport>{NodeOf("n1", 8192)}); };
-  Begin();
-  scheduler->Request({AskFor(Attempt(0)), AskFor(Attempt(1))});
-  Await("granted worker:1#1 3 on 127.0.0.1");
-  const auto ask = std::ranges::find_if(rm->exchanges, [](const auto& exchange) { return exchange.ask_size() > 0; });
-  ASSERT_NE(ask, rm->exchanges.end());
-  EXPECT_EQ(ask->ask_size(), 3);
-  EXPECT_EQ(ask->ask(1).resource_name(), "n1");
-  EXPECT_EQ(ask->ask(1).num_containers(), 2);
-}
-
-TEST_F(YarnSchedulerTest, AStoppedContainerEndsWhenTheResourceManagerSaysSo) {
-  RunOne();
-  scheduler->Stop(Container(2), StopMode::kTerm);
-  EXPECT_TRUE(RunUntil(loop, [&] { return node.calls.size() == 2; }));
-  EXPECT_EQ(node.calls[1], "stop 2");
-  AwaitExchanges(2);
-  EXPECT_EQ(events.back(), "started 2");
-  rm->End(2, -105);
-  Await("exited 2: stopped, killed");
-  EXPECT_THAT(rm->released, IsEmpty());
-}
-
-TEST_F(YarnSchedulerTest, WhatIsStoppedBeforeItsLaunchIsReleased) {
-  Begin();
-  scheduler->Request({AskFor(Attempt(0))});
-  Await("granted worker:0#1 2 on 127.0.0.1");
-  scheduler->Stop(Container(2), StopMode::kTerm);
-  Await("exited 2: stopped before it was started, killed");
-  scheduler->Launch(Container(2), {Attempt(0), {}});
-  AwaitExchanges(3);
-  EXPECT_THAT(rm->released, ElementsAre(2));
-  EXPECT_THAT(node.calls, IsEmpty());
-  EXPECT_EQ(events.back(), "exited 2: stopped before it was started, killed");
-}
-
-TEST_F(YarnSchedulerTest, AContainerThatNobodyKnowsIsToldToBeGoneOnce) {
-  Begin();
-  Await("reached 0");
-  for (int i = 0; i < 2; ++i) scheduler->Stop(Container(7), StopMode::kKill);
-  Await("exited 7: it was not there, killed");
-  Settle();
-  EXPECT_THAT(events, ElementsAre("reached 0", "exited 7: it was not there, killed"));
-}
-
-TEST_F(YarnSchedulerTest, ANodeThatRefusesAStartGetsItsContainerTaken) {
-  node.refused = {2};
-  Begin();
-  scheduler->Request({AskFor(Attempt(0))});
-  Await("granted worker:0#1 2 on 127.0.0.1");
-  scheduler->Launch(Container(2), {Attempt(0), {}});
-  Await("exited 2: This token is expired, infra");
-  AwaitExchanges(3);
-  EXPECT_THAT(rm->released, ElementsAre(2));
-}
-
-TEST_F(YarnSchedulerTest, AStopThatTheNodeCannotDoIsTheResourceManagers) {
-  RunOne();
-  node.running.clear();
-  scheduler->Stop(Container(2), StopMode::kKill);
-  EXPECT_TRUE(RunUntil(loop, [&] { return !rm->released.empty(); }));
-  EXPECT_THAT(rm->released, ElementsAre(2));
-  EXPECT_TRUE(RunUntil(loop, [&] { return events.back().starts_with("exited 2: "); }));
-  EXPECT_THAT(events.back(), HasSubstr(", killed"));
-}
-
-TEST_F(YarnSchedulerTest, EndsOfNodesAndPreemptionAreTold) {
-  RunOne();
-  *rm->next.mutable_preempt()->mutable_strictcontract()->add_container()->mutable_id() = hadoop::ToWire(YarnId(2));
-  Await("preempting 2");
-  *rm->next.mutable_preempt()->mutable_strictcontract()->add_container()->mutable_id() = hadoop::ToWire(YarnId(2));
-  AwaitExchanges(3);
-  EXPECT_EQ(std::ranges::count(events, "preempting 2"), 1);
-  auto& lost = *rm->next.add_updated_nodes();
-  lost.set_node_state(wire::NS_LOST);
-  lost.mutable_nodeid()->set_host(node.id().host);
-  lost.mutable_nodeid()->set_port(node.id().port);
-  rm->End(2, -100);
-  Await("maybe exited 2: its node was lost, node_lost");
-}
-
-TEST_F(YarnSchedulerTest, TheEndOfALostNodesContainerIsCertainSomeTimeAfterItsStop) {
-  RunOne();
-  rm->End(2, -100);
-  Await("maybe exited 2: its node was lost, node_lost");
-  AwaitExchanges(5);
-  EXPECT_EQ(events.back(), "maybe exited 2: its node was lost, node_lost");
-  for (int i = 0; i < 2; ++i) scheduler->Stop(Container(2), StopMode::kKill);
-  Await("exited 2: its node was lost, node_lost");
-  AwaitExchanges(5);
-  EXPECT_EQ(std::ranges::count(events, "exited 2: its node was lost, node_lost"), 1);
-  EXPECT_THAT(node.calls, ElementsAre("start 2"));
-}
-
-TEST_F(YarnSchedulerTest, WhatIsNeverGrantedIsRefusedWithBothNumbers) {
-  Begin();
-  Await("reached 0");
-  scheduler->Request({AskFor(Attempt(0), {.memory_mb = 65536})});
-  Await("granted worker:0#1 refused-1 on ");
-  scheduler->Launch(last, {Attempt(0), {}});
-  Await(
-      "exited refused-1: 65536 MB of memory is above 8192 MB, the most that this cluster gives a container, "
-      "user_config");
-}
-
-TEST_F(YarnSchedulerTest, AnAskThatTheResourceManagerRefusesEndsItsAttempt) {
-  rm->refusal = "InvalidLabelResourceRequestException";
-  Begin();
-  scheduler->Request({AskFor(Attempt(0), {.memory_mb = 256}, "nowhere")});
-  Await("granted worker:0#1 refused-1 on ");
-  scheduler->Launch(last, {Attempt(0), {}});
-  EXPECT_TRUE(RunUntil(loop, [&] { return events.back().starts_with("exited refused-1: "); }));
-  EXPECT_THAT(events.back(), HasSubstr("InvalidLabelResourceRequestException: not on this cluster, user_config"));
-  scheduler->Request({AskFor(Attempt(1))});
-  Await("granted worker:1#1 2 on 127.0.0.1");
-}
-
-TEST_F(YarnSchedulerTest, ATroubleThatMayPassIsNoRefusal) {
-  rm->refusal = "YarnException";
-  Begin();
-  scheduler->Request({AskFor(Attempt(0))});
-  Await("granted worker:0#1 2 on 127.0.0.1");
-}
-
-TEST_F(YarnSchedulerTest, WhatAnEarlierAttemptLeftIsRunningAndCanBeStopped) {
-  rm->kept = {7};
-  node.running = {7};
-  Begin();
-  Await("reached 1");
-  scheduler->Stop(Container(7), StopMode::kTerm);
-  EXPECT_TRUE(RunUntil(loop, [&] { return node.calls == std::vector<std::string>{"stop 7"}; }));
-  rm->End(7, -105);
-  Await("exited 7: stopped, killed");
-  rm->has_begun_anew = true;  // and lists it once more
-  EXPECT_TRUE(RunUntil(loop, [&] { return rm->registrations == 2; }));
-  Settle();
-  scheduler->Stop(Container(7), StopMode::kTerm);
-  Settle();
-  EXPECT_EQ(events.back(), "exited 7: stopped, killed");
-  EXPECT_EQ(node.calls.size(), 1u);
-}
-
-TEST_F(YarnSchedulerTest, AWithdrawnAskIsTakenBack) {
-  rm->is_granting = false;
-  Begin();
-  scheduler->Request({AskFor(Attempt(0))});
-  AwaitExchanges(2);
-  scheduler->Withdraw({Attempt(0)});
-  AwaitExchanges(2);
-  rm->is_granting = true;
-  AwaitExchanges(3);
-  EXPECT_THAT(events, ElementsAre("reached 0"));
-}
-
-TEST_F(YarnSchedulerTest, ADelayIsToldWithItsReasonUntilItIsOver) {
-  RunOne();
-  rm->is_granting = false;
-  scheduler->Request({AskFor(Attempt(1)), AskFor(Attempt(2))});
-  Await("delayed: waits for 2 of 3 containers: the queue has 0 MB of memory and 0 vcores left");
-  rm->is_granting = true;
-  Await("delayed: ");
-}
-
-TEST_F(YarnSchedulerTest, AGangIsHandedOutWhole) {
-  AskForTwoOfWhichOneComes(Duration(60'000));
-  AwaitExchanges(2);
-  EXPECT_THAT(events, Each(Not(StartsWith("granted"))));
-  Await("delayed: waits for 1 of 2 containers: the queue has 0 MB of memory and 0 vcores left");
-  rm->most_grants = 2;
-  Await("granted worker:0#1 2 on 127.0.0.1");
-  Await("granted worker:1#1 3 on 127.0.0.1");
-}
-
-TEST_F(YarnSchedulerTest, AGangThatDoesNotBecomeWholeGivesBackAndAsksAgain) {
-  AskForTwoOfWhichOneComes(Duration(50));
-  EXPECT_TRUE(RunUntil(loop, [&] { return rm->released.contains(2); }));
-  EXPECT_TRUE(RunUntil(loop, [&] { return events.back().starts_with("delayed: gave 1 of 2 containers back at "); }));
-  rm->most_grants = 10;
-  Await("granted worker:0#1 3 on 127.0.0.1");
-  Await("granted worker:1#1 4 on 127.0.0.1");
-}
-
-TEST_F(YarnSchedulerTest, AKeptContainerThatEndsIsNoEndOfTheMasters) {
-  AskForTwoOfWhichOneComes(Duration(60'000));
-  AwaitExchanges(2);
-  rm->End(2, -102);
-  rm->most_grants = 3;
-  Await("granted worker:0#1 4 on 127.0.0.1");
-  EXPECT_EQ(std::ranges::count_if(events, [](const auto& event) { return event.starts_with("exited"); }), 0);
-}
-
-TEST_F(YarnSchedulerTest, ANodeThatFailsTwiceIsAvoided) {
-  rm->cluster_nodes = 2;
-  node.refused = {2, 3};
-  Begin();
-  for (const int number : {2, 3}) {
-    scheduler->Request({AskFor(Attempt(number))});
-    EXPECT_TRUE(RunUntil(loop, [&] { return last == Container(number); }));
-    EXPECT_EQ(rm->avoided, std::set<std::string>());
-    scheduler->Launch(Container(number), {Attempt(number), {}});
-    EXPECT_TRUE(RunUntil(loop, [&] { return rm->released.contains(number); }));
-  }
-  EXPECT_TRUE(RunUntil(loop, [&] { return rm->avoided == std::set<std::string>{"127.0.0.1"}; }));
-  const auto tells_it = [](const std::string& event) {
-    return event.find("; 127.0.0.1 is avoided for 10 minutes, since 2 containers failed there") != std::string::npos;
+Deeds<SchedulerWorld> SchedulerWorld::Its() {
+  return {
+      // ---- the ResourceManager and its node, as the row has them
+      {"nodes",
+       [](auto& w, auto&) {
+         w.list_nodes = [](YarnSide::OnNodes on) { on(std::vector<hadoop::NodeReport>{NodeOf("n1", 8192)}); };
+       }},
+      {"cluster", [](auto& w, auto& its) { w.rm->cluster_nodes = static_cast<int>(its.Number(1)); }},
+      {"grants", [](auto& w, auto& its) { w.rm->most_grants = static_cast<int>(its.Number(1)); }},
+      {"granting", [](auto& w, auto& its) { w.rm->is_granting = its[1] == "yes"; }},
+      {"silent", [](auto& w, auto& its) { w.rm->is_silent = its[1] == "yes"; }},
+      {"refuses", [](auto& w, auto& its) { w.rm->refusal = its[1]; }},
+      {"refuses-start", [](auto& w, auto& its) { w.node.refused.insert(its.Number(1)); }},
+      {"kept",
+       [](auto& w, auto& its) {
+         w.rm->kept = {its.Number(1)};
+         w.node.running = {its.Number(1)};
+       }},
+      {"forgets", [](auto& w, auto&) { w.rm->has_begun_anew = true; }},
+      {"close", [](auto& w, auto&) { w.rm->server.CloseAll(); }},
+      {"end", [](auto& w, auto& its) { w.rm->End(its.Number(1), static_cast<int>(its.Number(2))); }},
+      {"preempt",
+       [](auto& w, auto& its) {
+         *w.rm->next.mutable_preempt()->mutable_strictcontract()->add_container()->mutable_id() =
+             hadoop::ToWire(YarnId(its.Number(1)));
+       }},
+      {"lose-node",
+       [](auto& w, auto&) {
+         auto& lost = *w.rm->next.add_updated_nodes();
+         lost.set_node_state(wire::NS_LOST);
+         lost.mutable_nodeid()->set_host(w.node.id().host);
+         lost.mutable_nodeid()->set_port(w.node.id().port);
+       }},
+      {"node-forgets", [](auto& w, auto&) { w.node.running.clear(); }},
+      {"attempt-over",
+       [](auto& w, auto&) {
+         w.Tell([&w](const FakeRpcServer::Call& call) {
+           w.rm->server.Fail(call, kYarnExceptions + "ApplicationAttemptNotFoundException", "killed by alice");
+         });
+       }},
+      // ---- the scheduler
+      {"hold", [](auto& w, auto& its) { w.gang_hold = Duration(its.Number(1)); }},
+      {"begin", [](auto& w, auto& its) { w.Begin(Duration(its.Number(1, 10'000))); }},
+      {"ask",
+       [](auto& w, auto& its) {  // of one or more workers, as one gang; "512MB" and a label behind them
+         std::vector<ContainerAsk> asks;
+         Resources size{.memory_mb = 256};
+         std::string label;
+         for (size_t i = 1; !its[i].empty(); ++i) {
+           if (its[i].ends_with("MB"))
+             size.memory_mb = static_cast<int>(*ParseInt(its[i].substr(0, its[i].size() - 2)));
+           if (its[i].starts_with("label=")) label = its[i].substr(6);
+         }
+         for (size_t i = 1; !its[i].empty() && isdigit(its[i][0]) && !its[i].ends_with("MB"); ++i)
+           asks.push_back(AskFor(Attempt(static_cast<int>(its.Number(i))), size, label));
+         w.scheduler->Request(asks);
+       }},
+      {"withdraw", [](auto& w, auto& its) { w.scheduler->Withdraw({Attempt(static_cast<int>(its.Number(1)))}); }},
+      {"launch",
+       [](auto& w, auto& its) {
+         w.scheduler->Launch(w.ContainerOf(its), {Attempt(static_cast<int>(its.Number(2))), {}});
+       }},
+      {"run-one",
+       [](auto& w, auto&) {  // "worker:0" runs in container 2
+         w.Begin();
+         w.scheduler->Request({AskFor(Attempt(0))});
+         w.Await("granted worker:0#1 2 on 127.0.0.1");
+         w.scheduler->Launch(Container(2), {Attempt(0), {}});
+         w.Await("started 2");
+       }},
+      {"term", [](auto& w, auto& its) { w.scheduler->Stop(w.ContainerOf(its), StopMode::kTerm); }},
+      {"kill", [](auto& w, auto& its) { w.scheduler->Stop(w.ContainerOf(its), StopMode::kKill); }},
+      {"finish",
+       [](auto& w, auto& its) {
+         w.scheduler->Finish(
+             {.state = its[1] == "KILLED" ? FinalState::kKilled : FinalState::kFailed, .message = its.From(2)},
+             [&w] { w.done = true; });
+         EXPECT_FALSE(w.done);
+       }},
+      {"progress", [](auto& w, auto&) { w.scheduler->TellProgress(0.5); }},
+      // ---- waits
+      {"hears", [](auto& w, auto& its) { w.Await(its.From(1)); }},
+      {"hears-begin",
+       [](auto& w, auto& its) {
+         w.Until([&] { return !w.events.empty() && w.events.back().starts_with(its.From(1)); });
+         return w.events.back();
+       }},
+      {"hears-twice",
+       [](auto& w, auto& its) { w.Until([&] { return std::ranges::count(w.events, its.From(1)) >= 2; }); }},
+      {"exchanges", [](auto& w, auto& its) { w.AwaitExchanges(static_cast<size_t>(its.Number(1))); }},
+      {"settle", [](auto& w, auto&) { w.Settle(); }},
+      {"node-calls",
+       [](auto& w, auto& its) { w.Until([&] { return w.node.calls.size() == static_cast<size_t>(its.Number(1)); }); }},
+      {"granted-in-all", [](auto& w, auto& its) { w.Until([&] { return w.rm->granted == its.Number(1); }); }},
+      {"last-granted", [](auto& w, auto& its) { w.Until([&] { return w.last == Container(its.Number(1)); }); }},
+      {"releases", [](auto& w, auto& its) { w.Until([&] { return w.rm->released.contains(its.Number(1)); }); }},
+      {"registers", [](auto& w, auto& its) { w.Until([&] { return w.rm->registrations == its.Number(1); }); }},
+      {"avoids", [](auto& w, auto& its) { w.Until([&] { return w.rm->avoided == std::set<std::string>{its[1]}; }); }},
+      {"done", [](auto& w, auto&) { w.Until([&] { return w.done; }); }},
+      {"over",
+       [](auto& w, auto&) {
+         w.Until([&] { return !w.over.empty(); });
+         return w.over;
+       }},
+      // ---- looks
+      {"heard", [](auto& w, auto&) { return "heard: " + Join(w.events, "; "); }},
+      {"last", [](auto& w, auto&) { return w.events.back(); }},
+      {"times",
+       [](auto& w, auto& its) {
+         return StrCat(
+             std::ranges::count_if(w.events, [&](const auto& e) { return e.find(its.From(1)) != std::string::npos; }),
+             " times");
+       }},
+      {"holds", [](auto& w, auto&) { return w.scheduler->Holds() ? "holds" : "holds not"; }},
+      {"calls", [](auto& w, auto&) { return "calls: " + Join(w.node.calls, "; "); }},
+      {"commands", [](auto& w, auto&) { return Join(w.commands, "; "); }},
+      {"released", [](auto& w, auto&) { return Listed("released", w.rm->released); }},
+      {"avoided", [](auto& w, auto&) { return Listed("avoided", w.rm->avoided); }},
+      {"registrations", [](auto& w, auto&) { return StrCat(w.rm->registrations, " registrations"); }},
+      {"log-url", [](auto& w, auto&) { return Replaced(w.log_url, Container(2).value, "CONTAINER"); }},
+      {"quiet",
+       [](auto& w, auto&) {  // nothing more is said to the ResourceManager
+         const size_t calls = w.rm->server.calls.size();
+         w.Settle();
+         return w.rm->server.calls.size() == calls ? "quiet" : "calls";
+       }},
+      {"ends",
+       [](auto& w, auto&) {
+         const auto& end = w.rm->ends.back();
+         return StrCat(w.rm->ends.size(), " ", wire::FinalApplicationStatus_Name(end.final_application_status()),
+                       " ", end.diagnostics(), " ", end.tracking_url());
+       }},
+      {"progress-told",
+       [](auto& w, auto&) { return w.rm->exchanges.back().progress() == 0.5F ? "a half" : "another"; }},
+      {"first-ask",
+       [](auto& w, auto&) {
+         const auto ask =
+             std::ranges::find_if(w.rm->exchanges, [](const auto& exchange) { return exchange.ask_size() > 0; });
+         std::string text;
+         for (const auto& row : ask->ask()) text += StrCat(row.resource_name(), "=", row.num_containers(), " ");
+         return text;
+       }},
   };
-  EXPECT_EQ(std::ranges::count_if(events, tells_it), 1);
 }
 
-TEST_F(YarnSchedulerTest, ALostResourceManagerIsToldAndFoundAgain) {
-  Begin(Duration(500));
-  Await("reached 0");
-  rm->is_silent = true;
-  Await("lost: no answer from the ResourceManager for 500 ms");
-  EXPECT_FALSE(scheduler->Holds());
-  rm->is_silent = false;
-  rm->server.CloseAll();
-  EXPECT_TRUE(RunUntil(loop, [&] { return std::ranges::count(events, "reached 0") >= 2; }));
-  EXPECT_TRUE(scheduler->Holds());
-}
-
-TEST_F(YarnSchedulerTest, AResourceManagerThatBeganAnewHearsAllAgain) {
-  RunOne();
-  rm->is_granting = false;
-  scheduler->Request({AskFor(Attempt(1))});
-  AwaitExchanges(2);
-  rm->has_begun_anew = true;
-  rm->is_granting = true;
-  Await("granted worker:1#1 3 on 127.0.0.1");
-  EXPECT_EQ(rm->registrations, 2);
-  EXPECT_THAT(events, Contains("started 2"));
-  rm->End(2, 0);
-  Await("exited 2: exit code 0");
-}
-
-TEST_F(YarnSchedulerTest, AnAttemptThatIsOverRulesNoMore) {
-  RunOne();
-  rm->server.on_call = [&](const FakeRpcServer::Call& call) {
-    rm->server.Fail(call, kYarnExceptions + "ApplicationAttemptNotFoundException", "killed by alice");
-  };
-  Await("lost: this attempt is over: killed by alice");
-  EXPECT_TRUE(RunUntil(loop, [&] { return !over.empty(); }));
-  EXPECT_EQ(over, "killed by alice");
-  EXPECT_FALSE(scheduler->Holds());
-  const size_t calls = rm->server.calls.size();
-  Settle();
-  EXPECT_EQ(rm->server.calls.size(), calls);
-}
-
-TEST_F(YarnSchedulerTest, TheEndIsToldUntilItIsRecorded) {
-  RunOne();
-  bool done = false;
-  scheduler->Finish({.state = FinalState::kFailed, .message = "worker:0 failed"}, [&] { done = true; });
-  EXPECT_FALSE(done);
-  EXPECT_TRUE(RunUntil(loop, [&] { return done; }));
-  ASSERT_EQ(rm->ends.size(), 2u);
-  EXPECT_EQ(rm->ends[1].diagnostics(), "worker:0 failed");
-  EXPECT_EQ(rm->ends[1].tracking_url(), "http://kept:1/") << "the master's own page ends with it";
-  EXPECT_EQ(rm->ends[1].final_application_status(), wire::APP_FAILED);
-  EXPECT_TRUE(scheduler->Holds());
-}
-
-TEST_F(YarnSchedulerTest, AnEndThatComesBeforeTheRegistrationIsTold) {
-  Begin();
-  bool done = false;
-  scheduler->Finish({.state = FinalState::kKilled, .message = "killed by alice"}, [&] { done = true; });
-  EXPECT_TRUE(RunUntil(loop, [&] { return done; }));
-  EXPECT_EQ(rm->ends.back().final_application_status(), wire::APP_KILLED);
-}
-
-TEST_F(YarnSchedulerTest, ProgressGoesWithTheExchange) {
-  Begin();
-  scheduler->TellProgress(0.5);
-  AwaitExchanges(1);
-  EXPECT_EQ(rm->exchanges.back().progress(), 0.5F);
-}
+const TestRow kSchedules[] = {
+    {"ItIsReachedBeforeAnythingElse",
+     {{"begin | ask 0 | heard | hears granted worker:0#1 2 on 127.0.0.1 | heard | holds",
+       "heard:  | heard: reached 0; granted worker:0#1 2 on 127.0.0.1 | holds"}}},
+    {"AContainerRunsAndEndsOnce",
+     {{"run-one | commands | launch 2 0 | end 2 3 | hears exited 2: exit code 3 | end 2 3 | kill 2 | exchanges 3 | "
+       "last | calls",
+       "run 2 worker:0#1 on 127.0.0.1 | exited 2: exit code 3 | calls: start 2"}}},
+    {"AContainerComesWithALinkToItsLogs", {{"run-one | log-url", "http://n1:8042/node/containerlogs/CONTAINER/eve"}}},
+    {"RowsForHostsAreAskedWhereTheyAreKnown",
+     {{"nodes | begin | ask 0 1 | hears granted worker:1#1 3 on 127.0.0.1 | first-ask", "/rack=2 n1=2 *=2 "}}},
+    {"AStoppedContainerEndsWhenTheResourceManagerSaysSo",
+     {{"run-one | term 2 | node-calls 2 | calls | exchanges 2 | last", "calls: start 2; stop 2 | started 2"},
+      {"end 2 -105 | hears exited 2: stopped, killed | released", "released"}}},
+    {"WhatIsStoppedBeforeItsLaunchIsReleased",
+     {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | term 2", ""},
+      {"hears exited 2: stopped before it was started, killed | launch 2 0 | exchanges 3 | released | calls | last",
+       "released 2 | calls:  | exited 2: stopped before it was started, killed"}}},
+    {"AContainerThatNobodyKnowsIsToldToBeGoneOnce",
+     {{"begin | hears reached 0 | kill 7 | kill 7 | hears exited 7: it was not there, killed | settle | heard",
+       "heard: reached 0; exited 7: it was not there, killed"}}},
+    {"ANodeThatRefusesAStartGetsItsContainerTaken",
+     {{"refuses-start 2 | begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | launch 2 0", ""},
+      {"hears exited 2: This token is expired, infra | exchanges 3 | released", "released 2"}}},
+    {"AStopThatTheNodeCannotDoIsTheResourceManagers",
+     {{"run-one | node-forgets | kill 2 | releases 2 | released | hears-begin exited 2: ", "released 2 | ~, killed"}}},
+    {"EndsOfNodesAndPreemptionAreTold",
+     {{"run-one | preempt 2 | hears preempting 2 | preempt 2 | exchanges 3 | times preempting 2", "1 times"},
+      {"lose-node | end 2 -100 | hears maybe exited 2: its node was lost, node_lost", ""}}},
+    {"TheEndOfALostNodesContainerIsCertainSomeTimeAfterItsStop",
+     {{"run-one | end 2 -100 | hears maybe exited 2: its node was lost, node_lost | exchanges 5 | last",
+       "maybe exited 2: its node was lost, node_lost"},
+      {"kill 2 | kill 2 | hears exited 2: its node was lost, node_lost | exchanges 5", ""},
+      {"times exited 2: its node was lost, node_lost | calls", "2 times | calls: start 2"}}},  // with the uncertain one
+    {"WhatIsNeverGrantedIsRefusedWithBothNumbers",
+     {{"begin | hears reached 0 | ask 0 65536MB | hears granted worker:0#1 refused-1 on  | launch last 0", ""},
+      {"hears exited refused-1: 65536 MB of memory is above 8192 MB, the most that this cluster gives a container, "
+       "user_config",
+       ""}}},
+    {"AnAskThatTheResourceManagerRefusesEndsItsAttempt",
+     {{"refuses InvalidLabelResourceRequestException | begin | ask 0 label=nowhere", ""},
+      {"hears granted worker:0#1 refused-1 on  | launch last 0 | hears-begin exited refused-1: ",
+       "~InvalidLabelResourceRequestException: not on this cluster, user_config"},
+      {"ask 1 | hears granted worker:1#1 2 on 127.0.0.1", ""}}},
+    {"ATroubleThatMayPassIsNoRefusal",
+     {{"refuses YarnException | begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1", ""}}},
+    {"WhatAnEarlierAttemptLeftIsRunningAndCanBeStopped",
+     {{"kept 7 | begin | hears reached 1 | term 7 | node-calls 1 | calls", "calls: stop 7"},
+      {"end 7 -105 | hears exited 7: stopped, killed | forgets | registers 2 | settle | term 7 | settle | last | calls",
+       "exited 7: stopped, killed | calls: stop 7"}}},  // it was listed once more
+    {"AWithdrawnAskIsTakenBack",
+     {{"granting no | begin | ask 0 | exchanges 2 | withdraw 0 | exchanges 2 | granting yes | exchanges 3 | heard",
+       "heard: reached 0"}}},
+    {"ADelayIsToldWithItsReasonUntilItIsOver",
+     {{"run-one | granting no | ask 1 2", ""},
+      {"hears delayed: waits for 2 of 3 containers: the queue has 0 MB of memory and 0 vcores left", ""},
+      {"granting yes | hears delayed: ", ""}}},
+    // Of a gang of two, container 2 alone is granted.
+    {"AGangIsHandedOutWhole",
+     {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | times granted", "0 times"},
+      {"hears delayed: waits for 1 of 2 containers: the queue has 0 MB of memory and 0 vcores left", ""},
+      {"grants 2 | hears granted worker:0#1 2 on 127.0.0.1 | hears granted worker:1#1 3 on 127.0.0.1", ""}}},
+    {"AGangThatDoesNotBecomeWholeGivesBackAndAsksAgain",
+     {{"hold 50 | grants 1 | begin | ask 0 1 | granted-in-all 1 | releases 2", ""},
+      {"hears-begin delayed: gave 1 of 2 containers back at  | grants 10", "^delayed"},
+      {"hears granted worker:0#1 3 on 127.0.0.1 | hears granted worker:1#1 4 on 127.0.0.1", ""}}},
+    {"AKeptContainerThatEndsIsNoEndOfTheMasters",
+     {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | end 2 -102 | grants 3", ""},
+      {"hears granted worker:0#1 4 on 127.0.0.1 | times exited", "0 times"}}},
+    {"ANodeThatFailsTwiceIsAvoided",
+     {{"cluster 2 | refuses-start 2 | refuses-start 3 | begin", ""},
+      {"ask 2 | last-granted 2 | avoided | launch 2 2 | releases 2", "avoided"},
+      {"ask 3 | last-granted 3 | avoided | launch 3 3 | releases 3 | avoids 127.0.0.1", "avoided"},
+      {"times ; 127.0.0.1 is avoided for 10 minutes, since 2 containers failed there", "1 times"}}},
+    {"ALostResourceManagerIsToldAndFoundAgain",
+     {{"begin 500 | hears reached 0 | silent yes | hears lost: no answer from the ResourceManager for 500 ms | holds",
+       "holds not"},
+      {"silent no | close | hears-twice reached 0 | holds", "holds"}}},
+    {"AResourceManagerThatBeganAnewHearsAllAgain",
+     {{"run-one | granting no | ask 1 | exchanges 2 | forgets | granting yes | hears granted worker:1#1 3 on 127.0.0.1",
+       ""},
+      {"registrations | times started 2 | end 2 0 | hears exited 2: exit code 0", "2 registrations | 1 times"}}},
+    {"AnAttemptThatIsOverRulesNoMore",
+     {{"run-one | attempt-over | hears lost: this attempt is over: killed by alice | over | holds | quiet",
+       "killed by alice | holds not | quiet"}}},
+    {"TheEndIsToldUntilItIsRecorded",  // the master's own page ends with it
+     {{"run-one | finish FAILED worker:0 failed | done | ends | holds",
+       "2 APP_FAILED worker:0 failed http://kept:1/ | holds"}}},
+    {"AnEndThatComesBeforeTheRegistrationIsTold",
+     {{"begin | finish KILLED killed by alice | done | ends", "~ APP_KILLED killed by alice"}}},
+    {"ProgressGoesWithTheExchange", {{"begin | progress | exchanges 1 | progress-told", "a half"}}},
+};
+TABLE_TEST(YarnSchedulerTest, kSchedules, ScriptIn<SchedulerWorld>());
 
 }  // namespace
 }  // namespace tony
