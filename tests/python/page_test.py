@@ -1,4 +1,4 @@
-"""The examples of the package's README, as they stand there."""
+"""The examples of the package's page, as they stand there."""
 
 import contextlib
 import io
@@ -8,7 +8,7 @@ import re
 
 from case import PackageCase
 
-README = pathlib.Path(__file__).resolve().parents[2] / "runtime/python/README.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/python.md"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 TRAIN = """import json, os
 rank, world = os.environ["RANK"], os.environ["WORLD_SIZE"]
@@ -19,18 +19,18 @@ if "TONY_OUTPUT_FILE" in os.environ:
 """
 
 
-class ReadmeTest(PackageCase):
+class PageTest(PackageCase):
     def test_each_example_prints_what_the_page_shows(self):
         (self.folder / "src").mkdir()
         (self.folder / "src/train.py").write_text(TRAIN)
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(self.folder)
-        names, examples = {}, EXAMPLE.findall(README.read_text(encoding="utf-8"))
+        names, examples = {}, EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
         self.assertGreater(len(examples), 5)
         for code, expected in examples:
             with self.subTest(code.splitlines()[0]), contextlib.redirect_stdout(io.StringIO()) as printed:
-                exec(compile(code, str(README), "exec"), names)  # noqa: S102
+                exec(compile(code, str(PAGE), "exec"), names)  # noqa: S102
                 self.assertEqual(printed.getvalue(), expected)
 
     def test_the_package_in_its_own_words(self):
@@ -40,5 +40,5 @@ class ReadmeTest(PackageCase):
             self.assertTrue(hasattr(tony, name), name)
         exceptions = {name for name in tony.__all__ if isinstance(getattr(tony, name), type)
                       and issubclass(getattr(tony, name), tony.TonyError)} - {"TonyError"}  # fmt: skip
-        text = README.read_text(encoding="utf-8")
+        text = PAGE.read_text(encoding="utf-8")
         self.assertEqual({name for name in exceptions if f"`{name}`" not in text and f"`tony.{name}`" not in text}, set())
