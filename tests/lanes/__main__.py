@@ -11,7 +11,7 @@
     --until 170m     start no unit that would not end in time by its recorded seconds; exit code 75 if some are left
     --list           name the units with their recorded minutes, and what has been shown for these sources
     --verdict        say what earlier runs showed for these sources; exit code 75 while a unit lacks a result
-    --record cold    take the seconds of the last runs into tests/lanes/seconds.json and tests/README.md; or warm
+    --record cold    take the seconds of the last runs into tests/lanes/seconds.json and units.md; or warm
 
 A unit that needs something which failed has failed, too. The last line is "N passed, N failed"; the exit code is 0 only if
 none failed and something ran, 64 for a wrong command line, 75 if --until left units out. Each unit's output is in

@@ -182,7 +182,7 @@ def commands(file, root=ROOT):
     if in_product or file.startswith(("scripts/mutants", "tests/mutants/")):
         yield Command("scripts/mutants --list", ("scripts/mutants", "--list"), is_look=in_product)
     in_tests = is_cc(file) and not in_product
-    if in_tests or file.startswith(("tests/conformance/proof", "tests/conformance/README.md")):
+    if in_tests or file.startswith(("tests/conformance/proof", "tests/conformance/facts.md")):
         yield Command("tests/conformance/proof --check", (*PYTHON, "tests/conformance/proof", "--check"), is_look=in_tests)
     if file in ("scripts/try", "scripts/test", "tests/lanes/units.toml", "tests/lanes/tasks.sh"):
         for test in sorted(root.glob("tests/lanes/*_test.py")):

@@ -7,7 +7,7 @@ from units import ROOT
 
 RESULTS = ROOT / "build/results.jsonl"  # a line for each unit that ran
 SECONDS = ROOT / "tests/lanes/seconds.json"  # written by scripts/test --record
-README = ROOT / "tests/README.md"
+PAGE = ROOT / "tests/lanes/units.md"  # made of the above
 BEGIN, END = "<!-- made by scripts/test --record -->", "<!-- end -->"
 TOLERANCE = 1.25  # a run that needs more than this times the recorded CPU seconds warns
 
@@ -71,6 +71,6 @@ def write_table(units):
         cells = [", ".join(str(round(entry[f"{prefix}{what}"])) for what in ("cpu", "wall")) if f"{prefix}cpu" in entry else ""
                  for prefix in ("", "warm_")]  # fmt: skip
         lines.append(f"| `{unit.name}` | {unit.lane} | {unit.text} | {cells[0]} | {cells[1]} |")
-    text = README.read_text()
+    text = PAGE.read_text()
     table = BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END
-    README.write_text(re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: table, text, flags=re.S))
+    PAGE.write_text(re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: table, text, flags=re.S))
