@@ -27,6 +27,12 @@ RIDDLES = re.compile(
     r"(^(Of|Who|Whoever|What|Nobody|Those|One|So)\b)|\b(whoever|whosoever|anew|all the same|nobody|for so long|is told|"
     r"are told|was told|told of|and no more|none other|as it comes|whose it is|that there is|there is none|is no \w+)\b",
     re.I)  # fmt: skip
+FIRST = re.compile(r"^(Of|Who|Whoever|What|Those|One)\b(?!-)", re.I)  # a sentence that begins so lacks its noun
+BEHIND = 6  # words of a comment behind code: a unit, a range, an example, a wire name
+# A test that C++ or Python names, or a row of a table of tests.
+TEST = re.compile(r'^\s*(?:(?:TYPED_)?TEST(?:_F|_P)?\(\w+,\s*(\w+)\)|def test_(\w+)\(|\{"([A-Z][a-z]\w{5,})",)', re.M)
+RIDDLE_NAME = re.compile(r"^(Of|Who|Whoever|What|Nobody|Those|One|So|It)(?=[A-Z])|Anew|Whoever|IsTold|AreTold|WasTold|Nobody|InVain|"
+                         r"Fruitless|AllTheSame|ThatThereIs|AsItComes|(?<![a-z])IsNo(?=[A-Z])")  # fmt: skip
 # A path that prose names: a folder of the repository, and more. "runtime/os/{files,users}.h" names two.
 PATH = re.compile(r"(?<![\w/.$~}-])((?:" + "|".join(map(re.escape, FOLDERS)) + r")[\w./{},*-]*)")
 FILE = re.compile(r"`([a-z][a-z0-9_]*\.(?:h|cc))`")
@@ -47,6 +53,32 @@ def comments(text):
             yield line.strip().lstrip("/! ")
         elif (behind := re.search(r"\S\s+// (.*)$", line)) and "namespace" not in behind.group(1):
             yield behind.group(1)
+
+
+def begins_without_a_noun(text):
+    """The comments of a C++ source that begin with one of the six words: (line, text)."""
+    before = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        alone = line.strip().startswith("//")
+        first = alone and not before.strip().startswith("//")
+        behind = None if alone else re.search(r"\S\s+// (.*)$", line)
+        said = line.strip().lstrip("/! ") if first else behind.group(1) if behind else ""
+        if FIRST.match(said):
+            yield number, said
+        before = line
+
+
+def long_behind_code(text):
+    for number, line in enumerate(text.splitlines(), 1):
+        behind = None if line.strip().startswith("//") else re.search(r"\S\s+// (.*)$", line)
+        if behind and len(behind.group(1).split()) > BEHIND and not behind.group(1).startswith(("NOLINT", "clang-format")):
+            yield number, behind.group(1)
+
+
+def test_names(name):
+    """The names of tests in a file; those of Python with capitals, as in C++."""
+    for cpp, python, row in TEST.findall(read(name)):
+        yield cpp or row or "".join(word.capitalize() for word in python.split("_"))
 
 
 def prose(name):
@@ -77,11 +109,15 @@ class Tree:
     def __init__(self):
         self.names = sorted(name for name in git_files.all_files() if (ROOT / name).is_file())
         self.sources = [name for name in self.names if is_product(name)]
+        self.tests = [name for name in self.names if name.startswith("tests/") and name.endswith(("_test.cc", "_test.py", "tests.h"))]
         self.pages = [name for name in self.names if name.endswith(".md")]
         folders = {str(parent) for name in self.names for parent in pathlib.PurePosixPath(name).parents}
         # Prose may leave out what follows the name: runtime/os/files stands for files.h and files.cc.
         self.known = {*self.names, *folders, *(name.rsplit(".", 1)[0] for name in self.names)}
         self.bases = {pathlib.PurePosixPath(name).name for name in self.names}
+
+    def count(self, offences):
+        return sum(1 for name in self.sources for _ in offences(read(name)))
 
     def missing(self, line):
         for match in PATH.finditer(line):
@@ -102,6 +138,9 @@ class Tree:
             "headers under 40 lines, percent": 100 * len(small) / len(headers),
             "riddle words per 1000 in comments": riddles_per_1000(self.sources),
             "riddle words per 1000 in pages": riddles_per_1000(self.pages),
+            "comments that begin with one of the six words": self.count(begins_without_a_noun),
+            "long comments behind code": self.count(long_behind_code),
+            "test names with riddle words": sum(1 for name in self.tests for test in test_names(name) if RIDDLE_NAME.search(test)),
             **{f"lines of {name}": lines for name, lines in readmes.items() if lines > README_LINES},
         }
 
@@ -135,9 +174,16 @@ class TidyTest(unittest.TestCase):
             with self.subTest(measure):
                 self.assertLessEqual(value, allowed.get(measure, README_LINES))
 
+    def test_the_shape_of_a_comment_is_seen(self):
+        text = "// Of many the last.\n// What wraps counts as the line above.\nint a;  // of each\nint b;  // a b c d e f g\n"
+        self.assertEqual([1, 3], [number for number, _ in begins_without_a_noun(text)])
+        self.assertEqual([4], [number for number, _ in long_behind_code(text)])
+
     def test_a_riddle_is_counted(self):
         self.assertEqual(2, len(RIDDLES.findall("Of many nobody")))
         self.assertEqual([], RIDDLES.findall("The newest of several processes wins"))
+        self.assertTrue(RIDDLE_NAME.search("WhoHasSpokenMaySpeakAgain"))
+        self.assertFalse(RIDDLE_NAME.search("AWholeLineIsPrinted"))
 
 
 if __name__ == "__main__":
