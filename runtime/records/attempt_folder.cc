@@ -12,9 +12,9 @@
 namespace tony {
 namespace {
 
-// Long enough for somebody who moves the folder and puts a link in its place.
+// This time is long enough for a user who moves the folder and then puts a link in its place.
 constexpr Duration kGoneAfter{10'000};
-// Between two looks: more, and this process stood still or the machine slept.
+// A longer time between two checks means that this process stood still or that the machine slept.
 constexpr Duration kLongestGap{5'000};
 
 }  // namespace

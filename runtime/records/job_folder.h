@@ -1,18 +1,18 @@
-// What a job has on this machine beside its records, which are files of the same folder: job_records.h. For who keeps
-// jobs on one machine. Everything is private to the user (0700, 0600).
+// The files that a job has on this machine in addition to its records (job_records.h), which are files of the same
+// folder. For programs that keep jobs on one machine. Everything is private to the user (0700, 0600).
 //
-//   boot-id            the boot of the machine that its newest keeper belongs to
-//   page-token         what the address of the job's page begins with, so that only who knows it sees the page; a
-//                      new one whenever the port is; none: no page
-//   page-port          where the page is served, as long as the AM or the keeper lives; none: nowhere yet
-//   journal.written    how long the journal is at least; one that is shorter has been damaged
-//   am.3.sock          where the AM of epoch 3 listens
-//   am.lock keeper.lock  locked by the ruling AM and keeper as long as they live
-//   keeper.start       locked by who starts a keeper, then at once by that keeper as long as it lives
-//   keeper.sock epoch am.deaths containers/  the keeper's
-//   reserve            room on the disk for the job's last records, given up when they find no other
-//   finished           nothing of the job is to be started again
-//   logs/ work/        of its attempts: attempt_folder.h
+//   boot-id            the boot of the machine in which the job's newest keeper (its supervisor) was started
+//   page-token         a secret: the first part of the page's address, so that only people who know it see the page;
+//                      a new port gets a new token; missing: the job has no page
+//   page-port          the port of the page, as long as the AM or the keeper lives; missing: not served yet
+//   journal.written    the least length of the journal; a shorter journal has been damaged
+//   am.3.sock          the socket of the AM of epoch 3
+//   am.lock keeper.lock  locked by the leading AM and by the keeper as long as they live
+//   keeper.start       locked by the process that starts a keeper, then at once by that keeper as long as it lives
+//   keeper.sock epoch am.deaths containers/  files of the keeper
+//   reserve            disk space for the job's last records, freed when they find no other space
+//   finished           marks a job of which nothing is to be started again
+//   logs/ work/        logs and working directories of the attempts: attempt_folder.h
 #pragma once
 
 #include <filesystem>
@@ -27,26 +27,27 @@ namespace tony {
 class JobFolder {
  public:
   explicit JobFolder(std::filesystem::path path) : path_(std::move(path)) {}
-  explicit JobFolder(const JobRecords& records) : path_(records.place()) {}  // of a job that is kept here
+  explicit JobFolder(const JobRecords& records) : path_(records.place()) {}  // for a job on this machine
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path home() const { return path_.parent_path().parent_path(); }  // <home>/jobs/<id>
+  std::filesystem::path home() const { return path_.parent_path().parent_path(); }  // path_ is <home>/jobs/<id>
   std::filesystem::path journal() const { return path_ / "journal"; }
   std::filesystem::path finished() const { return path_ / "finished"; }
 
-  // Sets room aside for the last records of a job of so many tasks, until JobRecords::GiveUpReserve(). kCannotWrite:
-  // there is none.
+  // Reserves disk space for the last records of a job with `tasks` tasks, until JobRecords::GiveUpReserve().
+  // kCannotWrite: the disk has no space.
   Status MakeReserve(int tasks) const;
 
   Status WriteBoot(const std::string& boot) const;
-  // Whether this machine, the job's own, has been started anew since the job was last kept: then nothing of it lives.
-  // Not known: no.
+  // Returns true if this machine is the job's own and was rebooted since its last keeper: then no process of the job
+  // lives. Returns false if this is unknown.
   bool IsOfEarlierBoot() const;
 
-  // Takes the lock file `name` ("am.lock"), or says kUnavailable if it is held, by whomever. Held until the descriptor
-  // is closed, copies of it in forked children included.
+  // Takes the lock file `name` ("am.lock"). kUnavailable: a process holds it already. The lock is held until the
+  // descriptor is closed, and its copies in forked children.
   Result<UniqueFd> Lock(const std::string& name) const;
-  bool IsLocked(const std::string& name) const;  // only looks: never makes a Lock() elsewhere fail
+  // Only checks the lock, and never makes a Lock() elsewhere fail.
+  bool IsLocked(const std::string& name) const;
 
  private:
   std::filesystem::path path_;

@@ -1,27 +1,29 @@
-// The records of one job, with their types and names: what all of its processes read and write, wherever they run.
+// The records of one job, with their types and names. All processes of the job read and write them, wherever they run.
 //
 //   spec.json          the job spec; never changes
-//   conf.json          what it was made of: each property with its origin, defaults too, secrets masked; never changes
+//   conf.json          the configuration from which the spec was made: each property with its origin, also defaults,
+//                      secrets masked; never changes
 //   submission.json    job id, user, host, its boot, limits, programs, time of submission; never changes
-//   environment        "NAME=value\0..." of the submitter: what its processes start with, also after a recovery
-//   secrets            the same of variables that only its tasks get, and that stand nowhere else; gone when it is
-//                      finished; none: there are no such
+//   environment        "NAME=value\0..." of the submitter; the job's processes start with it, also after a recovery
+//   secrets            "NAME=value\0..." of variables that only the job's tasks get, and that are stored nowhere else;
+//                      removed when the job is finished; missing if the job has no such variables
 //   token              the job's secret
-//   staged.json        which entries of the store of staged content the job's tasks find in their folders; never
-//                      changes; none: nothing. Jobs of the release before have a copy of the user's program in src/
+//   staged.json        lists the entries of the store of staged content that tasks find in their folders; never
+//                      changes; missing if there are none. Jobs of the previous release have a copy of the user's
+//                      program in src/
 //   journal            the AM's decisions
-//   clock              the clock that its AMs share, on that boot
+//   clock              the clock that the job's AMs share during one boot
 //   am.lease           the lease record (JSON): epoch, address, renewal number
-//   kill-requests/     kills, each in a file that is written before anyone is told of it. A kill that is taken stays
-//                      until the end of the job; another one is removed once the AM has journalled what came of it, or
-//                      a keeper that no AM can follow has refused it. Clients of 0.1 write a kill without a condition
-//                      into kill-request.json
-//   status.json        the status document: refreshed while the job runs, final when it has ended
+//   kill-requests/     kills, each in a file that is written before any process is notified. An accepted kill stays
+//                      until the job ends. Any other kill is removed once the AM has journalled its result, or once the
+//                      keeper (the job's supervisor) has refused it because no AM can run any more. Clients of release
+//                      0.1 write a kill without a condition into kill-request.json
+//   status.json        the status document: refreshed while the job runs, final when the job has ended
 //   acked.json         who has consumed the job's result, and when
-//   outputs            what the chief left, as its master heard it: kept_outputs.h
-//   logs/              of logs that lie elsewhere, what is kept of those that failed and of the chief's: kept_outputs.h
+//   outputs            the outputs of the chief, as the AM received them: kept_outputs.h
+//   logs/              excerpts of logs that lie elsewhere, from failed attempts and from the chief: kept_outputs.h
 //
-// job_folder.h has what else a job has on this machine.
+// job_folder.h lists the other files that a job has on this machine.
 #pragma once
 
 #include <filesystem>
@@ -46,24 +48,28 @@
 
 namespace tony {
 
-inline constexpr int kJobTokenBytes = 32;  // of the job's token, in hexadecimal digits twice as many
+// A job's token consists of this many random bytes, written as twice as many hexadecimal digits.
+inline constexpr int kJobTokenBytes = 32;
 
-// Where an AM listens.
+// The addresses at which an AM listens.
 struct AmAddresses {
   Address own;
-  // For executors that the release before this one started, who know nothing of sockets; for nobody else.
+  // Executors that the previous release started use this address, because they do not know Unix sockets. Other
+  // processes do not use it.
   std::optional<Endpoint> for_old_executors = std::nullopt;
   bool operator==(const AmAddresses&) const = default;
 };
 
-// The AM's socket, by epoch: a master that is late cannot remove its successor's. "am.3.sock".
+// Returns the name of the AM's socket, "am.3.sock". The epoch is in the name so that a late AM cannot remove its
+// successor's socket.
 SocketName SocketOf(Epoch epoch);
-std::optional<Epoch> EpochOfSocket(const SocketName& socket);  // nothing: not an AM's
+std::optional<Epoch> EpochOfSocket(const SocketName& socket);  // nullopt: not an AM's socket
 
 struct LeaseRecord {
   Epoch epoch;
   AmAddresses am;
-  int64_t renewal = 0;  // grows with each renewal; readers judge freshness by their own clock: has it changed?
+  // The number grows with each renewal. A reader judges by its own clock how long the number has not changed.
+  int64_t renewal = 0;
   bool operator==(const LeaseRecord&) const = default;
 };
 
@@ -72,15 +78,20 @@ struct Submission {
   std::string user;
   std::string host;
   Instant time;
-  std::string boot;        // BootId() of the host then; "": not recorded
-  int64_t open_files = 0;  // how many the submitter's processes might have open (soft limit); 0: not recorded
-  RequestId request;       // empty: none
-  int64_t number = 0;      // submission number under that id
-  Claim claim;             // of the submitter; later ones are the AM's to know
-  std::string programs;    // the entry of $TONY_HOME/programs that its processes are; "": those beside who starts them
+  // BootId() of `host` at submission; empty: not recorded.
+  std::string boot;
+  // How many files the submitter's processes might open (soft limit); 0: not recorded.
+  int64_t open_files = 0;
+  RequestId request;   // empty: submitted without one
+  int64_t number = 0;  // submission number under `request`
+  // The ownership (owner and watch timeout) at submission; only the AM knows later ones.
+  Claim claim;
+  // The entry of $TONY_HOME/programs that has the programs of the job's processes. Empty: a process starts the programs
+  // that lie in the same folder as its own.
+  std::string programs;
 };
 
-// The documents of a job's folder that are not shown to users. kInvalid names the field.
+// The documents of a job's folder that are not shown to users. kInvalid: the message names the field.
 std::string ToJson(const LeaseRecord& record);
 std::string ToJson(const Submission& submission);
 std::string ToJson(const KillRequest& request);
@@ -90,14 +101,14 @@ Result<KillRequest> KillRequestFromJson(std::string_view json);
 std::string JoinVariables(const std::vector<std::string>& variables);  // "NAME=value\0..."
 
 struct RecordedKill {
-  std::string name;  // of its file
+  std::string name;  // identifies the kill's file
   KillRequest request;
 };
 
 class JobRecords {
  public:
-  // `place`: where the store keeps them, a folder here: for people, and for the programs of the job. `journal`: where
-  // the journal is kept that is no record; null: it is one.
+  // `place` names where the store keeps the records, for people and for the job's programs; for a local job it is a
+  // folder. `journal` is the store of the journal; null: the journal is a record like the others.
   JobRecords(JobId job, std::filesystem::path place, std::shared_ptr<const RecordStore> store,
              std::shared_ptr<const JournalStore> journal = nullptr)
       : job_(std::move(job)), place_(std::move(place)), store_(std::move(store)), journal_(std::move(journal)) {}
@@ -109,32 +120,38 @@ class JobRecords {
 
   Result<JobSpec> ReadSpec() const;
   Result<Submission> ReadSubmission() const;
-  Result<std::string> ReadToken() const;  // kInvalid: it is not what was written, but cut off or emptied
+  Result<std::string> ReadToken() const;  // kInvalid: cut off or emptied
   Result<std::vector<std::string>> ReadEnvironment() const;
-  Result<std::vector<std::string>> ReadSecrets() const;          // "NAME=value"
-  void RemoveSecrets() const;                                    // harmless if there are none
-  Result<std::optional<StagedFiles>> ReadStaged() const;         // nothing: the job has none, or a src/
-  Result<std::optional<std::string>> ReadConfiguration() const;  // conf.json; jobs of earlier releases have none
+  Result<std::vector<std::string>> ReadSecrets() const;  // "NAME=value"
+  void RemoveSecrets() const;                            // does nothing if none exist
+  // Returns nullopt if the job has no staged files, or if it has the src/ of an earlier release.
+  Result<std::optional<StagedFiles>> ReadStaged() const;
+  // Returns conf.json; jobs of earlier releases have none.
+  Result<std::optional<std::string>> ReadConfiguration() const;
   std::string PlaceOfConfiguration() const { return store_->PlaceOf("conf.json"); }
-  Result<std::optional<std::string>> ReadJournal() const;                    // its bytes; nothing: no AM has begun one
-  std::string PlaceOfJournal() const { return store_->PlaceOf("journal"); }  // for people
+  // Returns the bytes of the journal; nullopt if no AM has begun it.
+  Result<std::optional<std::string>> ReadJournal() const;
+  std::string PlaceOfJournal() const { return store_->PlaceOf("journal"); }  // shown to people
 
   Status WriteClock(const KeptClock& clock) const;
-  Result<std::optional<KeptClock>> ReadClock() const;  // nothing: no AM has ruled yet, or it is lost
+  // Returns nullopt if no AM has been leader yet, or if the clock was lost.
+  Result<std::optional<KeptClock>> ReadClock() const;
 
   Status WriteLease(const LeaseRecord& record) const;
-  Result<std::optional<LeaseRecord>> ReadLease() const;  // nothing: no AM has ruled yet
-  // The `asker` of a request that is read is the user who wrote it; root that writes here has the owner's rights. A
-  // request that cannot be read is left out, and named in the log.
-  Result<RecordedKill> WriteKill(const KillRequest& request) const;  // under a new name
+  Result<std::optional<LeaseRecord>> ReadLease() const;  // nullopt: no AM was leader yet
+  // ReadKills() sets `asker` of a request to the other user who wrote its file. Root writes with the owner's rights, so
+  // a kill by root looks like the owner's here. A request that cannot be read is left out, and named in the log.
+  Result<RecordedKill> WriteKill(const KillRequest& request) const;  // stored under a new name
   Result<std::vector<RecordedKill>> ReadKills() const;
   Result<bool> HasPlainKill() const;
-  Status RemoveKill(const std::string& name) const;  // harmless if it is gone
+  Status RemoveKill(const std::string& name) const;  // does nothing if already removed
   Status WriteStatus(const JobStatus& status, Durability durability) const;
   Result<std::optional<JobStatus>> ReadStatus() const;
-  bool HasVerdict() const;     // false also where the status cannot be read
-  void GiveUpReserve() const;  // for the end of the job: room for its last records; harmless if it is gone
-  Status WriteAcked(const OwnerToken& owner, Instant now) const;  // harmless if somebody was first
+  bool HasVerdict() const;  // false if the status is unreadable
+  // Frees the disk space that was reserved for the job's last records; does nothing if it was freed before.
+  void GiveUpReserve() const;
+  // Does nothing if the result was acknowledged before.
+  Status WriteAcked(const OwnerToken& owner, Instant now) const;
   Result<bool> IsAcked() const;
 
  private:
@@ -144,16 +161,16 @@ class JobRecords {
   std::shared_ptr<const JournalStore> journal_;
 };
 
-// Of a job whose records are files in this folder, which has the job's name.
+// Returns the records of a job whose records are files in `folder`; the folder has the job's name.
 JobRecords LocalJobRecords(const std::filesystem::path& folder);
 
-// Records of which a process knows some without asking: it wrote them itself, and they never have other bytes. Where
-// the store is far away, who submits a job asks it for none of what it has just told it.
+// Records that a process knows without reading them, because it wrote them itself and their bytes never change. If the
+// store is far away, a submit need not read back from it what it has just written.
 
-// By name; nothing: there is no such record, and there never will be.
+// The bytes of a record by its name. nullopt: the record does not exist, and never will.
 using RecordsByName = std::map<std::string, std::optional<std::string>>;
 
-// Get() of these comes from memory; all else goes to `store`. Any thread.
+// Get() returns known records from memory; all other calls go to `store`. Any thread.
 class KnownRecords : public RecordStore {
  public:
   KnownRecords(std::shared_ptr<const RecordStore> store, RecordsByName known)
@@ -178,39 +195,45 @@ class KnownRecords : public RecordStore {
   const RecordsByName known_;
 };
 
-// The jobs of one user, of one backend. Seam: LocalJobStore; the fake backend's in tests.
+// The jobs of one user in one backend. Interface, implemented by LocalJobStore, by YarnJobs, and by the fake backend in
+// tests.
 
 struct NewJob {
   JobSpec spec;
-  std::vector<std::string> environment;  // of the submitter
+  std::vector<std::string> environment;  // the submitter's variables, "NAME=value"
   StagedFiles staged;
   JobId id{};  // empty: Create() makes one
   RequestId request{};
   int64_t number = 0;
   Claim claim{};
-  std::string configuration{};  // for conf.json, secrets masked (runtime/spec/job_spec_parser.h); empty: none
-  std::map<std::string, std::string> secrets{};  // variables of the tasks
-  std::string programs{};                        // the entry of $TONY_HOME/programs; empty: none
-  std::optional<RecordsByName> laid{};           // by JobStore::Lay(): the records that are there; else nothing
+  // The content of conf.json, secrets masked (runtime/spec/job_spec_parser.h); empty: the job has none.
+  std::string configuration{};
+  std::map<std::string, std::string> secrets{};  // secret variables of the tasks
+  // The entry of $TONY_HOME/programs; empty: the job has none.
+  std::string programs{};
+  // JobStore::Lay() sets this to the records that are in the store already; otherwise nullopt.
+  std::optional<RecordsByName> laid{};
 };
 
 class JobStore {
  public:
   virtual ~JobStore() = default;
   virtual Result<JobId> NewId(Instant now) const = 0;
-  // All of Create() that takes long, where that is not here: nobody finds the job yet, and Create() of what this
-  // returns is one write. kUnavailable, too, when the watch has stopped it. What is not created is discarded, or an id
-  // that is not used; where nobody does that, `tony gc` does.
+  // Does the part of Create() that takes long, if the records are far away. Afterwards no other process finds the job
+  // yet, and Create() of the returned job is a single write. kUnavailable can also mean that `watch` stopped the work.
+  // The caller passes a job that it does not create, or an id that it does not use, to DiscardLaid(). If the caller
+  // dies, `tony gc` cleans up.
   virtual Result<NewJob> Lay(NewJob job, Instant, const StageWatch&) const { return job; }
   virtual void DiscardLaid(const NewJob&) const {}
-  // All of it or nothing, also where the submit dies half way. kCannotWrite names the place. kUnavailable: what was
-  // laid has been taken away, by who thought that its submit had died.
+  // Makes the whole job or nothing, even if the submit dies half way. kCannotWrite names the place. kUnavailable:
+  // another process removed the uploaded records, because it took this submit for dead.
   virtual Result<JobRecords> Create(const NewJob& job, Instant now) const = 0;
-  virtual void Discard(const JobRecords& job) const = 0;  // one that was made, and cannot be started
-  // kNotFound; kNotPermitted: it is somebody else's.
+  // Removes a job that was made but cannot be started.
+  virtual void Discard(const JobRecords& job) const = 0;
+  // kNotFound; kNotPermitted: the job belongs to another user.
   virtual Result<JobRecords> Find(const JobId& job) const = 0;
   virtual Result<std::vector<JobRecords>> List() const = 0;  // newest first
-  // All that may not have ended, and of the others the newest.
+  // All jobs that may not have ended, and the newest of the ended ones.
   struct NewestJobs {
     std::vector<JobRecords> jobs;  // newest first
     size_t left_out = 0;

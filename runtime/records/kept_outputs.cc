@@ -18,7 +18,7 @@ constexpr const char* kLogsFolder = "logs";
 
 std::string RecordOf(const AttemptId& attempt) { return StrCat(FolderName(attempt.task), ".", attempt.number); }
 
-// Nothing: the name of something else, as what a writer that died has left.
+// Returns nullopt for the name of another file, for example of a temporary file that a dead writer left.
 std::optional<AttemptId> AttemptOf(const std::string& name) {
   const size_t dot = name.rfind('.');
   const size_t dash = name.rfind('-', dot);
@@ -30,7 +30,7 @@ std::optional<AttemptId> AttemptOf(const std::string& name) {
   return RecordOf(attempt) == name ? std::optional(attempt) : std::nullopt;
 }
 
-// The fields of the line before the text.
+// The fields of the JSON line before the text.
 struct KeptPart {
   int64_t begin = 0, length = 0;
 };
@@ -54,7 +54,7 @@ void Fields(auto& io, Is<KeptLog> auto& log) {
 }
 void Fields(auto& io, Is<KeptLogs> auto& kept) { io.Field("logs", kept.logs); }
 
-// The fields of the line before the job's outputs.
+// The fields of the JSON line before the job's outputs.
 struct OutputsHead {
   std::string task;
   int attempt = 1;
@@ -68,7 +68,7 @@ void Fields(auto& io, Is<OutputsHead> auto& head) {
   io.Field("left_out", head.left_out);
 }
 
-// The first line of a record, which `bytes` loses.
+// Returns the first line of a record and removes it from `bytes`.
 std::string_view TakeLine(std::string_view& bytes) {
   const size_t end = std::min(bytes.find('\n'), bytes.size());
   const std::string_view line = bytes.substr(0, end);
@@ -130,7 +130,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kOutputs = "outputs";  // of the job
+constexpr const char* kOutputs = "outputs";  // the record of the job's outputs
 
 fs::path LeftOutFile(const fs::path& log_folder) { return log_folder / "output.left-out"; }
 fs::path ProblemFile(const fs::path& log_folder) { return log_folder / "output.problem"; }
@@ -156,11 +156,11 @@ Result<std::string> ReadBounded(int fd, int64_t size) {
 }
 
 struct SmallFile {
-  std::string bytes;  // at most `most` of them
-  int64_t size = 0;   // of the file
+  std::string bytes;  // cut off after `most` bytes
+  int64_t size = 0;   // size of the whole file
 };
 
-// Nothing: there is none. kInvalid: it cannot be read.
+// Returns nullopt if the file does not exist. kInvalid: the file cannot be read.
 Result<std::optional<SmallFile>> ReadSmallFile(const fs::path& file, int64_t most) {
   const auto opened = OpenRegularFile(file, O_RDONLY);
   if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return std::optional<SmallFile>();
@@ -169,7 +169,7 @@ Result<std::optional<SmallFile>> ReadSmallFile(const fs::path& file, int64_t mos
   return std::optional(SmallFile{std::move(bytes), opened->size});
 }
 
-// Of a file of ours.
+// Reads a file that TonY wrote. A file of more than kLongestOutputs bytes is an error.
 Result<std::optional<std::string>> ReadWhole(const fs::path& file) {
   TRY_ASSIGN(auto text, ReadSmallFile(file, kLongestOutputs));
   if (!text) return std::optional<std::string>();
@@ -186,7 +186,7 @@ Result<Outputs> WhatFits(const SmallFile& text) {
   return outputs;
 }
 
-// What of the file is kept.
+// Writes the copy, without the members that do not fit. Returns the problems in the file.
 Result<std::vector<OutputProblem>> Keep(const SmallFile& text, const fs::path& log_folder) {
   const fs::path copy = KeptOutputsFile(log_folder);
   if (text.size <= kLongestOutputs) {
@@ -210,7 +210,7 @@ Result<std::vector<OutputProblem>> KeepOutputs(const fs::path& file, const fs::p
   if (text.ok() && !*text) return std::vector<OutputProblem>();
   auto kept = text.ok() ? Keep(**text, log_folder) : text.error();
   if (kept.ok()) return kept;
-  // Where the disk is full there may still be room for a line.
+  // If the disk is full, one line may still fit, therefore only the reason is written.
   const std::string& why = kept.error().message;
   TRY(WriteFileByRename(ProblemFile(log_folder), why + "\n", /*durable=*/true));
   return std::vector<OutputProblem>{{"", why}};
@@ -229,13 +229,13 @@ Result<std::optional<KeptOutputs>> ReadKeptOutputs(const fs::path& log_folder) {
   return std::optional(std::move(kept));
 }
 
-// A line that says whose they are and what is not in them, then their bytes.
+// The record is a JSON line (the attempt, and which members are missing), followed by the bytes of the outputs.
 Status WriteJobOutputs(const JobRecords& records, const RecordedOutputs& recorded) {
   const KeptOutputs& outputs = recorded.outputs;
   const std::string left_out = outputs.left_out.empty() ? "" : StrCat(R"({"problems":)", ToJson(outputs.left_out), "}");
   const OutputsHead head{ToString(recorded.attempt.task), recorded.attempt.number, outputs.problem, left_out};
   return records.store().Replace(kOutputs, StrCat(WriteJson(head), "\n", outputs.text),
-                                 Durability::kLostWithPower);  // the executor's are kept
+                                 Durability::kLostWithPower);  // the executor keeps a durable copy
 }
 
 Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobRecords& records) {

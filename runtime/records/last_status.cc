@@ -26,7 +26,8 @@ Result<JobStatus> FreshStatus(const JobRecords& records) {
   status.request = submission.request;
   status.number = submission.number;
   status.claim = submission.claim;
-  const auto spec = records.ReadSpec();  // one that cannot be read may be why there is no AM
+  // An unreadable spec may be the reason why the job has no AM.
+  const auto spec = records.ReadSpec();
   if (!spec.ok()) return status;
   status.name = spec->name;
   status.framework = ToString(spec->framework);

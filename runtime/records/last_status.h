@@ -1,4 +1,4 @@
-// The status document of a job that no master writes any more, for whoever brings it to its end.
+// The status document of a job that has no AM any more, for the process that brings the job to its end.
 #pragma once
 
 #include "runtime/base/result.h"
@@ -8,16 +8,17 @@
 
 namespace tony {
 
-// Of a job that no master has ruled yet: ACCEPTED, all tasks waiting. A spec that cannot be read leaves out what it
-// says: it may be why there is no master.
+// Returns the status of a job that has never had an AM: ACCEPTED, with all tasks waiting. If the spec cannot be read,
+// the fields from the spec stay empty, because an unreadable spec may be the reason why the job has no AM.
 Result<JobStatus> FreshStatus(const JobRecords& records);
 
-// The last document, or a fresh one, with the owner and the watcher that its master had told others of.
+// Returns the last document, with the owner and the watcher that the AM had published; or a fresh one if there was
+// none.
 Result<JobStatus> LastStatus(const JobRecords& records);
 
 void EndTask(TaskStatus& task, const Outcome& outcome, Instant now);
 
-// With this verdict. Tasks that ran end with its class.
+// Ends the job with this verdict. Tasks that ran end with the verdict's class.
 void EndStatus(JobStatus& status, const Verdict& verdict, Instant now);
 
 }  // namespace tony

@@ -29,10 +29,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFinishedFile[] = ".finished";
-// Names in a row whose folders have gone. More are looked for in vain, and then the file is written anew.
+// How many names in a row may belong to removed folders. If there are more, the job is checked on disk as if its name
+// were not in the file, and the file is written again.
 constexpr int kMostGone = 64;
 
-// A copy of the folder has another.
+// The header names device and inode, so that a file copied together with its folder is not trusted.
 std::string HeadOf(int folder) {
   struct stat info {};
   if (fstat(folder, &info) != 0) return "";
@@ -70,7 +71,7 @@ bool FinishedNames::IsKnown(std::string_view name) {
   size_t at = at_;
   for (int gone = 0; gone <= kMostGone; ++gone) {
     const size_t end = known_.find('\n', at);
-    if (end == std::string::npos) return false;  // a line that is torn is no name
+    if (end == std::string::npos) return false;  // a torn line is ignored
     const bool found = std::string_view(known_).substr(at, end - at) == name;
     at = end + 1;
     if (found) at_ = at;
@@ -85,20 +86,22 @@ void FinishedNames::Keep() const {
 
 namespace {
 
-constexpr int kPageTokenBytes = 16;  // part of an address that people copy, and as hard to guess
+// The token is part of an address that people copy; 16 random bytes are hard enough to guess.
+constexpr int kPageTokenBytes = 16;
 constexpr int kIdBytes = 3;
-// What a job of some hundred tasks writes before its first task runs. With less its application master could not begin,
-// and nobody could be told why.
+// Free disk space that a new job needs: a job of some hundred tasks writes this much before its first task runs. With
+// less space the AM could not start, and could not report the reason.
 constexpr uint64_t kLeastRoom = 256 * 1024;
 
 Status CheckRoom(const fs::path& folder) {
   struct statvfs disk = {};
-  if (statvfs(folder.c_str(), &disk) != 0 || disk.f_blocks == 0) return Ok();  // it does not tell
+  if (statvfs(folder.c_str(), &disk) != 0 || disk.f_blocks == 0) return Ok();  // the file system reports no size
   if (uint64_t{disk.f_bavail} * disk.f_frsize >= kLeastRoom) return Ok();
   return FileError(ErrorCode::kCannotWrite, "make a job in", folder, ENOSPC);
 }
 
-// All of it is durable: a job that was reported as submitted is there after a power cut.
+// Syncs all files that the job needs after a power cut, because a job that was reported as submitted must still exist
+// then. The page token is not among them.
 Status Fill(const fs::path& folder, const NewJob& job, const Submission& submission) {
   TRY(MakeFolder(folder));
   TRY(WriteNewFile(folder / "spec.json", ToJson(job.spec), /*durable=*/false));
@@ -121,7 +124,7 @@ Status Fill(const fs::path& folder, const NewJob& job, const Submission& submiss
   return SyncTogether(files);
 }
 
-// Not by std::filesystem, which takes twice the time for 100,000.
+// Uses readdir(3), because std::filesystem takes twice the time for 100,000 jobs.
 Status VisitJobNames(const fs::path& jobs, const std::function<void(std::string_view)>& visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(jobs.c_str()), closedir);
   if (!folder && errno == ENOENT) return Ok();
@@ -136,7 +139,7 @@ Status VisitJobNames(const fs::path& jobs, const std::function<void(std::string_
   }
 }
 
-// So many of the newest; names begin with the time.
+// Keeps the newest `most` names. Names begin with the time of submission, so they sort by age.
 class NewestNames {
  public:
   explicit NewestNames(size_t most) : most_(most) {}

@@ -1,8 +1,8 @@
-// Which jobs of a folder have finished, so that a list of 100,000 need not look into each again. No job ever begins
-// anew, so what is known stays true: a name is forgotten with its folder alone. Only a shortcut: without its file, or
-// where that is damaged, torn or of another folder, each job is looked at.
+// FinishedNames remembers which jobs of a folder have finished, so that a list of 100,000 jobs need not check each one.
+// A finished job never restarts, therefore a remembered name stays true until its folder is removed. The file is only a
+// shortcut: if it is missing, damaged, torn, or belongs to another folder, each job is checked.
 //
-//   jobs/.finished   "finished jobs of <device>:<inode>", then a name a line, in the order in which the folder is read
+//   jobs/.finished   "finished jobs of <device>:<inode>", then one name a line, in the order of the folder
 #pragma once
 
 #include <filesystem>
@@ -17,14 +17,16 @@ namespace tony {
 
 class FinishedNames {
  public:
-  // Names that are looked up anew cost more than the file from so many on.
+  // The file is written if at least this many names had to be checked on disk, because checking them again would cost
+  // more than the file.
   static constexpr size_t kWorthKeeping = 1000;
 
   explicit FinishedNames(std::filesystem::path jobs, size_t worth_keeping = kWorthKeeping);
-  // Of all jobs of the folder, in the order in which it is read: file systems keep it when others come or go, so one
-  // pass over the file finds them. Where one does not they are looked at, which is slower and the same.
+  // Call this for all jobs of the folder, in the order in which the folder is read. File systems keep that order when
+  // other entries come or go, so one pass over the file finds all names. On a file system that does not, names are
+  // checked on disk, which is slower and gives the same result.
   bool HasFinished(std::string_view name);
-  // Writes those that have, where it is worth it. After the last one.
+  // Writes the names of the finished jobs, if enough of them had to be checked on disk. Call this after the last name.
   void Keep() const;
 
  private:
@@ -33,18 +35,18 @@ class FinishedNames {
   const std::filesystem::path jobs_;
   const size_t worth_keeping_;
   const UniqueFd folder_;
-  std::string known_, seen_;  // the file as it is and as it should be
-  size_t at_ = 0;             // in known_: behind the newest name that was found
+  // The content of the file as it was read, and as it should be.
+  std::string known_, seen_;
+  // The search in `known_` continues at this offset, behind the last name that was found.
+  size_t at_ = 0;
   size_t looked_up_ = 0;
 };
 
-// The jobs of one user on this machine.
-
-// A new id of a job of this machine: "local-20261121-093015-4f2a9c".
+// Returns a new id for a job of this machine: "local-20261121-093015-4f2a9c".
 JobId NewJobId(Instant now);
 
-// On this machine: the folders in $TONY_HOME/jobs. A new one gets its name when it is whole. The file `finished` tells
-// without a look at a status which have ended.
+// The jobs of one user on this machine: the folders in $TONY_HOME/jobs. A new folder gets its final name when it is
+// complete. The file `finished` in a folder marks a job that has ended, so that a list need not read the job's status.
 class LocalJobStore : public JobStore {
  public:
   explicit LocalJobStore(std::filesystem::path home) : home_(std::move(home)) {}
