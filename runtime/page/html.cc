@@ -11,7 +11,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 bool IsControl(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n') || c == 0x7F; }
 
-// Length of "\x1b[31m" and its like at the beginning of `text`; 0: none is there.
+// Returns the length of a code such as "\x1b[31m" at the beginning of `text`; 0: the text begins with other characters.
 size_t ColourCode(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   size_t at = 2;
@@ -108,7 +108,8 @@ std::string_view StateColour(std::string_view state) {
   if (word == "succeeded") return "good";
   if (is_one_of({"failed", "lost"})) return "bad";
   if (word == "running") return "busy";
-  // A job that somebody killed, not a task that was stopped because of another.
+  // "KILLED" is the state of a job that a user killed. Tasks that were stopped because of another task are in lower
+  // case.
   if (state == "KILLED" || is_one_of({"silent", "backoff", "restarting", "stopping"})) return "warn";
   return "idle";
 }
@@ -132,7 +133,8 @@ std::string PartsBar(const std::vector<std::pair<std::string, int64_t>>& parts, 
   return bar + "</svg>\n";
 }
 
-// The page is whole without it. With it the job's page is exchanged when there is news, and a log grows.
+// The page is complete without the script. With the script, the job's page is replaced when there is news, and a log
+// grows.
 const std::string_view kPageScript = R"js('use strict';
 (() => {
   const main = () => document.querySelector('main');

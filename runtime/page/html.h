@@ -1,4 +1,4 @@
-// Text into HTML. Everything that is not written by us goes through Escape().
+// Converts text into HTML. All text that TonY did not write itself goes through Escape().
 #pragma once
 
 #include <string>
@@ -8,39 +8,41 @@
 
 namespace tony {
 
-// Safe as content and within a quoted attribute. Control characters but tab and line end, and bytes that are no UTF-8,
-// become U+FFFD.
+// Returns text that is safe as content and within a quoted attribute. Control characters, except tab and line end, and
+// bytes that are not UTF-8 become U+FFFD.
 std::string Escape(std::string_view text);
 
-// What a program wrote, as a person wants to read it: without the colour codes of terminals, "\r" as a line end, other
-// control characters and bytes that are no UTF-8 as U+FFFD.
+// Returns the output of a program for a person: without the colour codes of terminals, and with "\r" as a line end.
+// Other control characters and bytes that are not UTF-8 become U+FFFD.
 std::string ReadableLog(std::string_view text);
 
-// <TAG CLASS>escaped text</TAG>
+// Returns <TAG class="CSS_CLASS">escaped text</TAG>.
 std::string Element(std::string_view tag, std::string_view text);
 std::string Element(std::string_view tag, std::string_view css_class, std::string_view text);
-// `href` is relative; it is escaped too.
+// `href` is relative. Both arguments are escaped.
 std::string Link(std::string_view href, std::string_view text);
 
-// What all pages have in common. Pure.
+// The parts that all pages have in common. Pure.
 
 extern const std::string_view kPageStyle;   // page.css
 extern const std::string_view kPageScript;  // page.js
 
 struct PageFrame {
-  std::string title;       // not escaped
-  std::string up;          // from this page to the folder of page.css: "", "../../../"
-  std::string attributes;  // of <main>, for the script
+  std::string title;  // plain text, not escaped
+  // The relative path from this page to the folder of page.css: "", "../../../".
+  std::string up;
+  std::string attributes;  // attributes of <main>, for the script
 };
-// A whole document with `content`, which is HTML, in its <main>. Every link in it is relative.
+// Returns a complete document with `content`, which is HTML, inside its <main>. Every link in the document is relative.
 std::string WholePage(const PageFrame& frame, const std::string& content);
 
-std::string TimeHtml(Instant time);                    // <time>, in UTC, to the second
-std::string SizeText(int64_t bytes);                   // "12 kB"
-std::string StateBadge(const std::string& state);      // a coloured word
-std::string_view StateColour(std::string_view state);  // "good", "bad", "busy", "warn", "idle": of jobs and tasks
+std::string TimeHtml(Instant time);                // <time>, in UTC, to the second
+std::string SizeText(int64_t bytes);               // "12 kB"
+std::string StateBadge(const std::string& state);  // a coloured word
+// Returns "good", "bad", "busy", "warn" or "idle" for the state of a job or task.
+std::string_view StateColour(std::string_view state);
 
-// A bar of parts: (colour, amount).
+// Returns a bar whose parts are pairs of a colour and an amount.
 std::string PartsBar(const std::vector<std::pair<std::string, int64_t>>& parts, std::string_view label);
 
 }  // namespace tony

@@ -15,7 +15,7 @@ std::string Fact(std::string_view name, const std::string& html) {
   return StrCat("<div>", Element("dt", name), "<dd>", html, "</dd></div>\n");
 }
 
-// "6 running, 2 waiting", and a bar of the same.
+// Returns "6 running, 2 waiting", and a bar with the same numbers.
 std::string Progress(const JobStatus& status) {
   std::map<std::string, int64_t> by_word, by_colour;
   for (const TaskStatus& task : status.tasks) {
@@ -119,11 +119,12 @@ std::string Footer() {
 
 // The tables of the job's page.
 
-constexpr size_t kMostRows = 100;  // of a role, unless all are asked for
+// The number of rows for each role, unless all tasks are requested.
+constexpr size_t kMostRows = 100;
 
 std::string Cell(const std::string& html) { return StrCat("<td>", html, "</td>"); }
 
-// What a person looks for first comes first.
+// Tasks that a person wants to see first have a lower number.
 int Urgency(const TaskStatus& task) {
   const std::string_view colour = StateColour(StateWord(task));
   return colour == "bad" ? 0 : colour == "warn" ? 1 : colour == "busy" ? 2 : colour == "idle" ? 3 : 4;
@@ -160,7 +161,7 @@ std::string RoleHtml(const RoleTasks& tasks, const JobView& view) {
   return html + "</tbody></table></div>\n</section>\n";
 }
 
-// Short jobs spend less than a second in some of these.
+// Tenths of a second are shown, because short jobs spend less than a second in some phases.
 std::string Exact(Duration time) {
   const int64_t tenths = (time.count() + 50) / 100;
   return time < std::chrono::minutes(1) ? StrCat(tenths / 10, ".", tenths % 10, " s") : ClockText(time);
@@ -170,7 +171,7 @@ std::string LedgerLine(std::string_view colour, std::string_view name, Duration 
   return StrCat("<div><dt><span class=\"key ", colour, "\"></span> ", name, "</dt><dd>", Exact(time), "</dd></div>\n");
 }
 
-constexpr std::string_view kToJob = "../../../";  // from logs/worker-3/1/stderr
+constexpr std::string_view kToJob = "../../../";  // relative to logs/worker-3/1/stderr
 
 std::string Pieces(const LogView& view) {
   const bool is_output = view.stream.starts_with("stdout"), is_error = view.stream.starts_with("stderr");
@@ -185,7 +186,7 @@ std::string Pieces(const LogView& view) {
   return StrCat("<p class=\"links\">", html, "</p>\n");
 }
 
-// `from`: the folder of the attempt, from logs/.
+// `from` is the path from logs/ to the folder of the attempt.
 std::string LogCell(const std::string& from, std::string_view name, const std::optional<LogFile>& file) {
   if (!file) return "<td>-</td>";
   return StrCat("<td>", Link(StrCat(from, name), name), " ", SizeText(file->size), "<br>", TimeHtml(file->changed),
@@ -197,7 +198,7 @@ std::string RowBegin(const AttemptId& attempt, int process) {
                 process > 0 ? StrCat(", process ", process) : "", "</td>");
 }
 
-// A row for each process; the first one has the executor's log.
+// Returns a row for each process; the first row also has the executor's log.
 std::string AttemptRows(const AttemptLogs& logs) {
   const std::string from = StrCat(FolderName(logs.attempt.task), "/", logs.attempt.number, "/");
   const int processes = static_cast<int>(logs.files.size() - 1) / 2;
@@ -211,13 +212,14 @@ std::string AttemptRows(const AttemptLogs& logs) {
   return html;
 }
 
-// Of one task more are not read, and of many no more than keep the page small and the loop free.
+// Returns how many attempts of each task are listed: ten at most, and about a thousand in all, because the page must
+// stay small and the loop must not block for long.
 int AttemptsListed(size_t tasks) {
   constexpr size_t kMost = 10, kMostListed = 1000;
   return static_cast<int>(std::clamp<size_t>(kMostListed / std::max<size_t>(tasks, 1), 1, kMost));
 }
 
-// Nothing where none of the role's tasks has a log.
+// Returns an empty text if no task of the role has a log.
 std::string RoleLogs(const RoleTasks& tasks, const LogListView& view) {
   std::string rows;
   bool has_older = false;

@@ -16,24 +16,27 @@ namespace tony {
 
 struct JobView {
   const JobStatus& status;
-  const JobHistory* history = nullptr;  // null: the journal cannot be read (yet)
+  const JobHistory* history = nullptr;  // null: the journal is unreadable
   Instant now;
-  bool all_tasks = false;      // else the first hundred of each role, those in trouble before others
-  bool ends_with_job = false;  // served by the application master
-  Duration pause{0};           // between two looks of a browser's for news; 0: it waits for it
+  // False: the page shows the first hundred tasks of each role, failed and delayed ones before others.
+  bool all_tasks = false;
+  bool ends_with_job = false;  // the AM serves the page
+  // The browser's pause between two requests for news; 0: a request for news waits until there is news.
+  Duration pause{0};
 };
 
 std::string JobHtml(const JobView& view);
-std::string LiveAttributes(const JobStatus& status, Duration pause);  // of <main>, for the script
+std::string LiveAttributes(const JobStatus& status, Duration pause);  // attributes of <main>, for the script
 
-// Parts of it, and of the list of logs.
+// Parts of the job's page, and of the list of logs.
 struct RoleTasks {
   std::string role;
   std::vector<const TaskStatus*> shown;
   size_t all = 0;
 };
 std::vector<RoleTasks> TasksByRole(const JobStatus& status, bool all_tasks);
-std::string RoleHeading(const RoleTasks& tasks);  // and, where not all are shown, how many are
+// Returns the heading, which says how many tasks are shown if some are not.
+std::string RoleHeading(const RoleTasks& tasks);
 std::string EndBanner(const JobStatus& status, bool ends_with_job);
 std::string TasksHtml(const JobView& view);
 std::string RestartsHtml(const JobStatus& status);
@@ -46,22 +49,25 @@ struct LogView {
   AttemptId attempt;
   std::string stream;
   const LogPiece& piece;
-  bool at_end = false;  // the newest piece was asked for: the script goes on from there
+  // The newest piece was requested: the script continues from its end.
+  bool at_end = false;
 };
 std::string LogHtml(const LogView& view);
 
 struct LogListView {
   const JobStatus& status;
-  std::function<std::vector<AttemptLogs>(const TaskStatus&, int most)> logs;  // of a task's newest attempts
-  bool all_tasks = false;                                                     // else those that the job's page shows
+  // Returns the logs of a task's newest attempts, `most` attempts at most.
+  std::function<std::vector<AttemptLogs>(const TaskStatus&, int most)> logs;
+  // False: only the tasks that the job's page shows.
+  bool all_tasks = false;
   bool ends_with_job = false;
-  Duration pause{0};  // JobView
+  Duration pause{0};  // as in JobView
 };
 std::string LogListHtml(const LogListView& view);
 
 std::string ConfigurationHtml(const Configuration& configuration);
 
-// Where TensorBoard is not: the job has none, or not now.
+// Returns the page for a job that has no TensorBoard, or has none at this moment.
 std::string NoTensorBoardHtml(const JobStatus& status);
 
 struct ListedJob {
@@ -69,9 +75,9 @@ struct ListedJob {
   std::string name, user, state, cause;
   Instant submitted;
   std::optional<Instant> ended;
-  bool kept = true;  // its folder is still there
+  bool kept = true;  // the job's folder still exists
 };
-// `more`: there are jobs that are not listed.
+// `more` says that further jobs exist which are not listed.
 std::string JobListHtml(const std::vector<ListedJob>& jobs, bool more);
 
 }  // namespace tony

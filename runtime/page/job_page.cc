@@ -18,9 +18,9 @@ namespace {
 constexpr int64_t kLongestWait = 30;  // seconds
 constexpr int64_t kLogPiece = 64 << 10;
 constexpr int64_t kLongestLogPiece = 256 << 10;
-// Of a big job the journal takes a while to read: at most a twentieth of a core's time goes into it.
+// Reading the journal of a big job takes a while: at most a twentieth of a core's time is spent on it.
 constexpr int kReadingShare = 20;
-// How long a browser takes to show a page before its script asks for the next.
+// The time in which a browser shows a page, before its script requests the next one.
 constexpr Duration kShowing{1000};
 
 HttpAnswer Page(std::string html) {
@@ -36,7 +36,8 @@ HttpAnswer Json(std::shared_ptr<const std::string> json) {
   return answer;
 }
 
-// A number of the query; `otherwise` if it is not there; nothing if it is none, or out of bounds.
+// Returns a number of the query; `otherwise` if the query does not have it; nullopt if it is not a number, or out of
+// bounds.
 std::optional<int64_t> Number(const HttpRequest& request, const std::string& name, int64_t otherwise, int64_t most) {
   const auto found = request.query.find(name);
   if (found == request.query.end()) return otherwise;
@@ -44,7 +45,7 @@ std::optional<int64_t> Number(const HttpRequest& request, const std::string& nam
   return number && *number >= 0 && *number <= most ? number : std::nullopt;
 }
 
-// Only names that we would give ourselves become part of a path.
+// Only names that TonY itself would give become part of a path.
 std::optional<AttemptId> KnownAttempt(const JobStatus& status, const std::string& folder, const std::string& number) {
   const auto attempt = ParseInt(number);
   if (!attempt || std::to_string(*attempt) != number) return std::nullopt;
@@ -55,7 +56,7 @@ std::optional<AttemptId> KnownAttempt(const JobStatus& status, const std::string
   return std::nullopt;
 }
 
-// "stderr.txt": the log's text alone.
+// The name "stderr.txt" requests the text of the log alone.
 struct LogName {
   std::string stream;
   bool plain = false;
@@ -87,7 +88,7 @@ std::optional<HttpAnswer> AssetAnswer(const std::string& name) {
   return answer;
 }
 
-// Relative, as all our links: what a proxy put before the path stays.
+// The redirect is relative, like all links of the page, so a prefix that a proxy put before the path stays.
 HttpAnswer AddSlash(const HttpRequest& request) {
   HttpAnswer answer = TextAnswer(308, "");
   answer.headers.emplace_back("Location", StrCat("./", request.path.back(), "/"));
@@ -167,7 +168,7 @@ void JobPage::ServeHistory(const HttpReply& reply) {
   });
 }
 
-// Null: it cannot be read.
+// Returns null if the journal cannot be read.
 const ToldJob* JobPage::Told(const JobStatus& status) {
   const Instant began = parts_.loop.Now();
   const bool has_ended = told_ && status.verdict && !told_->status.verdict;
@@ -188,7 +189,8 @@ HttpAnswer JobPage::ConfigurationAnswer() const {
   return Page(ConfigurationHtml(*configuration));
 }
 
-// Not a redirect: YARN's proxy would follow it by itself, and show TensorBoard's first page below our address.
+// A redirect would not work: YARN's proxy would follow it itself, and show the first page of TensorBoard below our
+// address.
 void JobPage::ServeTensorBoard(const HttpReply& reply) {
   feed_.Latest([reply](const Shown& shown) {
     if (!shown) return reply.Send(TextAnswer(503, "the job does not answer\n"));
@@ -215,7 +217,7 @@ void JobPage::ServeLog(const HttpRequest& request, size_t below, const HttpReply
     const auto name = ReadLogName(path[3], parts_.logs->Processes(attempt->task));
     if (!name) return reply.Send(NotFound());
     const auto from = *cursor < 0 ? std::nullopt : cursor;
-    const int64_t limit = std::clamp<int64_t>(*most, 4, kLongestLogPiece);  // a character, at least
+    const int64_t limit = std::clamp<int64_t>(*most, 4, kLongestLogPiece);  // room for any UTF-8 character
     const LogPiece piece = ReadLogPiece(*parts_.logs, *attempt, name->stream, from, limit);
     if (!name->plain) return reply.Send(Page(LogHtml({*attempt, name->stream, piece, !from.has_value()})));
     HttpAnswer answer = TextAnswer(200, ReadableLog(piece.text));

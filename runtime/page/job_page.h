@@ -1,14 +1,15 @@
-// What is to be seen of one job, at addresses below one folder:
+// The pages and documents of one job, at addresses below one folder:
 //
-//   ./                                  the page; ?all=1: each task of it
-//   status.json                         as `tony status --json`
-//   both with ?since=SEQ&timeout=S      at the first change after SEQ, or after S seconds (at most 30)
-//   history.json                        as `tony history --json`
-//   conf                                what the job was configured with
-//   tensorboard                         leads on to TensorBoard beside the job, also where that is not there yet
-//   logs/                               which logs there are, as the page with ?since and ?all=1
-//   logs/worker-3/1/stderr              a log's end, or from ?cursor=BYTE on; stdout, executor.log
-//   logs/worker-3/1/stderr.txt          the same as plain text, &max=BYTES; X-Tony-Cursor says where to go on
+//   ./                                  the page; ?all=1 shows each task
+//   status.json                         the document of `tony status --json`
+//   both with ?since=SEQ&timeout=S      answered at the first change after SEQ, or after S seconds (at most 30)
+//   history.json                        the document of `tony history --json`
+//   conf                                the configuration of the job
+//   tensorboard                         leads on to the TensorBoard of the job, or tries again until it runs
+//   logs/                               the list of logs, also with ?since and ?all=1 as the page
+//   logs/worker-3/1/stderr              the end of a log, or a piece from ?cursor=BYTE on; also stdout, executor.log
+//   logs/worker-3/1/stderr.txt          a piece of this log as plain text, also with ?max=BYTES; X-Tony-Cursor is the
+//                                       ?cursor of the next piece
 //   page.css page.js
 //
 // Files are read on the loop's thread. Loop thread only.
@@ -35,17 +36,18 @@ class JobPage {
     JobRecords records;
     std::shared_ptr<const LogSource> logs;
     StatusFeed::Ask ask;
-    bool ends_with_job = false;  // served by the application master
-    // A browser asks so often for news, and none waits here for it: behind a proxy each that waits would take one of
-    // the proxy's threads. 0: it waits here.
+    bool ends_with_job = false;  // the AM serves the page
+    // The interval at which a browser requests news. No request waits here then, because behind a proxy each waiting
+    // request would occupy one of the proxy's threads. 0: requests wait here.
     Duration pause{0};
   };
   explicit JobPage(Parts parts) : parts_(std::move(parts)), feed_(parts_.loop, parts_.ask) {}
 
-  // `below`: so many components of the request's path lead to the folder.
+  // `below` is how many components of the request's path lead to the folder.
   void Serve(const HttpRequest& request, size_t below, const HttpReply& reply);
-  void End(JobStatus last) { feed_.End(std::move(last)); }  // whoever waits for news gets this
-  // A browser has just been shown that the job runs, and is about to come back to wait for news.
+  // Sends this status to all browsers that wait for news.
+  void End(JobStatus last) { feed_.End(std::move(last)); }
+  // Returns true if a browser has just received the page of the running job, and will soon request news.
   bool ExpectsSomebody() const;
 
  private:
@@ -66,15 +68,16 @@ class JobPage {
 
   const Parts parts_;
   StatusFeed feed_;
-  std::optional<ToldJob> told_;  // without its decisions
+  std::optional<ToldJob> told_;  // The `decisions` stay empty.
   Instant read_again_{};
-  std::deque<Instant> shown_;  // when pages were, whose browsers have not come back
+  // When pages were sent whose browsers have not come back yet.
+  std::deque<Instant> shown_;
 };
 
-// page.css, page.js; nothing: no such file.
+// Returns page.css or page.js; nullopt for any other name.
 std::optional<HttpAnswer> AssetAnswer(const std::string& name);
 
-// To the same address with a slash at its end, so that relative links lead on from it.
+// Redirects to the same address with a slash at its end, so that relative links continue from it.
 HttpAnswer AddSlash(const HttpRequest& request);
 
 }  // namespace tony

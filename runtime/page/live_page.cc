@@ -95,7 +95,7 @@ void StatusFeed::LookAgain() {
   });
 }
 
-// The thread and what is its own. Made, started and joined by the master's thread.
+// The thread that serves, and its objects. The AM's thread makes, starts and joins it.
 struct LivePage::Server {
   void Run(const JobRecords& records, std::shared_ptr<const LogSource> logs, const StatusFeed::Ask& ask) {
     const PageGate gate = site.make_gate(loop);
@@ -137,7 +137,8 @@ Result<std::unique_ptr<LivePage>> LivePage::Open(EventLoop& loop, const JobRecor
                                                  const std::string& host) {
   TRY_ASSIGN(PageSocket socket,
              inherited.valid() ? AdoptPageSocket(std::move(inherited)) : ListenForPage(records, host));
-  TRY_ASSIGN(const std::string token, ReadPageToken(records));  // a new address has a new one
+  // A new address has a new token, so the token is read after it.
+  TRY_ASSIGN(const std::string token, ReadPageToken(records));
   PageSite site{.listening = std::move(socket.listening),
                 .url = PageUrl(socket.at, token),
                 .below = 1,
@@ -161,7 +162,8 @@ void LivePage::Start() {
   first_visitor_.reset();
   server_ = std::make_shared<Server>();
   server_->site = {std::move(site_.listening), site_.url, site_.below, site_.make_gate, site_.pause};
-  // From the page's thread by way of the master's loop, and back. Neither end is there for the other to keep.
+  // The query goes from the page's thread to the AM's loop, and the answer goes back. Either side may have ended
+  // meanwhile.
   StatusFeed::Ask ask = [&loop = loop_, status = status_, server = std::weak_ptr<Server>(server_)](auto answer) {
     loop.Post([status, server, answer] {
       const auto asker = server.lock();

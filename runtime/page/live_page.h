@@ -1,5 +1,5 @@
-// The status of one job for any number of watchers: however many they are, the job is asked twice a second at most, and
-// each document is made once. Loop thread only.
+// The status of one job for any number of watchers. The job is queried at most twice a second, however many watchers
+// there are, and each document is made once. Loop thread only.
 #pragma once
 
 #include <array>
@@ -19,12 +19,13 @@
 
 namespace tony {
 
-// What was known at a moment, and the documents made of it.
+// The status at one moment, and the documents made from it.
 struct ShownStatus {
   JobStatus status;
   Instant time;
-  std::shared_ptr<const std::string> json;                                // null: nobody has asked for it yet
-  std::array<std::shared_ptr<const std::string>, 2> job_page, logs_page;  // the second: with all tasks
+  std::shared_ptr<const std::string> json;  // null: not requested yet
+  // The second document of each pair shows all tasks.
+  std::array<std::shared_ptr<const std::string>, 2> job_page, logs_page;
 };
 
 class StatusFeed {
@@ -35,10 +36,11 @@ class StatusFeed {
 
   StatusFeed(EventLoop& loop, Ask ask) : loop_(loop), ask_(std::move(ask)) {}
 
-  void Latest(Answer answer);  // at most half a second old
-  // At the first change after `since`, at the latest after `limit`; at once when the job has ended.
+  // Answers with a status that is at most half a second old.
+  void Latest(Answer answer);
+  // Answers at the first change after `since`, at the latest after `limit`; at once if the job has ended.
   void Next(int64_t since, Duration limit, Answer answer);
-  // The last word: whoever waits gets it now, and whoever comes later.
+  // Sets the final status. All waiting requests get it now, and later requests get it at once.
   void End(JobStatus last);
 
  private:
@@ -57,23 +59,25 @@ class StatusFeed {
   const Ask ask_;
   std::shared_ptr<ShownStatus> shown_;
   bool final_ = false;
-  std::list<Answer> waiting_;  // for the answer to what has been asked
+  std::list<Answer> waiting_;  // wait for the query in progress
   std::list<Watcher> watchers_;
-  EventLoop::Timer asking_;  // set: asked, and not answered yet
+  EventLoop::Timer asking_;  // set while a query is unanswered
   EventLoop::Timer again_;
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
-// The page of a job that runs, beside its application master: a listening socket on the master's loop, and from the
-// first visitor on a thread that serves. A job that nobody looks at has neither thread nor work.
+// The page of a running job, served by its AM: a listening socket on the AM's loop, and from the first visitor on a
+// thread that serves. A job without visitors has neither the thread nor its work.
 //
-// On this machine the page's address is the secret of who may look (page_address.h). Elsewhere somebody else may say
-// it, as the gate of a PageSite.
+// On this machine, access depends on knowing the page's address, which is a secret (page_address.h). On a cluster, the
+// gate of a PageSite can decide instead.
 
-// Who may look at a page. Both are called on the thread that serves.
+// A gate decides who may see a page. Both functions are called on the thread that serves.
 struct PageGate {
-  std::function<bool(const std::string& address)> admits;  // connections; empty: all
-  // Answers a request for the page once, now or later: nothing, or what the visitor is told instead.
+  // True if connections from this address are accepted; empty: all are.
+  std::function<bool(const std::string& address)> admits;
+  // A request for the page calls this once, now or later: with nullopt to admit the visitor, or with the answer that
+  // the visitor gets instead of the page.
   using OnRefusal = std::function<void(std::optional<HttpAnswer> refusal)>;
   std::function<void(const HttpRequest& request, OnRefusal done)> ask;
 };
@@ -81,17 +85,18 @@ struct PageGate {
 struct PageSite {
   UniqueFd listening;
   std::string url;
-  size_t below = 0;                               // so many components of a path lead to the page's folder
-  std::function<PageGate(EventLoop&)> make_gate;  // on the loop of the thread that serves, which may wait
-  Duration pause{0};                              // JobPage::Parts
+  // How many components of a path lead to the page's folder.
+  size_t below = 0;
+  // Makes the gate on the loop of the thread that serves, which may block.
+  std::function<PageGate(EventLoop&)> make_gate;
+  Duration pause{0};  // as in JobPage::Parts
 };
 
-// All methods are for the thread of `loop`, which outlives this.
+// All methods are for the thread of `loop`, which outlives the page.
 class LivePage {
  public:
-  // At `inherited`, the socket that the master's keeper holds; where that is none at a new address of `host`
-  // (page_address.h).
-  // kNotFound: the job has no token for a page.
+  // Serves at `inherited`, the socket that the AM's keeper (its supervisor) holds. If that is not valid, it serves at a
+  // new address of `host` (page_address.h). kNotFound: the job has no token for a page.
   static Result<std::unique_ptr<LivePage>> Open(EventLoop& loop, const JobRecords& records,
                                                 std::shared_ptr<const LogSource> logs, UniqueFd inherited,
                                                 const std::string& host);
@@ -99,12 +104,13 @@ class LivePage {
   ~LivePage();
 
   const std::string& url() const { return site_.url; }
-  UniqueFd ShareSocket() const;  // before Serve(); for a keeper, which then holds it for the next master
-  // From now on. `status` is called on the loop's thread.
+  // Returns a copy for a keeper, which holds it for the next AM. Call this before Serve().
+  UniqueFd ShareSocket() const;
+  // Serves from now on. `status` is called on the loop's thread.
   void Serve(std::function<JobStatus()> status);
-  // Shows whoever waits for news the status that the job's folder has now, then serves no more. Takes no time without
-  // visitors, else little; where somebody looks who was not waiting at that moment, a second at most. With a pause
-  // nobody waits there.
+  // Sends the status from the job's folder to visitors that wait for news, and then stops serving. This takes no time
+  // without visitors, and little time with them; up to a second if a visitor is about to come back. With a pause no
+  // visitor waits for news.
   void End();
 
  private:
@@ -117,7 +123,8 @@ class LivePage {
   PageSite site_;
   std::function<JobStatus()> status_;
   EventLoop::FdWatch first_visitor_;
-  std::shared_ptr<Server> server_;  // known weakly to what it has asked of the loop
+  // Callbacks on `loop` have only a weak pointer to the server.
+  std::shared_ptr<Server> server_;
 };
 
 }  // namespace tony

@@ -19,21 +19,21 @@ namespace tony {
 namespace {
 
 constexpr int kTokenBytes = 16;
-// To read a file and to write it takes no longer, but where the disk hangs.
+// Reading and writing the file takes less time, unless the disk hangs.
 constexpr Duration kLockPatience{5000};
 
 bool IsToken(std::string_view text) {
   return text.size() == 2 * kTokenBytes && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// After a power cut the file may be empty.
+// A power cut may leave the file empty.
 Result<std::string> ReadToken(const std::filesystem::path& file) {
   TRY_ASSIGN(std::string token, ReadFile(file));
   if (!IsToken(token)) return Error{ErrorCode::kNotFound, StrCat(file.string(), ": no token")};
   return token;
 }
 
-// Before the new address is known to anybody. A token that cannot be exchanged is not served any more.
+// The caller has not published the new address yet. If the token cannot be replaced, the page is not served any more.
 Status BeginNewAddress(const JobRecords& records, int port) {
   const std::filesystem::path noted = records.place() / "page-port";
   std::error_code error;
@@ -52,7 +52,8 @@ Result<std::string> KeepPageToken(const std::filesystem::path& file) {
   const auto until = std::chrono::steady_clock::now() + kLockPatience;
   TRY_ASSIGN(const UniqueFd lock,
              LockFile(file, LockKind::kAlone, [until] { return std::chrono::steady_clock::now() > until; }));
-  if (auto kept = ReadToken(file); kept.ok()) return kept;  // somebody else has made it meanwhile
+  // Another process may have made the token meanwhile.
+  if (auto kept = ReadToken(file); kept.ok()) return kept;
   std::string token = RandomHex(kTokenBytes);
   TRY(WriteFileByRename(file, token, /*durable=*/true));
   return token;

@@ -1,11 +1,10 @@
-// Where a page is to be found, and by whom.
+// The address of a page, and who may use it.
 //
-// The first component of every address is a random token, and all that another address gets is "not found". That is the
-// whole protection: pages are served on the loopback device, where other users' processes and, by their scripts, the
-// web sites a browser has open reach them, too. A script cannot guess the token, also after its name was bound to
-// 127.0.0.1 (DNS rebinding); so the Host header is not looked at, and a proxy in front may pass its own. Nothing sends
-// the token on: it is in no header (Referrer-Policy), and a page loads nothing from elsewhere
-// (Content-Security-Policy).
+// The first component of every address is a random token; any other address gets "not found". This is the only
+// protection. Pages are served on the loopback device. Processes of other users can reach it, and so can scripts of web
+// sites that a browser has open. A script cannot guess the token, even if its name was bound to 127.0.0.1 (DNS
+// rebinding). Therefore the Host header is not checked, and a proxy in front may pass its own. No page passes the token
+// on: no header contains it (Referrer-Policy), and a page loads nothing from elsewhere (Content-Security-Policy).
 #pragma once
 
 #include <filesystem>
@@ -24,24 +23,28 @@ struct PageSocket {
   Endpoint at;
 };
 
-// The token of the job's page. kNotFound: it has no page.
+// Returns the token of the job's page. kNotFound: the job has no page.
 Result<std::string> ReadPageToken(const JobRecords& records);
 
-// The token of pages that no job has made one for, in a private file: made by the first who asks, the same ever after,
-// also for those who ask at once; who removes the file gets a new one. An error: there is none, and none can be made.
+// Returns the token, from a private file, of pages that do not belong to a single job. The first caller makes the
+// token; all later and simultaneous callers get the same. If the file is removed, the next caller makes a new token. An
+// error: there was no token, and none could be made.
 Result<std::string> KeepPageToken(const std::filesystem::path& file);
 
-// A new address of the job's page, at any port of `host`, noted in the folder. Where the page had one before, its
-// token is a new one, too: whoever has taken the port since then was told the old one by the first browser that asked
-// again. kNotFound: the job has no page. Only for whoever may be the only one who serves it.
+// Opens a new address for the job's page, at any port of `host`, and notes it in the folder. If the page had an address
+// before, it gets a new token too: another process may have taken the old port, and a browser that returned there has
+// sent it the old token. kNotFound: the job has no page. Call this only if no other process can be serving the page.
 Result<PageSocket> ListenForPage(const JobRecords& records, const std::string& host);
 
-// A socket that another process of the job has opened for its page: the address stays as long as one of them lives.
+// Adopts a socket that another process of the job has opened for its page. The address stays as long as one of the
+// processes lives.
 Result<PageSocket> AdoptPageSocket(UniqueFd listening);
 
-// By this variable a keeper tells the master that it starts which descriptor is the page's socket; empty: none.
+// In this variable a keeper (the job's supervisor) passes the descriptor of the page's socket to the AM that it starts;
+// empty: there is no socket.
 inline constexpr char kPageSocketVariable[] = "TONY_PAGE_SOCKET";
-UniqueFd InheritedPageSocket();  // of this process; once. Not valid: there is none
+// Returns the socket that this process inherited, to the first caller only; otherwise a descriptor that is not valid.
+UniqueFd InheritedPageSocket();
 
 std::string PageUrl(const Endpoint& at, const std::string& token);  // "http://127.0.0.1:4711/TOKEN/"
 

@@ -22,7 +22,7 @@ constexpr const char* kLock = ".lock";
 fs::path RecordsIn(const fs::path& home) { return home / "checkpoint-folders"; }
 fs::path RecordOf(const fs::path& home, const fs::path& folder) { return RecordsIn(home) / Sha256Hex(folder.native()); }
 
-// Whoever has it reads and writes some small files, and lets go.
+// The holder of the lock only reads and writes some small files, so the wait has no limit.
 Result<UniqueFd> LockRecords(const fs::path& home) {
   TRY(MakeFolder(RecordsIn(home)));
   return LockFile(RecordsIn(home) / kLock, LockKind::kAlone, [] { return false; });
@@ -36,7 +36,7 @@ Result<bool> HasEnded(const fs::path& home, const JobId& job) {
   return status && status->verdict;
 }
 
-// False, too, where nobody can make anything of it, as of what a writer that died has left.
+// Also returns false for a file that cannot be understood, such as the rest that a dead writer left.
 Result<bool> IsOfJobThatIsThere(const fs::path& home, const fs::path& record) {
   const auto holder = ReadOptional<CheckpointHolder>(record, CheckpointHolderFromJson);
   if (!holder.ok() && holder.error().code != ErrorCode::kInvalid) return holder.error();
@@ -89,7 +89,7 @@ Result<std::optional<CheckpointHolder>> HolderOf(const fs::path& home, const fs:
   return ReadOptional<CheckpointHolder>(RecordOf(home, folder), CheckpointHolderFromJson);
 }
 
-// One that cannot be read stays: it may be of a job that goes on.
+// A record that cannot be read stays, because its job may still run.
 Status SweepCheckpointHolders(const fs::path& home) {
   TRY_ASSIGN(const bool any, TryIsThere(RecordsIn(home)));
   if (!any) return Ok();
@@ -111,7 +111,7 @@ namespace {
 
 constexpr const char* kFolder = "checkpoint-folders";
 constexpr std::string_view kEnd = ".json";
-// Each time another job took the folder in between.
+// In each round that fails, another job changed the records in between.
 constexpr int kMostRounds = 10;
 
 std::string NameOf(const std::string& sha, int64_t number) { return StrCat(kFolder, "/", sha, ".", number, kEnd); }
@@ -155,7 +155,7 @@ Result<std::optional<CheckpointHolder>> RecordCheckpointHolders::Find(const std:
   return std::move(newest.holder);
 }
 
-// False: somebody was first.
+// Returns false if another job was first.
 Result<bool> RecordCheckpointHolders::Write(const std::string& folder, int64_t number,
                                             const CheckpointHolder& holder) const {
   const std::string name = NameOf(Sha256Hex(folder), number);
@@ -187,7 +187,7 @@ Status RecordCheckpointHolders::Sweep(const std::function<Result<bool>(const Job
   TRY_ASSIGN(const auto all, List());
   for (const auto& [sha, records] : all) {
     const auto holder = Read(records.rbegin()->second);
-    if (!holder.ok() || !*holder) continue;  // it may be of a job that goes on
+    if (!holder.ok() || !*holder) continue;  // an unreadable record may still count
     TRY_ASSIGN(const bool is_kept, is_there((*holder)->job));
     for (const auto& [number, name] : records)
       if (!is_kept) TRY(store_->Remove(name));

@@ -1,5 +1,6 @@
-// Which job has a checkpoint folder: two that wrote into one at a time could not tell whose a checkpoint is. Seam:
-// LocalCheckpointHolders, and RecordCheckpointHolders where machines share no disk.
+// Records which job holds a checkpoint folder: if two jobs wrote into one folder at a time, they could not know which
+// job wrote a checkpoint. Interface, implemented by LocalCheckpointHolders, and by RecordCheckpointHolders for machines
+// that share no disk.
 #pragma once
 
 #include <filesystem>
@@ -18,24 +19,24 @@ namespace tony {
 
 struct CheckpointHolder {
   JobId job;
-  std::optional<JobId> before;  // who had it before `job`
+  std::optional<JobId> before;  // the holder before `job`
   bool operator==(const CheckpointHolder&) const = default;
 };
 
 std::string ToJson(const CheckpointHolder& holder, const std::string& folder);
 Result<CheckpointHolder> CheckpointHolderFromJson(std::string_view text);
 
-// Known to the jobs of one user, of one scheduler. Any thread.
+// All jobs of one user under one scheduler know the same holders. Any thread.
 class CheckpointHolders {
  public:
   virtual ~CheckpointHolders() = default;
-  // `folder`: with its links resolved. `job` has it from now on, unless another one has it that has not ended: then
-  // that one is returned. It may be asked for again, with the same answer. kCannotWrite.
+  // `folder` has its links resolved. `job` holds it from now on, unless another job holds it that has not ended; then
+  // that holder is returned. A repeated call returns the same. kCannotWrite.
   virtual Result<CheckpointHolder> Take(const std::string& folder, const JobId& job) const = 0;
   virtual Result<std::optional<CheckpointHolder>> Find(const std::string& folder) const = 0;
 };
 
-// One small file for each folder, $TONY_HOME/checkpoint-folders/<SHA-256 of its path>.
+// Keeps a small file for each folder: $TONY_HOME/checkpoint-folders/<SHA-256 of its path>.
 class LocalCheckpointHolders : public CheckpointHolders {
  public:
   explicit LocalCheckpointHolders(std::filesystem::path home) : home_(std::move(home)) {}
@@ -53,17 +54,17 @@ Result<CheckpointHolder> TakeCheckpointFolder(const std::filesystem::path& home,
 Result<std::optional<CheckpointHolder>> HolderOf(const std::filesystem::path& home,
                                                  const std::filesystem::path& folder);
 
-// Forgets the folders whose jobs are gone.
+// Forgets the folders whose jobs were removed.
 Status SweepCheckpointHolders(const std::filesystem::path& home);
 
-// Which job has a checkpoint folder, where the user's machines share no disk and no lock: in records.
+// The holders of checkpoint folders if the user's machines share neither a disk nor a lock: kept in records.
 //
-//   checkpoint-folders/<SHA-256 of the folder's name>.1.json    the first job that had it
-//   checkpoint-folders/<SHA-256 of the folder's name>.2.json    the next; the highest counts
+//   checkpoint-folders/<SHA-256 of the folder's name>.1.json    the first job that held it
+//   checkpoint-folders/<SHA-256 of the folder's name>.2.json    the next one; the highest number counts
 //
-// Whoever has read number n writes number n + 1, which only one can do. Records go all at once, lowest first, when the
-// job of the highest is gone; who has written n + 1 meanwhile looks whether it is the highest, and takes it back if
-// not.
+// A job that has read number n writes number n + 1, which only one job can do. All records of a folder are removed at
+// once, lowest first, after the job of the highest was removed. A job that has written n + 1 meanwhile checks whether
+// its record is the highest, and takes it back if not.
 
 class RecordCheckpointHolders : public CheckpointHolders {
  public:
@@ -74,16 +75,16 @@ class RecordCheckpointHolders : public CheckpointHolders {
 
   Result<CheckpointHolder> Take(const std::string& folder, const JobId& job) const override;
   Result<std::optional<CheckpointHolder>> Find(const std::string& folder) const override;
-  // Forgets the folders whose jobs are gone. `is_there`: of a job.
+  // Forgets the folders whose jobs were removed. `is_there` returns whether a job still exists.
   Status Sweep(const std::function<Result<bool>(const JobId& job)>& is_there) const;
 
  private:
   struct Newest {
-    int64_t number = 0;  // 0: there is none
+    int64_t number = 0;  // 0: the folder has no record
     std::optional<CheckpointHolder> holder;
   };
-  Result<std::map<std::string, std::map<int64_t, std::string>>> List()
-      const;  // names of records, by SHA-256 and number
+  // Returns the names of the records by SHA-256 and number.
+  Result<std::map<std::string, std::map<int64_t, std::string>>> List() const;
   Result<Newest> FindNewest(const std::string& folder) const;
   Result<std::optional<CheckpointHolder>> Read(const std::string& name) const;
   Result<bool> Write(const std::string& folder, int64_t number, const CheckpointHolder& holder) const;

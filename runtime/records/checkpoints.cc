@@ -36,7 +36,7 @@ Directory ToDirectory(UniqueFd fd) {
 
 int64_t NanosOf(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
-// Nobody can go on from what may not be read (lost+found).
+// A folder that may not be read (lost+found) is skipped, because no job can resume from it.
 Status AddContentAt(int parent, const std::string& name, ListedCheckpoint& sum, FolderContent& content, size_t& left) {
   const Directory folder =
       ToDirectory(UniqueFd(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
@@ -113,14 +113,14 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kEndingsWithDigit = {".h5", ".hdf5", ".pt2", ".bz2", ".lz4"};
 constexpr std::array<std::string_view, 4> kWordsOfUnfinished = {"tmp", "temp", "partial", "incomplete"};
-// TensorBoard, Hugging Face, Lightning and wandb make these in the folder of the checkpoints.
+// TensorBoard, Hugging Face, Lightning and wandb make these folders among the checkpoints.
 constexpr std::array<std::string_view, 8> kFoldersOfLogs = {"logs",  "runs",       "tensorboard", "lightning_logs",
                                                             "wandb", "lost+found", "__pycache__", "mlruns"};
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetterOrDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'z'); }
 
-// "100.orbax-checkpoint-tmp-17" and "x.tmp.npz" have such a word, "template" has not.
+// "100.orbax-checkpoint-tmp-17" and "x.tmp.npz" contain such a word; "template" does not.
 bool SaysUnfinished(std::string_view name) {
   std::string word;
   for (const char c : ToLower(name) + ".") {
@@ -178,7 +178,8 @@ Result<std::vector<ListedCheckpoint>> ListEntries(const CheckpointFolder& folder
   return entries;
 }
 
-// A name may say that it is not a checkpoint, if the pattern does not ask for such names.
+// A name counts as data if the pattern has its ending, or has such a word of unfinished files. Text without a step
+// number is not a checkpoint, except names without an ending, such as `latest`.
 FileKind KindOf(const Named& named, const std::string& pattern) {
   const FileKind kind = tony::KindOf(named.name);
   const size_t dot = named.name.rfind('.');
@@ -190,7 +191,7 @@ FileKind KindOf(const Named& named, const std::string& pattern) {
 
 struct Candidate {
   Checkpoint checkpoint;
-  ListedCheckpoint entry;  // as it was seen
+  ListedCheckpoint entry;  // the entry when it was read
   bool is_weak = false;
 };
 
@@ -204,14 +205,14 @@ CheckpointWriter WriterOf(const SeenCheckpoint& seen, const ListedCheckpoint& no
   return seen.is_foreign ? CheckpointWriter::kOthers : listing.WriterOf(now);
 }
 
-// Nothing: it is not a checkpoint, or one that the job does not go on from.
+// Returns nullopt if the name is not a checkpoint, or is one from which the job does not resume.
 Result<std::optional<Candidate>> Look(CheckpointSight& sight, const Named& named, const CheckpointSpec& spec,
                                       const CheckpointListing& listing, size_t& left) {
   const auto seen = sight.At(named.name);
   if (!seen) return std::optional<Candidate>();
   const FileKind kind = seen->is_folder ? FileKind::kData : KindOf(named, spec.pattern);
   if (kind == FileKind::kOther) return std::optional<Candidate>();
-  // Where there are too many files, the entry itself tells well enough how old a new one is.
+  // If there are too many files, the time of the entry itself is good enough for an entry that was not listed before.
   auto all = left > 0 ? Whole(sight, *seen, left) : Result<WholeEntry>(TooManyIn(kMostLookedAt, "files"));
   if (!all.ok() && listing.Find(named.name)) return all.error();
   if (!all.ok()) left = 0;
@@ -232,7 +233,7 @@ Result<std::optional<Candidate>> Look(CheckpointSight& sight, const Named& named
                 is_weak});
 }
 
-// The best one first.
+// Returns the candidates, the best one first.
 Result<std::vector<Candidate>> Candidates(CheckpointSight& sight, const CheckpointSpec& spec,
                                           const CheckpointListing& listing) {
   TRY_ASSIGN(std::vector<std::string> all, sight.Names());
@@ -257,7 +258,7 @@ Result<bool> IsStill(const CheckpointFolder& place, const ListedCheckpoint& entr
   return now.entry == entry;
 }
 
-// What makes the listing say nothing about what is in the directory now.
+// Fails if the listing says nothing about the present content of the directory.
 Status CheckListing(const CheckpointFolder& place, const CheckpointSpec& spec, const CheckpointListing& listing) {
   if (!listing.unknown.empty())
     return UnavailableError("checkpoints in ", spec.directory, ": whose they are is not known: ", listing.unknown);
@@ -279,7 +280,7 @@ int64_t StepOf(std::string_view name) {
     while (end > 0 && !IsDigit(name[end - 1])) --end;
     size_t start = end;
     while (start > 0 && IsDigit(name[start - 1])) --start;
-    // 0.50 is a metric.
+    // A number such as 0.50 is a metric.
     const bool is_fraction = start > 1 && name[start - 1] == '.' && IsDigit(name[start - 2]);
     const bool has_fraction = end < name.size() && name[end] == '.' && digit_at(end + 1);
     if (!is_fraction && !has_fraction) return ParseInt(name.substr(start, end - start)).value_or(-1);

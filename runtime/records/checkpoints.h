@@ -1,5 +1,6 @@
-// The directory where a program leaves its checkpoints, as its file system answers. Seam: LocalCheckpointFolder, and
-// HdfsCheckpointFolder (records/hdfs). All of it may block as long as the file system does: not on a loop thread.
+// The directory where a program leaves its checkpoints, read through its file system. Interface, implemented by
+// LocalCheckpointFolder, and by HdfsCheckpointFolder (records/hdfs). All calls may block as long as the file system
+// does: never call them on a loop thread.
 #pragma once
 
 #include <cstddef>
@@ -21,23 +22,26 @@
 
 namespace tony {
 
-// How much may be looked at: on a network file system that answers in half a millisecond the look takes less than the
-// minute that it is waited for.
-inline constexpr size_t kMostLookedAt = 50'000;  // with what is in folders
+// The most entries that a search reads. On a network file system that answers in half a millisecond, the search then
+// takes less than the minute for which the AM waits.
+inline constexpr size_t kMostLookedAt = 50'000;  // includes the content of folders
 Error TooManyIn(size_t most, std::string_view what);
 
-// The kind of a file, as its name tells it.
+// The kind of a file, judged by its name.
 enum class FileKind {
-  kOther,  // a log, a script, a picture, an event file of TensorBoard
-  kWeak,   // text, which is a checkpoint only where nothing else is: ckpt-3.json, and DeepSpeed's `latest`
+  // A log, a script, a picture, or an event file of TensorBoard.
+  kOther,
+  // Text, which is a checkpoint only if nothing else is: ckpt-3.json, and DeepSpeed's `latest`.
+  kWeak,
   kUnfinished,
   kData,
 };
 FileKind KindOf(std::string_view name);
 
-// The files in a folder that is a checkpoint, or belongs to one.
+// A summary of the files in a folder that is a checkpoint, or a part of one.
 struct FolderContent {
-  int64_t written_ns = 0;  // when the last one with data was written; 0: there is none
+  // When the newest data file was written; 0: the folder has no data file.
+  int64_t written_ns = 0;
   bool has_files = false;
   bool has_text = false;
   bool has_unfinished = false;
@@ -45,31 +49,35 @@ struct FolderContent {
 };
 
 struct SeenCheckpoint {
-  ListedCheckpoint entry;  // of a folder without what is in it
+  // For a folder, this does not include its content.
+  ListedCheckpoint entry;
   bool is_folder = false;
-  bool is_foreign = false;  // another user's, so that this job cannot have written it
+  // The entry belongs to another user, so this job cannot have written it.
+  bool is_foreign = false;
 };
 
-// One look at a directory that is there. What goes meanwhile is as if it had not been there.
+// A view of an existing directory. An entry that disappears meanwhile counts as never seen.
 class CheckpointSight {
  public:
   virtual ~CheckpointSight() = default;
-  virtual Result<std::vector<std::string>> Names() = 0;  // of files and folders, no links; in no order
+  // Returns the names of files and folders, without links, in no particular order.
+  virtual Result<std::vector<std::string>> Names() = 0;
   virtual std::optional<SeenCheckpoint> At(const std::string& name) = 0;
-  // Adds all that is in the folder: a program may write into one that is there, which does not change the folder
-  // itself. `left`: how many entries may still be looked at.
+  // Adds everything in the folder to `folder` and `content`, because a program may write into an existing folder, which
+  // does not change the folder itself. `left` is the number of entries that may still be read.
   virtual Status AddContent(ListedCheckpoint& folder, FolderContent& content, size_t& left) = 0;
 };
 
 class CheckpointFolder {
  public:
   virtual ~CheckpointFolder() = default;
-  virtual Result<std::string> Resolve() const = 0;  // its own name, with links resolved as far as it is there
-  // Null: there is none. kNotPermitted or kUnavailable: it cannot be read.
+  // Returns the directory's own name, with links resolved as far as the path exists.
+  virtual Result<std::string> Resolve() const = 0;
+  // Returns null if the directory does not exist. kNotPermitted or kUnavailable: it cannot be read.
   virtual Result<std::unique_ptr<CheckpointSight>> Look() const = 0;
 };
 
-// On this machine, or mounted on it. Links in it are followed nowhere.
+// A directory on this machine, or mounted on it. Links inside the directory are never followed.
 class LocalCheckpointFolder : public CheckpointFolder {
  public:
   explicit LocalCheckpointFolder(std::string path) : path_(std::move(path)) {}
@@ -81,41 +89,43 @@ class LocalCheckpointFolder : public CheckpointFolder {
   const std::string path_;
 };
 
-// All that a look at a job's checkpoints asks: where they are, which job has the folder, and what other jobs were.
+// Everything that a search for a job's checkpoints needs: where they are, which job holds the folder, and other jobs.
 
 struct CheckpointPlace {
   std::shared_ptr<const CheckpointFolder> folder;
   std::shared_ptr<const CheckpointHolders> holders;
-  std::function<Result<JobRecords>(const JobId& job)> find_job;  // of the same user
+  std::function<Result<JobRecords>(const JobId& job)> find_job;  // finds a job of the user
 };
 
 CheckpointPlace CheckpointsOnThisMachine(const std::filesystem::path& home, const CheckpointSpec& spec);
 
-// Which of the files that the user's program left is its newest checkpoint, and what was there before the job. All of
-// it may block as long as the file system does: not on a loop thread.
+// Searches the files that the user's program left for its newest checkpoint, and lists the checkpoints that existed
+// before the job. All calls may block as long as the file system does: never call them on a loop thread.
 
-// The last whole number in a name: "ckpt-0007.npz" 7, "epoch=2-val_loss=0.50" 2; the digit of .h5 and its like does not
-// count. -1 if there is none or it is beyond int64_t.
+// Returns the last whole number in a name: 7 for "ckpt-0007.npz", 2 for "epoch=2-val_loss=0.50". The digit of endings
+// such as .h5 does not count. Returns -1 if the name has no number, or one beyond int64_t.
 int64_t StepOf(std::string_view name);
 
-// Whether an entry of that name may be a checkpoint: UTF-8, matched by the shell pattern, which has to name a leading
-// dot itself, and without a word "tmp" or "temp" unless the pattern has it too: it is still being written.
+// Returns true if an entry with this name may be a checkpoint: the name is UTF-8 and matches the shell pattern, which
+// must contain a leading dot itself. A name with a word such as "tmp" or "temp" is still being written, unless the
+// pattern has such a word.
 bool IsCheckpointName(const std::string& name, const std::string& pattern);
 
-// A record of the journal has room for so many names.
+// A record of the journal has room for this many names.
 inline constexpr size_t kMostCheckpoints = 10'000;
 
-// All checkpoints that are there, sorted by name; `unknown` says why they could not be listed. Only files and folders
-// directly in the directory, no links. None if there is no directory yet.
+// Lists all existing checkpoints, sorted by name: only files and folders directly in the directory, without links. The
+// list is empty if the directory does not exist yet. `unknown` says why they could not be listed.
 CheckpointListing ListCheckpoints(const CheckpointFolder& place, const CheckpointSpec& spec);
 
-// The newest that the job may resume from, with who wrote it: what `listing` says is others' only where the job asks
-// for it. Nothing if there is none; kNotPermitted or kUnavailable if it cannot be told: the directory cannot be read,
-// is another one than was listed, or the listing does not say whose its checkpoints are.
+// Returns the newest checkpoint from which the job may resume, with its writer. A checkpoint of others, according to
+// `listing`, counts only if the job requests this (resume_latest). nullopt: no such checkpoint exists. kNotPermitted or
+// kUnavailable: the directory cannot be read, is another one than was listed, or the listing does not know the writers.
 //
 // Logs, scripts and event files are not checkpoints, unless the pattern has their ending. Text files with a number,
-// empty files, pointers (`latest`) and folders with unfinished files are, where there is nothing better. One that
-// changes within `settle`, which is waited for, is still being written, and the next one is taken.
+// empty files, pointers (`latest`) and folders with unfinished files count only if nothing better exists. If `settle`
+// is above 0, the call waits that long. A checkpoint that changes meanwhile is still being written, and the next best
+// is returned.
 Result<std::optional<Checkpoint>> NewestCheckpoint(const CheckpointFolder& place, const CheckpointSpec& spec,
                                                    const CheckpointListing& listing, Duration settle = Duration(0));
 

@@ -6,11 +6,11 @@
 #include "runtime/job/job_fields.h"
 #include "runtime/job/json_fields.h"
 
-// The lists of fields of all decisions. Journals of earlier releases lack what is IfSet() here: they may have been
-// written before it was known.
+// The field lists of all decisions. Journals of earlier releases may lack a field that is IfSet() here, because they
+// were written before it existed.
 namespace tony {
 
-// In the order of the variant. The names are in journals: never change one.
+// The names are in the order of the variant. They are in journals: never change one.
 constexpr std::array<std::string_view, std::variant_size_v<DecisionBody>> kDecisionNames = {
     "epoch_began",      "job_accepted",       "containers_requested",   "container_assigned", "gang_allocated",
     "attempt_launched", "attempt_registered", "generation_formed",      "attempt_ran",        "attempt_suspected",
@@ -146,7 +146,7 @@ Result<Decision> DecisionFromJson(std::string_view text) { return ReadJson<Decis
 
 namespace {
 
-// A decision may name every task of a job of thousands.
+// A decision may name thousands of tasks; its text names this many.
 constexpr size_t kNamed = 8;
 
 template <class List, class ToText>

@@ -1,5 +1,5 @@
-// What the AM made of what it saw: the journal's content. A decision says what is so from now on; how it was come by
-// (policy, timers, budgets) is not in it, so a later release replays it whatever its own policy would be.
+// The decisions of the AM, which are the content of the journal. A decision says what is true from now on. It does not
+// contain the policy, timers or budgets that led to it, so a later release replays it even if its own policy differs.
 #pragma once
 
 #include <optional>
@@ -19,19 +19,23 @@
 
 namespace tony {
 
+// An AM has become leader.
 struct EpochBegan {
   Epoch epoch;
-};                      // an AM took over
-struct JobAccepted {};  // once, by the first AM
+};
+// The first AM decides this once.
+struct JobAccepted {};
+// The AM requests the first containers of roles; again for roles that waited until others had succeeded.
 struct ContainersRequested {
   std::vector<AttemptId> attempts;
-};  // the first ones of roles; again where roles waited for others to succeed
+};
 struct ContainerAssigned {
   AttemptId attempt;
   ContainerId container;
   std::string host;
 };
-struct GangAllocated {};  // every task has its container
+// Every task has its container.
+struct GangAllocated {};
 struct AttemptLaunched {
   AttemptId attempt;
 };
@@ -40,23 +44,27 @@ struct AttemptRegistered {
   Endpoint endpoint;
   NamedPorts ports = {};
 };
+// The barrier has opened: the cluster spec has the endpoints that are known now.
 struct GenerationFormed {
   Generation generation;
-};  // the barrier opened: cluster spec = the endpoints known now
+};
 struct AttemptRan {
   AttemptId attempt;
   int64_t pid = 0;
 };
+// Heartbeats of the attempt are missing.
 struct AttemptSuspected {
   AttemptId attempt;
-};  // heartbeats are missing
+};
+// Heartbeats of the attempt have returned.
 struct AttemptHeard {
   AttemptId attempt;
-};  // and are back
+};
 struct AttemptEnded {
   AttemptId attempt;
   Outcome outcome;
-  bool reported = false;  // by its executor, which is still there
+  // The executor has reported the end and still runs.
+  bool reported = false;
 };
 struct ContainerKillOrdered {
   ContainerId container;
@@ -64,39 +72,47 @@ struct ContainerKillOrdered {
 struct ContainerEnded {
   ContainerId container;
 };
+// All attempts are requested to stop. `verdict` is how the job will have ended.
 struct JobStopping {
   Verdict verdict;
   Duration grace{0};
-};  // everybody is told to stop; this is how it will have ended
+};
+// The grace is shorter than before.
 struct StopHurried {
   Duration grace{0};
-};                   // a shorter grace than before
-struct JobEnded {};  // nothing of the job is left but its files
-// These tasks are to start again. What still runs of them is told to stop; when all of it has ended, and not before
-// `not_before`, RestartBegan says how. A restart takes over the tasks of earlier ones that have not begun.
+};
+// Nothing of the job is left, except its files.
+struct JobEnded {};
+// The tasks in `tasks` restart. Their running attempts are requested to stop. When all of these have ended, and not
+// before `not_before`, RestartBegan says how the tasks continue. A restart takes over the tasks of earlier restarts
+// that have not begun.
 struct RestartDecided {
   int number = 0;  // 1, 2, ...
   RestartScope scope = RestartScope::kTask;
   AttemptId cause;
-  std::string reason;  // "worker:1 failed on node-3: exit code 3 (user_error)"
+  // For example: "worker:1 failed on node-3: exit code 3 (user_error)".
+  std::string reason;
   bool charged = true;
   std::vector<TaskId> tasks;
   Instant not_before;
   Duration grace{0};
 };
-struct ListingSought {};  // the AM lists what is in the checkpoint directory, before any task starts
+// The AM lists what is in the checkpoint directory, before any task starts.
+struct ListingSought {};
 struct CheckpointsListed {
   CheckpointListing listing;
 };
+// The AM searches for the newest checkpoint.
 struct CheckpointSought {
   int restart = 0;
-};  // the AM looks for the newest checkpoint
+};
 struct CheckpointNoted {
   int restart = 0;
   std::optional<Checkpoint> newest;
-  bool known = true;  // false: the directory could not be read; what was known before still is
+  // False if the directory could not be read; the checkpoint known before stays valid.
+  bool known = true;
 };
-// The next attempt of a task, in the container and executor of the one before.
+// The next attempt of a task, in the container and executor of the attempt before.
 struct RenewedAttempt {
   AttemptId attempt;
   ContainerId container;
@@ -106,47 +122,50 @@ struct RestartBegan {
   std::vector<RenewedAttempt> renewed;
   std::vector<AttemptId> requested;  // these need a new container
 };
-// One attempt is told to stop, for a reason of its own: its container is about to be taken away.
+// A single attempt is requested to stop for a reason of its own: its container will soon be taken away.
 struct AttemptStopping {
   AttemptId attempt;
-  Outcome because;  // what it will have ended of, unless it ends otherwise before
+  // The attempt's outcome, unless it ends in another way before.
+  Outcome because;
   Duration grace{0};
 };
-// For those who start after it. What an attempt has published stands until its task has another.
+// Values for tasks that start later. The values of an attempt stay valid until its task has another attempt.
 struct ValuesPublished {
   AttemptId attempt;
-  PublishedValues values;  // none of them published by this attempt before
+  PublishedValues values;  // new values of this attempt only
 };
-// Every task of the stages before, or every one for which the role waits, has published what is awaited: who waits in
-// the stage, or of the role, starts.
+// All tasks of the earlier stages, or all for which the role waits, have published the awaited values. The waiting
+// tasks of the stage, or of the role, start.
 struct StageOpened {
   int stage = 0;
-  std::string role = {};  // empty: of the whole stage
+  std::string role = {};  // empty: the whole stage
 };
-// It has outlived the group for long enough: the job does not wait for its tasks any more, which run on.
+// The role has outlived the group for long enough: the job no longer waits for the role's tasks, which continue to run.
 struct RoleLeft {
   std::string role;
   std::string group;
 };
-// It has failed, is not restarted, and the job goes on without it.
+// The attempt has failed and is not restarted, and the job continues without it.
 struct FailureTolerated {
   AttemptId attempt;
-  std::string reason;  // "worker:1 failed on node-3: exit code 3 (user_error)"
+  // For example: "worker:1 failed on node-3: exit code 3 (user_error)".
+  std::string reason;
 };
-// Enough tasks of the role have succeeded: what is left of it is told to stop, and its ends no longer matter.
+// Enough tasks of the role have succeeded: its other tasks are requested to stop, and their ends no longer matter.
 struct RoleFinished {
   std::string role;
-  std::string reason;  // "97 of 100 tasks of role worker have succeeded (tony.worker.min-succeeded)"
+  // For example: "97 of 100 tasks of role worker have succeeded (tony.worker.min-succeeded)".
+  std::string reason;
   Duration grace{0};
 };
-// The newest word on whose job it is.
+// The newest ownership of the job.
 struct OwnerChanged {
   Claim claim;
 };
 struct WatcherChanged {
   WatcherToken watcher;
 };
-// A kill that is not due yet; and that it will not be done.
+// A kill that is not due yet. KillVoided with the same number says that it will not happen.
 struct KillPlanned {
   int number = 0;  // 1, 2, ...
   KillRequest request;
@@ -171,19 +190,19 @@ struct Decision {
 
 std::string_view Name(const Decision& decision);  // "container_assigned"
 
-// One line of JSON: {"time":...,"decision":"container_assigned",...}.
+// The JSON form is a single line: {"time":...,"decision":"container_assigned",...}.
 std::string ToJson(const Decision& decision);
 Result<Decision> DecisionFromJson(std::string_view json);
 
-// A decision as a person reads it. Pure.
+// Texts of decisions for people. Pure.
 
-// Who or what it is about, without its name and time: "worker:0#1 in 1-1 on 127.0.0.1". May be empty.
+// Returns the subject of the decision without its name and time: "worker:0#1 in 1-1 on 127.0.0.1". May be empty.
 std::string Describe(const Decision& decision);
 
-// One line: seconds since `start`, time, name, description.
+// Returns one line: seconds since `start`, time, name, description.
 std::string EventLine(const Decision& decision, Instant start);
 
-// "exit code 3, user_error, out of memory": how it ended, in one line.
+// Returns how an attempt ended, in one line: "exit code 3, user_error, out of memory".
 std::string Describe(const Outcome& outcome);
 
 }  // namespace tony

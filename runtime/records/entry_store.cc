@@ -24,7 +24,8 @@ constexpr std::string_view kWhole = ".";  // the file or folder itself
 
 std::string Time(const timespec& time) { return StrCat(time.tv_sec, ".", time.tv_nsec); }
 
-// Four fields, each followed by a NUL: what must not differ, times, name, target. Names and targets hold no NUL.
+// Returns four fields, each followed by a NUL: what must not differ, times, name, target of a link. Names and targets
+// contain no NUL.
 Result<std::string> Record(const fs::path& path, const std::string& name) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) return FileError(ErrorCode::kUnavailable, "read", path, errno);
@@ -34,7 +35,8 @@ Result<std::string> Record(const fs::path& path, const std::string& name) {
     target = fs::read_symlink(path, error).string();
     if (error) return FileError(ErrorCode::kUnavailable, "read", path, error.value());
   }
-  // The size and the times of a folder are its file system's business; what is in it is listed.
+  // The size and the times of a folder depend on its file system. They are left out, because the content of the folder
+  // is listed.
   const bool is_file = S_ISREG(info.st_mode);
   const std::string kind = S_ISDIR(info.st_mode) ? "folder" : S_ISLNK(info.st_mode) ? "link" : is_file ? "file" : "?";
   char mode[16];
@@ -58,7 +60,7 @@ std::vector<Item> Items(std::string_view body) {
 
 std::string Quoted(const std::string& name) { return name == kWhole ? "it" : name; }
 
-// Both are sorted by name.
+// Both lists are sorted by name.
 ManifestMatch Compare(const std::vector<Item>& kept, const std::vector<Item>& present) {
   using State = ManifestMatch::State;
   ManifestMatch match = {State::kSame, ""};
@@ -76,7 +78,7 @@ ManifestMatch Compare(const std::vector<Item>& kept, const std::vector<Item>& pr
   return match;
 }
 
-// Nothing: not whole, as after a power cut.
+// Returns an empty view if the manifest is not complete, as after a power cut.
 std::string_view BodyOf(std::string_view manifest) {
   const size_t start = kHeader.size() + kHashSize + 1;
   if (!manifest.starts_with(kHeader) || manifest.size() <= start) return {};
@@ -112,8 +114,8 @@ namespace {
 
 constexpr size_t kMostSingleSyncs = 64;
 
-// An entry is believed for ever, so a power cut must not leave one that is empty. One by one where they are few: the
-// whole file system may have gigabytes of somebody else's to write.
+// An entry is trusted forever, so a power cut must not leave an empty one. A few files are synced one by one, because
+// the file system may have gigabytes of other users to write.
 Status Sync(const fs::path& entry) {
   std::vector<fs::path> paths = {entry};
   std::error_code error;
@@ -130,7 +132,7 @@ Status Sync(const fs::path& entry) {
   return Ok();
 }
 
-// Another name each time, which nobody takes for an entry.
+// Returns a new name each time, which is never taken for an entry.
 std::string AsideName(std::string_view what, const std::string& name) {
   return StrCat(".", what, "-", name, ".", RandomHex(4));
 }
@@ -149,7 +151,7 @@ Result<fs::path> EntryStore::Keep(const std::string& name, const std::stop_token
   const fs::path busy = folder_ / (".busy-" + name);
   TRY_ASSIGN(const UniqueFd lock, LockFile(busy, LockKind::kAlone, [&] { return stop.stop_requested(); }));
   const Status kept = KeepAlone(name, maker);
-  unlink(busy.c_str());  // while it is locked: see LockFile()
+  unlink(busy.c_str());  // removed under the lock: see LockFile()
   TRY(kept);
   return entry;
 }
@@ -172,7 +174,7 @@ Status EntryStore::KeepAlone(const std::string& name, const Maker& maker) const 
   return Ok();
 }
 
-// Empty: there is none.
+// Returns an empty text if the entry is not damaged.
 Result<std::string> EntryStore::FindDamage(const std::string& name, const Maker& maker) const {
   const fs::path entry = folder_ / name;
   const auto kept = ReadFile(ManifestPath(name));
@@ -187,7 +189,8 @@ Result<std::string> EntryStore::FindDamage(const std::string& name, const Maker&
   return std::string();
 }
 
-// Of makers that were killed. What a program of theirs goes on writing stays for Sweep().
+// Removes unfinished entries of makers that were killed. If a program of such a maker still writes, its files stay for
+// Sweep().
 void EntryStore::RemoveHalves(const std::string& name) const {
   const std::string half = ".new-" + name;
   std::vector<fs::path> halves;
@@ -199,8 +202,8 @@ void EntryStore::RemoveHalves(const std::string& name) const {
   for (const fs::path& path : halves) (void)RemoveTree(path);
 }
 
-// The temporary name is new each time: of a maker that was killed a program may still be at work under the last one, as
-// uv, and what it writes must not come into this entry.
+// The temporary name is new each time. A program of a maker that was killed (such as uv) may still write under the last
+// name, and what it writes must not get into this entry.
 Status EntryStore::MakeEntry(const std::string& name, const Maker& maker) const {
   RemoveHalves(name);
   const fs::path temporary = folder_ / AsideName("new", name);
@@ -213,7 +216,7 @@ Status EntryStore::MakeEntry(const std::string& name, const Maker& maker) const 
   return Error{made.error().code, StrCat(made.error().message, "; ", removed.error().message)};
 }
 
-// In one step, so that no task that starts meanwhile misses the entry.
+// The names are exchanged in one step, so that a task that starts meanwhile does not miss the entry.
 Status EntryStore::Place(const fs::path& temporary, const std::string& name) const {
   const fs::path entry = folder_ / name;
   const fs::path aside = folder_ / AsideName("damaged", name);
@@ -225,24 +228,25 @@ Status EntryStore::Place(const fs::path& temporary, const std::string& name) con
   if (exchange()) {
     if (rename(temporary.c_str(), aside.c_str()) == 0) return Ok();
     const Status status = failed();
-    exchange();  // what is under the temporary name is removed after a failure
+    // The names are exchanged back, because the caller removes what has the temporary name after a failure.
+    exchange();
     return status;
   }
   if (errno != EINVAL && errno != ENOSYS) return failed();
-  // A file system that cannot, as NFS: for a moment there is none.
+  // On a file system that cannot exchange names, such as NFS, the entry is missing for a moment.
   if (rename(entry.c_str(), aside.c_str()) != 0 || rename(temporary.c_str(), entry.c_str()) != 0) return failed();
   return Ok();
 }
 
-// Once the entry has its name, since a rename changes a time. An entry without a manifest is verified by the next who
-// wants it, so a failure costs time only.
+// The manifest is written after the entry has its name, because a rename changes a time. An entry without a manifest is
+// verified at its next use, so a failure costs only time.
 void EntryStore::WriteManifest(const std::string& name) const {
   const auto manifest = ManifestOf(folder_ / name);
   if (manifest.ok()) (void)WriteFileByRename(ManifestPath(name), *manifest, /*durable=*/false);
 }
 
-// EntryStore::Sweep(): what is there is sorted and renamed while nobody looks for entries; only then, when submits need
-// not wait any more, it is removed.
+// EntryStore::Sweep() selects and renames files while no process searches entries. It removes them afterwards, when
+// submits need not wait any more.
 
 namespace {
 
@@ -251,7 +255,7 @@ constexpr std::string_view kOld = ".old-", kDamaged = ".damaged-", kManifest = "
 bool IsOlder(const fs::path& path, Instant than) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) return false;
-  // Not when its content was modified, which is the source's time, but when it was put here.
+  // The time of change says when the file was put here; the time of modification is that of the source.
   return FromMillis(info.st_ctim.tv_sec * 1000 + info.st_ctim.tv_nsec / 1'000'000) < than;
 }
 
@@ -265,7 +269,8 @@ Result<std::set<std::string>> NamesIn(const fs::path& folder) {
   return names;
 }
 
-// What may go: nobody is making an entry, so temporaries are of the dead. The manifest of an entry goes with it.
+// Selects what may be removed. No process is making an entry now, so temporary files belong to dead processes. The
+// manifest of an entry is removed with it.
 class Rubbish {
  public:
   Rubbish(const fs::path& folder, const std::set<std::string>& names, const std::set<std::string>& kept,
@@ -294,7 +299,7 @@ class Rubbish {
 Result<std::vector<fs::path>> Rename(const fs::path& folder, const std::vector<std::string>& names) {
   std::vector<fs::path> renamed;
   for (const std::string& name : names) {
-    // What has such a name already may be in the hands of another who removes it.
+    // A file that has such a name already may be in the hands of another process, which removes it.
     const bool is_old = name.starts_with(kOld);
     renamed.push_back(folder / (is_old ? name : StrCat(kOld, name, ".", RandomHex(4))));
     if (!is_old && rename((folder / name).c_str(), renamed.back().c_str()) != 0)
@@ -318,7 +323,7 @@ Result<EntryStore::Swept> EntryStore::Sweep(const fs::path& folder, const FindKe
   const Rubbish rubbish(folder, names, kept, older_than);
   std::vector<std::string> going;
   std::ranges::copy_if(names, std::back_inserter(going), [&](const auto& name) { return rubbish.MayGo(name); });
-  // Removed files of the store's own are not worth a line.
+  // The removal of the store's own files is not worth a line.
   std::ranges::copy_if(going, std::back_inserter(swept.names), [](const std::string& name) {
     return !name.starts_with(kManifest) && !name.starts_with(kHashesPrefix);
   });

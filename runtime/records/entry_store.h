@@ -1,5 +1,5 @@
-// What a file looks like from outside, by which it is recognized without being read: device, inode, size, and the times
-// of modification and change, of which no program can set back the second.
+// A file's stamp, by which the file is recognized without being read: device, inode, size, and the times of
+// modification and change. No program can set back the time of change.
 #pragma once
 
 #include <sys/stat.h>
@@ -39,98 +39,109 @@ inline std::string ToString(const FileStamp& stamp) {
   return StrCat(stamp.device, ":", stamp.inode, ":", stamp.size, ":", stamp.modified, ":", stamp.changed);
 }
 
-// A file that was changed shortly before it was read may be changed again without its stamp telling: times have the
-// ticks of a clock, 4 ms on most machines, 2 s on some file systems.
+// Returns true if the stamp can be trusted. A file that was changed shortly before it was read may change again with
+// the same stamp, because times have the ticks of a clock: 4 ms on most machines, 2 s on some file systems.
 inline bool HasSettled(const FileStamp& stamp, Instant read) {
   constexpr Duration kTick{2000};
   return stamp.changed < ToMillis(read - kTick) * 1'000'000;
 }
 
-// What a file or folder that never changes looked like when it was made: enough to see later, without reading it, that
-// it is still that.
+// A manifest describes how a file or folder that never changes looked when it was made. A later comparison finds
+// changes without reading the content.
 //
-// Compared are names, kinds, sizes, modes, targets of links, and of files the times of modification and change, which
-// no program can set back. A disk that gives other bytes under the same times is not noticed.
+// A comparison covers names, kinds, sizes, modes and targets of links, and for files the times of modification and
+// change. No program can set back the time of change. A disk that returns other bytes under the same times is not
+// noticed.
 
-// Of a file, or of a folder with all that is in it; links are not followed. kUnavailable names what cannot be read.
+// Returns the manifest of a file, or of a folder with all its content; links are not followed. kUnavailable names what
+// cannot be read.
 Result<std::string> ManifestOf(const std::filesystem::path& path);
 
 struct ManifestMatch {
   enum class State {
     kSame,
-    kMaybe,  // only times differ, as after a restore from a backup; or the manifest itself is damaged
+    // Only times differ, for example after a restore from a backup; or the manifest itself is damaged.
+    kMaybe,
     kDiffers,
   };
   State state = State::kMaybe;
-  std::string first;  // "lib/a.so is missing"; kMaybe: "the times of lib/a.so differ"
+  // The first difference: "lib/a.so is missing"; for kMaybe: "the times of lib/a.so differ".
+  std::string first;
 };
 
-// `kept`: what ManifestOf() gave then; any bytes are allowed.
+// `kept` is the earlier result of ManifestOf(); any bytes are allowed.
 ManifestMatch CompareManifests(std::string_view kept, std::string_view present);
 
-// Who watches files being staged or sent, and may stop it.
+// Callbacks for a process that watches files being staged or uploaded, and a way to stop this.
 
 struct StageProgress {
-  std::string what;    // "src_dir /x/app"
-  int64_t done = 0;    // bytes of sources gone through: to be hashed, and once more where they are put into a store
-  int64_t total = 0;   // as far as it is known: it grows when a source turns out not to be in the store
-  int64_t copied = 0;  // bytes written into the store; 0 in the end: everything was there
+  std::string what;  // "src_dir /x/app"
+  // Bytes of sources that were processed: read for the hash, and once more when they are put into a store.
+  int64_t done = 0;
+  // The total as far as it is known. It grows when a source turns out to be missing from the store.
+  int64_t total = 0;
+  // Bytes written into the store; 0 at the end means that everything was there already.
+  int64_t copied = 0;
 };
 
 struct StageWatch {
   // Called on the staging thread, every few milliseconds while bytes move.
   std::function<void(const StageProgress&)> on_progress = [](const StageProgress&) {};
-  std::stop_token stop;  // when asked, the staging ends soon, with kUnavailable and nothing left
-  // Called on the staging thread: what had been staged of this source is damaged, and is made anew.
+  // After a stop request, the staging ends soon with kUnavailable, and leaves nothing behind.
+  std::stop_token stop;
+  // Called on the staging thread when the store's copy of a source is damaged and is made again.
   std::function<void(const std::string& what, const std::string& damage)> on_damage = [](const auto&, const auto&) {};
 };
 
-// A folder of the user's with entries that are made once, by name, and shared by jobs as long as one refers to them.
+// EntryStore is a folder of the user with entries that are made once, by name. Jobs share an entry as long as one of
+// them refers to it.
 //
-//   <name>                 an entry: a file or a folder; complete or not there; it never changes
-//   .manifest-<name>       what the entry looked like when it was made (entry_store.h): so damage is noticed
+//   <name>                 an entry: a file or a folder; complete or missing; it never changes
+//   .manifest-<name>       the entry's manifest from the time when it was made, by which damage is noticed
 //   .new-<name>.<hex>      an entry that is being made, by the holder of the lock .busy-<name>
-//   .damaged-<name>.<hex>  an entry that was replaced by a sound one, kept for the jobs that had begun with it
-//   .hashes-<source>       what the users of the store know of a source by its looks; removed as entries are, by age
-//   .old-<name>.<hex>      what is being removed; nobody uses such a name
-//   .lock                  held shared by whoever looks for entries until a job refers to them, and alone by whoever
-//                          removes entries
+//   .damaged-<name>.<hex>  an entry that was replaced by a sound one, kept for the jobs that had started with it
+//   .hashes-<source>       hashes of a source's files by their stamps; removed by age, as entries are
+//   .old-<name>.<hex>      a file that is being removed; no process uses such a name
+//   .lock                  held shared by a process that searches entries, until a job refers to them; held alone by a
+//                          process that removes entries
 
 class EntryStore {
  public:
-  // Makes the folder and waits for whoever removes entries. As long as the object lives nobody does. kUnavailable:
-  // `stop` was asked.
+  // Makes the folder, and waits while another process removes entries. No process removes entries as long as the object
+  // lives. kUnavailable: a stop was requested.
   static Result<EntryStore> Open(const std::filesystem::path& folder, const std::stop_token& stop);
 
   const std::filesystem::path& folder() const { return folder_; }
 
   static constexpr std::string_view kHashesPrefix = ".hashes-";
 
-  // How an entry is made, and made again.
+  // How an entry is made, and made again after damage.
   struct Maker {
-    // Makes it under the temporary path that it is given.
+    // Makes the entry under the given temporary path.
     std::function<Status(const std::filesystem::path& temporary)> make;
-    // Whether what is there is what its name says: reads it whole. Asked where the manifest does not tell. Nothing: it
-    // cannot be told, so the entry is made anew.
+    // Reads the whole entry and returns true if it is what its name says. Called if the manifest does not decide. If
+    // this is empty, an entry in doubt is made again.
     std::function<Result<bool>(const std::filesystem::path& entry)> verify{};
-    // Told before a damaged entry is made anew, with what is wrong: "lib/a.so is missing".
+    // Called before a damaged entry is made again, with the damage: "lib/a.so is missing".
     std::function<void(const std::string& damage)> on_damage = [](const std::string&) {};
   };
-  // The entry `name`, made if there is none or if it is damaged. Only one process makes an entry, others wait for it; a
-  // failure leaves what was there. A sound entry takes the place of a damaged one in one step; what is open in the old
-  // one, and folders that processes are in, stay as they are.
+  // Returns the entry `name`, and makes it first if it is missing or damaged. Only one process makes an entry; others
+  // wait for it. After a failure the old entry stays. A sound entry replaces a damaged one in one step. Open files of
+  // the old entry, and folders in which processes work, stay as they are.
   Result<std::filesystem::path> Keep(const std::string& name, const std::stop_token& stop, const Maker& maker) const;
 
-  // What Sweep() has removed, or would.
+  // The result of Sweep(): what it removed, or would remove with `dry_run`.
   struct Swept {
     std::vector<std::string> names;
     int64_t bytes = 0;
-    size_t in_use = 0, young = 0;  // entries that stay: `find_kept` gives them; they are not old enough
+    // Entries that stay, because `find_kept` names them (in_use), or because they are not old enough (young).
+    size_t in_use = 0, young = 0;
   };
-  // Removes entries whose names `find_kept` does not give and that were made before `older_than`, and what dead
-  // processes left unfinished. By name: a folder may be reached by several paths.
-  // `find_kept` is called when nobody can be looking for entries any more. kUnavailable: somebody is, for longer than
-  // `limit`; nothing was removed. No folder: nothing to do. Killed at any moment it leaves .old-<name> for the next.
+  // Removes entries that `find_kept` does not name and that were made before `older_than`; also removes what dead
+  // processes left unfinished. Entries are compared by name, because a folder may be reached by several paths.
+  // `find_kept` is called when no process can be searching entries any more. kUnavailable: a process still was after
+  // `limit`; nothing was removed. If the folder is missing, there is nothing to do. A call that is killed leaves
+  // .old-<name> for the next call.
   using FindKept = std::function<Result<std::set<std::string>>()>;
   static Result<Swept> Sweep(const std::filesystem::path& folder, const FindKept& find_kept, Instant older_than,
                              Duration limit, bool dry_run);
@@ -150,7 +161,7 @@ class EntryStore {
   UniqueFd lock_;
 };
 
-// What the file, or all in the folder, takes on the disk.
+// Returns the disk space of a file, or of everything in a folder, in bytes.
 int64_t DiskUse(const std::filesystem::path& path);
 
 }  // namespace tony

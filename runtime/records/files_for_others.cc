@@ -20,7 +20,7 @@
 namespace tony {
 namespace {
 
-// Of the process, as the rights are.
+// A variable of the whole process, because user and group ids belong to the process.
 std::string& Taker() {
   static std::string taker;
   return taker;
@@ -30,8 +30,8 @@ struct Owner {
   uid_t user = 0;
   gid_t group = 0;
   std::string name;           // empty: no user has this number
-  std::string folder;         // its $HOME
-  std::vector<gid_t> groups;  // all of them
+  std::string folder;         // the user's $HOME
+  std::vector<gid_t> groups;  // all groups of the user
 };
 
 Result<Owner> OwnerOf(const struct stat& home) {
@@ -46,8 +46,8 @@ Result<Owner> OwnerOf(const struct stat& home) {
   return owner;
 }
 
-// The path is opened again by its name, so nobody else may be able to lead it elsewhere: with root's rights only root,
-// and with a user's rights that user as well.
+// The path is opened again by its name, so no other user may be able to change where it leads: with root's rights only
+// root may be, with a user's rights also that user.
 Status CheckPath(const std::filesystem::path& home, const WalkedPath& walked, uid_t user) {
   const PathRisk* const risk = walked.RiskBeside(user);
   if (!risk) return Ok();
@@ -71,20 +71,20 @@ Result<std::optional<std::string>> TakeOwnersRights() {
   TRY_ASSIGN(const std::filesystem::path named, NamedHome());
   TRY_ASSIGN(const UserHome home, FindHome(named, 0));
   TRY_ASSIGN(WalkedPath walked, WalkPath(home.path));
-  // A home that somebody else could make first is made now.
+  // If another user could make the home first, root makes it now.
   if (!walked.folder.valid() && walked.RiskBeside(0)) {
     TRY(MakeFolder(home.path));
     TRY_ASSIGN(walked, WalkPath(home.path));
   }
   Owner owner;
-  // A user namespace gives root no rights over the files of an owner who has no number in it.
+  // In a user namespace, root has no rights over the files of an owner who has no number there.
   if (walked.folder.valid() && HasNumberHere(walked.info.st_uid)) {
     TRY_ASSIGN(owner, OwnerOf(walked.info));
   }
   TRY(CheckPath(home.path, walked, owner.user));
   if (owner.user == 0) return std::optional<std::string>();
   const std::string name = UserText(owner.user);
-  // The uid is the last to go: without root's nothing else may be changed.
+  // The uid is changed last, because nothing else may be changed without root's uid.
   const bool has_become = setgroups(owner.groups.size(), owner.groups.data()) == 0 &&
                           setresgid(owner.group, owner.group, owner.group) == 0 &&
                           setresuid(owner.user, owner.user, owner.user) == 0;
@@ -113,7 +113,7 @@ Error Refusal(const fs::path& path, std::string_view what, uid_t owner) {
                            " must remove it");
 }
 
-// Links are not followed, because everybody may have made one in a folder that users share.
+// Links are not followed, because any user may have made one in a shared folder.
 Result<Folder> OpenFolder(const fs::path& path) {
   UniqueFd fd(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info = {};
@@ -123,7 +123,8 @@ Result<Folder> OpenFolder(const fs::path& path) {
   return Folder{std::move(fd), info.st_uid};
 }
 
-// The owner of the new file is compared, and not this process's user, because network file systems map users.
+// The new file's owner is compared with the folder's owner, because on network file systems, which map users, this
+// process's own user id may differ.
 Status WriteInto(const Folder& folder, const std::string& temporary, const fs::path& path, std::string_view content) {
   const UniqueFd fd(
       openat(folder.fd.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -141,7 +142,7 @@ Status WriteInto(const Folder& folder, const std::string& temporary, const fs::p
 
 class LocalFiles : public FilesForOthers {
  public:
-  // The temporary name has nothing of the file's name, because TonY's readers take each name with "jhist" in it for a
+  // The temporary name does not contain the file's name, because TonY's readers take each name with "jhist" in it for a
   // history.
   Status Write(const std::string& text, std::string_view content) const override {
     const fs::path path = text;
@@ -159,7 +160,7 @@ class LocalFiles : public FilesForOthers {
     return FileError(ErrorCode::kCannotWrite, "remove", path, errno);
   }
 
-  // Write() looks at a folder that was there before.
+  // A folder that exists already is checked by Write(), when a file is written into it.
   Status MakeFolder(const std::string& text) const override {
     const fs::path path = text;
     std::error_code error;
@@ -167,7 +168,8 @@ class LocalFiles : public FilesForOthers {
     if (error) return FileError(ErrorCode::kCannotWrite, "make", path.parent_path(), error.value());
     if (mkdir(path.c_str(), kFolderForOthers) != 0)
       return errno == EEXIST ? Ok() : FileError(ErrorCode::kCannotWrite, "make", path, errno);
-    // The set-group-id bit comes from the folder above, and the umask has taken from the mode.
+    // The set-group-id bit is inherited from the folder above, and the umask has removed bits, therefore the mode is
+    // set again.
     const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat made = {};
     if (!fd.valid() || fstat(fd.get(), &made) != 0 ||

@@ -1,4 +1,5 @@
-// What a journal tells about its job, without the job's core: attempts, restarts, and where the time went. Pure.
+// The history of a job, computed from its journal without the AM's core: attempts, restarts, and where the time went.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -12,51 +13,56 @@ namespace tony {
 
 struct AttemptHistory {
   AttemptId id;
-  std::string host;  // empty: it never had a container
+  std::string host;  // empty: never had a container
   std::optional<Instant> started, ended;
-  std::optional<Outcome> outcome;  // nothing: it has not ended
+  std::optional<Outcome> outcome;  // nullopt: has not ended
 };
 
 struct RestartHistory {
   RestartDecided decided;
   Instant time;
-  std::optional<Instant> began;  // nothing: another one took over its tasks, or the job was stopped first
+  // Nullopt if another restart took over the tasks of this one, or if the job was stopped first.
+  std::optional<Instant> began;
 };
 
-// Each moment between `from` and `until` belongs to exactly one of these, so they add up to the whole.
+// Each moment between `from` and `until` counts for exactly one of these fields, so they add up to the whole time.
 struct TimeLedger {
-  Duration waiting{0};     // for containers and for the whole gang to register
-  Duration running{0};     // a gang was formed; single tasks may have been restarted meanwhile
-  Duration restarting{0};  // from the decision to restart the gang or the job until it was formed again
-  Duration stopping{0};    // from the verdict to the end
+  // Time spent waiting for containers, and for the whole gang to register.
+  Duration waiting{0};
+  // Time with a formed gang; single tasks may have been restarted meanwhile.
+  Duration running{0};
+  // Time from the decision to restart the gang or the job until the gang was formed again.
+  Duration restarting{0};
+  Duration stopping{0};  // from the verdict to the end
   Duration Total() const { return waiting + running + restarting + stopping; }
   bool operator==(const TimeLedger&) const = default;
 };
 
 struct JobHistory {
-  Epoch epoch;  // how many application masters there were
+  Epoch epoch;  // number of AMs so far
   Generation generation;
-  std::optional<Verdict> verdict;  // from the decision to stop on
+  std::optional<Verdict> verdict;  // set once the job is stopping
   std::optional<Instant> ended;
   std::vector<AttemptHistory> attempts;  // by task, then number
   std::vector<RestartHistory> restarts;
   TimeLedger time;
 };
 
-// `from`: when the job was submitted. `until`: when a job whose journal does not hold its end did end, or now.
+// `from` is when the job was submitted. `until` is used if the journal does not contain the end of the job: the time
+// when that job ended, or now.
 JobHistory HistoryOf(const std::vector<Decision>& decisions, Instant from, Instant until);
 
-// The document of `tony history --json` and of a job page's history.json. Pure.
-// history.cc lists its fields.
+// The document of `tony history --json`, and of history.json on a job's page. Pure. history.cc lists its fields.
 //
-// Verdicts and outcomes are as in `tony status --json`; an outcome has what the attempt used: "usage". The parts of
-// "time" add up to "total_ms", which is from "submitted" to "ended", or to now. "events" (--events only) are as in the
-// journal, times in milliseconds.
+// Verdicts and outcomes are written as in `tony status --json`; an outcome also has "usage": what the attempt used. The
+// parts of "time" add up to "total_ms", the time from "submitted" to "ended", or to now. "events" (only with --events)
+// are written as in the journal, with times in milliseconds.
 
 struct ToldJob {
   JobStatus status;
   std::vector<Decision> decisions;
-  size_t torn_bytes = 0;  // at the end of the journal: an append that was not finished
+  // Bytes at the end of the journal that an unfinished append has left.
+  size_t torn_bytes = 0;
   JobHistory history;
 };
 

@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kMagic = "TONYJRNL";
 constexpr size_t kHeaderBytes = 12;
 constexpr size_t kRecordHeaderBytes = 12;
-constexpr uint32_t kMaxRecord = 256 << 20;  // the largest turn has decisions on every task of a job of 10,000
+// The largest step has decisions on every task of a job of 10,000 tasks.
+constexpr uint32_t kMaxRecord = 256 << 20;
 
 void AppendNumber(std::string& out, uint32_t number) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(number >> shift & 0xff));
@@ -89,7 +90,7 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
     if (body.size() < length) break;
     const std::string_view lines = body.substr(0, length);
     if (Crc32c(lines) != NumberAt(bytes, at + 4)) {
-      // JSON holds no zeros: these bytes never reached the disk.
+      // JSON text has no zero bytes, so these bytes never reached the disk.
       if (AllZero(body.substr(length)) && lines.ends_with('\0')) break;
       return Damaged(at, "wrong checksum");
     }

@@ -7,7 +7,8 @@
 namespace tony {
 namespace {
 
-// Records come while an epoch is read: one may be missed that came before another one which is not.
+// Records are added while an epoch is read, so a record may be missed although a later one is found. The journal is
+// then read again, this many times in total.
 constexpr int kMostLooks = 5;
 
 Result<std::vector<JournalRecord>> ReadRecords(const JournalStore& store, const std::vector<Epoch>& epochs) {
@@ -38,7 +39,7 @@ Error Replaced(Epoch by) {
 
 }  // namespace
 
-// First the own epoch, then a look at the others: of two who do so at once, one sees the other.
+// The own epoch begins first, and then the others are checked: if two AMs do this at once, at least one sees the other.
 Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Epoch own) {
   TRY_ASSIGN(const bool is_new, store.Begin(own));
   if (!is_new) return NotPermittedError("master ", own.value, " has begun its journal before");
@@ -62,9 +63,9 @@ Result<std::optional<std::string>> ReadJournal(const JournalStore& store) {
   }
 }
 
-// A master that begins at the same time sees this epoch, or is seen here: each begins before it looks.
+// An AM and this function both begin their own epoch before they check the others, so at least one sees the other.
 Result<std::optional<std::string>> SealJournal(const JournalStore& store) {
-  TRY(store.Begin(kSettlersEpoch));  // another one may have begun it
+  TRY(store.Begin(kSettlersEpoch));  // another process may have begun it
   TRY_ASSIGN(std::vector<Epoch> epochs, store.Epochs());
   std::erase(epochs, kSettlersEpoch);
   for (const Epoch epoch : epochs) TRY(store.Seal(epoch));

@@ -1,10 +1,11 @@
-// Where the journal of a job is kept that has no file of its own: numbered records, in a folder for each epoch. Seam:
-// HdfsJournalStore, and the tests' fake stores.
+// The store of a job's journal that is not a file: numbered records, in a folder for each epoch. Interface, implemented
+// by HdfsJournalStore, and by fake stores in tests.
 //
-//   Begin(epoch) -> Add(1), Add(2), ...          numbers go on through all epochs
-//         \____________ Seal(epoch) -> Add() adds nothing any more and says so
+//   Begin(epoch) -> Add(1), Add(2), ...          numbers continue through all epochs
+//         \____________ Seal(epoch) -> Add() adds nothing any more and returns false
 //
-// The bytes of all records, one after the other, are a journal as runtime/records/journal_format.h has it.
+// The bytes of all records, in the order of their numbers, are a journal in the format of
+// runtime/records/journal_format.h.
 #pragma once
 
 #include <cstdint>
@@ -24,32 +25,35 @@ struct JournalRecord {
   std::string place;  // for people: "hdfs://nn:8020/user/eve/x/journal/1/17"
 };
 
-// Any thread. Calls wait for the store. A write that fails may have been done all the same: it is repeated as it was.
-// Errors name the place; kUnavailable may pass.
+// Any thread. Calls wait for the store. A write that fails may have been done, so the caller repeats it with the same
+// bytes. Errors name the place; kUnavailable may be temporary.
 class JournalStore {
  public:
   virtual ~JournalStore() = default;
-  virtual Result<bool> Begin(Epoch epoch) const = 0;      // false: it has been begun, by whomever
-  virtual Result<std::vector<Epoch>> Epochs() const = 0;  // all that were begun, in order
-  // False: the epoch is sealed, or its job's folder is gone. When it is true the record is found by each Read() that
-  // begins later, also after a seal; what is found by one that begins after the seal stays so for ever.
+  virtual Result<bool> Begin(Epoch epoch) const = 0;      // false: the epoch has begun already
+  virtual Result<std::vector<Epoch>> Epochs() const = 0;  // all begun epochs, in order
+  // Returns false if the epoch is sealed, or if the job's folder was removed. After true, each Read() that begins later
+  // finds the record, also after a seal. The records that a Read() finds after the seal never change.
   virtual Result<bool> Add(Epoch epoch, int64_t number, std::string_view bytes) const = 0;
-  virtual Status Seal(Epoch epoch) const = 0;                              // harmless if it is
-  virtual Result<std::vector<JournalRecord>> Read(Epoch epoch) const = 0;  // by number, whole
+  virtual Status Seal(Epoch epoch) const = 0;  // does nothing if already sealed
+  // Returns the complete records of an epoch, sorted by number.
+  virtual Result<std::vector<JournalRecord>> Read(Epoch epoch) const = 0;
 };
 
-// For a master of this epoch, before it rules: nobody else adds anything from now on, and these are the records that
-// count. kNotPermitted: this epoch has been begun before, or a later one. kInvalid: a record is missing; it is named.
+// An AM calls this before it becomes leader. Afterwards no other AM adds records, and the returned records are the ones
+// that count. kNotPermitted: this epoch, or a later one, has begun before. kInvalid: a record is missing; the message
+// names it.
 Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Epoch own);
 
-// The epoch of who settles a job that has no master any more. No master rules after it.
+// The epoch of a process that finalizes a job without an AM. No AM becomes leader after it.
 inline constexpr Epoch kSettlersEpoch{1'000'000'000};
 
-// For who settles a job, also several at once: no master adds anything from now on, nor begins to rule. The bytes are
-// as ReadJournal() has them, the same for all. Errors as TakeOverJournal; after kInvalid the journal is sealed, too.
+// For processes that finalize a job, also for several at once. Afterwards no AM adds records or becomes leader. Returns
+// the same bytes to all of them, like ReadJournal(). Errors are those of TakeOverJournal(); the journal is sealed even
+// after kInvalid.
 Result<std::optional<std::string>> SealJournal(const JournalStore& store);
 
-// As far as it is now, also while somebody writes it. Nothing: it has no record yet.
+// Returns the journal as far as it is written, also while a process writes it. nullopt: it has no record yet.
 Result<std::optional<std::string>> ReadJournal(const JournalStore& store);
 
 }  // namespace tony

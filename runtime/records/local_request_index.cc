@@ -37,14 +37,15 @@ class LocalRequestLock : public RequestLock {
   const UniqueFd fd_;
 };
 
-// As long as Sweep() removes the folder between two steps of `work`, it is done again, at most until `late()`.
+// Repeats `work` while Sweep() removes the folder between two steps of `work`, at most until `late()`.
 template <class Work, class Late>
 auto InFolder(const fs::path& folder, const Work& work, const Late& late) -> decltype(work()) {
   for (;;) {
     TRY(MakeFolder(folder));
     const UniqueFd made(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     auto done = work();
-    struct stat found {};  // another folder may have its name by now
+    // A new folder may have the same name by now, therefore the open folder is checked.
+    struct stat found {};
     const bool is_removed = !made.valid() || fstat(made.get(), &found) != 0 || found.st_nlink == 0;
     if (done.ok() || late() || !is_removed) return done;
   }
@@ -62,7 +63,8 @@ Result<std::vector<fs::path>> EntriesOf(const fs::path& folder) {
 
 Instant ModifiedAt(const fs::path& path) {
   struct stat found {};
-  if (lstat(path.c_str(), &found) != 0) return Instant::max();  // nobody can tell that it is old
+  // A file of unknown age counts as new.
+  if (lstat(path.c_str(), &found) != 0) return Instant::max();
   const auto modified = std::chrono::seconds(found.st_mtim.tv_sec) + std::chrono::nanoseconds(found.st_mtim.tv_nsec);
   return Instant(std::chrono::duration_cast<Duration>(modified));
 }
@@ -117,7 +119,8 @@ Status LocalRequestIndex::Revoke(const RequestId& request, const OwnerToken& own
   const auto write = [&] {
     return WriteFileByRename(RevocationIn(folder, owner), RevocationToJson(now + kRevocationLasts), /*durable=*/true);
   };
-  TRY(InFolder(folder, write, [&] { return ++tries >= 10; }));  // one that is swept ten times in a row is not met
+  // Ten removals in a row do not happen in practice.
+  TRY(InFolder(folder, write, [&] { return ++tries >= 10; }));
   return SyncHome(home_, {home_ / "requests"});
 }
 
@@ -143,7 +146,7 @@ Result<int> LocalRequestIndex::Sweep(Instant before, Instant now, bool dry_run) 
   return forgotten;
 }
 
-// Whether the folder is gone, or would be.
+// Returns true if the folder was removed, or would be with `dry_run`.
 Result<bool> LocalRequestIndex::SweepOne(const fs::path& folder, Instant before, Instant now, bool dry_run) const {
   UniqueFd lock;
   if (!dry_run) {
@@ -160,15 +163,17 @@ Result<bool> LocalRequestIndex::SweepOne(const fs::path& folder, Instant before,
       counts |= still_counts;
       if (!still_counts) useless.push_back(entry);
     } else if (name.starts_with(".") && ModifiedAt(entry) < before) {
-      useless.push_back(entry);  // of a writer that died
+      useless.push_back(entry);  // a dead writer's temporary file
     }
   }
   if (dry_run) return !counts;
   for (const fs::path& path : useless) unlink(path.c_str());
   if (counts) return false;
-  // The lock file goes last: who waits for it then sees that it is not the file of this name any more.
+  // The lock file is removed last: a process that waits for the lock then notices that the file no longer has this
+  // name.
   for (const fs::path& path : {RecordIn(folder), LockIn(folder)}) unlink(path.c_str());
-  if (rmdir(folder.c_str()) == 0 || errno == ENOTEMPTY || errno == EEXIST) return true;  // not empty: somebody came
+  // The folder is not empty if another process has used it meanwhile.
+  if (rmdir(folder.c_str()) == 0 || errno == ENOTEMPTY || errno == EEXIST) return true;
   return FileError(ErrorCode::kCannotWrite, "remove", folder, errno);
 }
 

@@ -1,4 +1,4 @@
-// What is known under request ids on this machine.
+// The request ids that were used on this machine, and what is recorded for each.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace tony {
 
-// On this machine: $TONY_HOME/requests/<sha256 of the id>/.
+// LocalRequestIndex has a folder for each request id: $TONY_HOME/requests/<sha256 of the id>/.
 //
-//   record.json            RequestRecord, and the id itself; written by rename
-//   lock                   the descriptor of a lock counts, copies of it in forked children included
-//   revoked-<sha256>.json  an owner, and until when its revocation counts
+//   record.json            the RequestRecord, and the id itself; written by rename
+//   lock                   locked until the descriptor and its copies in forked children are closed
+//   revoked-<sha256>.json  the revocation of the owner with this hash: until when it is valid
 class LocalRequestIndex : public RequestIndex {
  public:
-  // `is_there`: whether there is such a job; as it comes, whether there is a folder of it in $TONY_HOME/jobs.
+  // Returns whether a job exists. By default, a job exists if its folder is in $TONY_HOME/jobs.
   using IsThere = std::function<Result<bool>(const JobId& job)>;
   explicit LocalRequestIndex(std::filesystem::path home, IsThere is_there = nullptr)
       : home_(std::move(home)), is_there_(std::move(is_there)) {}
@@ -27,9 +27,8 @@ class LocalRequestIndex : public RequestIndex {
   Result<bool> Write(const RequestId& request, const RequestRecord& record) const override;
   Status Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const override;
   Result<bool> IsRevoked(const RequestId& request, const OwnerToken& owner, Instant now) const override;
-  // Removes what no longer counts: revocations that have expired, records whose job is gone and that were not touched
-  // since `before`. Returns how many requests were forgotten. What is locked, or damaged, stays; the log names the
-  // latter.
+  // Removes expired revocations, and records whose job was removed and that were not written since `before`. Returns
+  // how many requests were removed completely. Locked or damaged requests stay; the log names the damaged ones.
   Result<int> Sweep(Instant before, Instant now, bool dry_run) const;
 
  private:

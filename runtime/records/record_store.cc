@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whoever may write there could say anything in the file itself.
+// The writer is the file's owner, because any user with write access could write another name into the file itself.
 std::string WriterOf(int file) {
   struct stat info = {};
   return fstat(file, &info) == 0 ? OtherUser(info.st_uid) : "";
@@ -64,7 +64,8 @@ Result<std::vector<std::string>> LocalRecordStore::List(const std::string& folde
   if (error == std::errc::no_such_file_or_directory) return names;
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     std::string name = entry->path().filename().string();
-    if (!name.starts_with('.')) names.push_back(std::move(name));  // else it is being written
+    // Names with a leading dot are files that are being written.
+    if (!name.starts_with('.')) names.push_back(std::move(name));
   }
   if (error) return FileError(ErrorCode::kUnavailable, "read", folder_ / folder, error.value());
   return names;

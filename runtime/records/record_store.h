@@ -1,5 +1,5 @@
-// Where the small named records of one job are kept, for all of the job's processes: a folder here. Seam:
-// LocalRecordStore; FakeRecordStore in tests.
+// The store of the small named records of one job, for all of the job's processes. Interface, implemented by
+// LocalRecordStore (a folder on this machine), by HdfsRecordStore, and by FlakyStore in tests.
 #pragma once
 
 #include <filesystem>
@@ -18,31 +18,35 @@ namespace tony {
 
 struct StoredRecord {
   std::string bytes;
-  std::string writer;  // for people: which other user wrote it, "user eve (uid 1001)"; "": our own
+  // The other user who wrote the record, for people: "user eve (uid 1001)"; empty: our own user.
+  std::string writer;
 };
 
 enum class Durability { kLostWithPower, kSurvivesPowerCut };
 
-// A record is read whole, as it was written last or before that, also while others write it. A name may have one
-// folder before it: "kill-requests/4f2a.json". Any thread. Calls wait for the store. A write that fails may have been
-// done all the same, if the answer was lost: it may be repeated. Errors name the record: kUnavailable, kNotPermitted;
-// of writes kCannotWrite.
+// A record is read as a whole, as it was written last or before that, even while another process writes it. A name may
+// have one folder before it: "kill-requests/4f2a.json". Any thread. Calls wait for the store. A write that fails may
+// have been done, if its answer was lost; the caller may repeat it. Errors name the record: kUnavailable,
+// kNotPermitted, and for writes kCannotWrite.
 class RecordStore {
  public:
   virtual ~RecordStore() = default;
-  virtual Result<std::optional<StoredRecord>> Get(const std::string& name) const = 0;  // nothing: there is none
-  // False: somebody was first. Who repeats one whose answer was lost may have been that somebody.
+  virtual Result<std::optional<StoredRecord>> Get(const std::string& name) const = 0;  // nullopt: no such record
+  // Returns false if the record existed already. A caller that repeats a write with a lost answer may have made the
+  // record itself.
   virtual Result<bool> PutNew(const std::string& name, std::string_view bytes, Durability durability) const = 0;
   virtual Status Replace(const std::string& name, std::string_view bytes, Durability durability) const = 0;
-  virtual Status Remove(const std::string& name) const = 0;                            // harmless if it is gone
-  virtual Result<std::vector<std::string>> List(const std::string& folder) const = 0;  // names in it, in no order
-  // Calls `fn` on the loop after records outside of folders may have changed, until the handle is destroyed. Where there
-  // is none, the caller looks by its own clock: null if the store never tells, an error if it cannot now.
+  virtual Status Remove(const std::string& name) const = 0;  // does nothing if already removed
+  // Returns the names in `folder`, in no particular order.
+  virtual Result<std::vector<std::string>> List(const std::string& folder) const = 0;
+  // Calls `fn` on the loop after records outside of folders may have changed, until the handle is destroyed. Returns
+  // null if the store never sends notifications, and an error if it cannot now; the caller then checks at its own
+  // intervals.
   virtual Result<std::unique_ptr<EventLoop::Handle>> Watch(EventLoop& loop, EventLoop::Callback fn) const = 0;
   virtual std::string PlaceOf(const std::string& name) const = 0;  // for people: "/home/me/.tony/jobs/x/status.json"
 };
 
-// The files of a folder, private to the user. The folder is there.
+// Keeps records as files, private to the user, of a folder that exists.
 class LocalRecordStore : public RecordStore {
  public:
   explicit LocalRecordStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -59,9 +63,9 @@ class LocalRecordStore : public RecordStore {
   std::filesystem::path folder_;
 };
 
-// Records that are read whole and parsed; what is wrong with one names its place. Private to the store.
+// Functions that read a record as a whole and parse it; an error names the record's place. For runtime/records only.
 
-// `parse`: bytes -> Result. Nothing: there is no such record.
+// `parse` turns bytes into a Result. Returns nullopt if the record does not exist.
 template <class T>
 Result<std::optional<T>> ReadOptional(const RecordStore& store, const std::string& name,
                                       Result<T> (*parse)(std::string_view)) {
@@ -72,7 +76,7 @@ Result<std::optional<T>> ReadOptional(const RecordStore& store, const std::strin
   return std::optional<T>(*std::move(parsed));
 }
 
-// Of a record that every job has. kNotFound.
+// Reads a record that every job has; kNotFound if it is missing.
 inline Result<std::string> ReadWhole(const RecordStore& store, const std::string& name) {
   TRY_ASSIGN(auto record, store.Get(name));
   if (record) return std::move(record->bytes);

@@ -26,12 +26,12 @@ Status RequestIndex::CheckId(const RequestId& request) {
   return Ok();
 }
 
-// The lists of fields of what RequestIndex keeps. Records of version 1, of earlier releases, have no digests and no
+// The field lists of what a RequestIndex keeps. Records of version 1, from earlier releases, have no digests and no
 // runs.
 
 namespace {
 
-// 2 since there are digests: an earlier release, which would lose them, refuses the record by its name.
+// Version 2 has digests. An earlier release, which would lose them, refuses such a record with a message that names it.
 constexpr int kRecordSchema = 2;
 
 std::string TextOfBytes(std::string_view bytes) {
@@ -118,11 +118,12 @@ namespace {
 constexpr auto kDurable = Durability::kSurvivesPowerCut;
 constexpr std::string_view kJson = ".json";
 constexpr std::string_view kRevokedMark = "revoked-";
-constexpr size_t kPrefix = 2;  // of a hash: 256 folders, so that a list of one is short
-// A newer one is written, and the older swept, between two calls, each time.
+// The first digits of the hash name a folder: 256 folders, so that the list of each is short.
+constexpr size_t kPrefix = 2;
+// A read fails only if a newer record is written and the older one removed between two calls this many times in a row.
 constexpr int kMostReads = 5;
 
-// "ab/12..."
+// Returns "ab/12...", the folder and the beginning of the names of the request's records.
 std::string StemOf(const RequestId& request) {
   const std::string hash = Sha256Hex(request.value);
   return StrCat(hash.substr(0, kPrefix), "/", hash.substr(kPrefix));
@@ -140,10 +141,10 @@ class NoLock : public RequestLock {};
 
 struct RecordRequestIndex::Kept {
   std::set<int64_t> numbers;
-  std::vector<std::string> revocations;  // names of the records
+  std::vector<std::string> revocations;  // record names
 };
 
-// By their names, as StemOf() makes them.
+// Returns the records of a folder by request; the keys are those of StemOf().
 Result<RecordRequestIndex::KeptByName> RecordRequestIndex::List(const std::string& folder) const {
   TRY_ASSIGN(const auto entries, place_.store->List(folder));
   KeptByName all;
@@ -203,7 +204,8 @@ Result<RequestRecord> RecordRequestIndex::AsItCounts(RequestRecord record) const
 
 Result<bool> RecordRequestIndex::Write(const RequestId& request, const RequestRecord& record) const {
   TRY(CheckId(request));
-  if (record.coming && record.job != record.coming) {  // its own may be: it was not told that it had written that
+  // record.coming may be this submit's own job, if the answer to its earlier write was lost.
+  if (record.coming && record.job != record.coming) {
     TRY_ASSIGN(const bool is_given_up, place_.give_up(*record.coming));
     if (!is_given_up) return false;
   }
@@ -212,7 +214,8 @@ Result<bool> RecordRequestIndex::Write(const RequestId& request, const RequestRe
   const int64_t number = record.revision + 1;
   TRY_ASSIGN(const bool is_first, Put(name, number, ToJson(KeptRequest{request, record, WallNow()})));
   if (!is_first) return false;
-  // Its name may have been free because that one was swept: then there is one above it, or the one below is gone.
+  // The number may have been free only because its record was removed. In that case a higher record exists, or the one
+  // below has been removed.
   TRY_ASSIGN(const KeptByName all, List(name.substr(0, kPrefix)));
   const auto kept = all.find(name);
   const std::set<int64_t> numbers = kept == all.end() ? std::set<int64_t>() : kept->second.numbers;
@@ -222,7 +225,7 @@ Result<bool> RecordRequestIndex::Write(const RequestId& request, const RequestRe
   return false;
 }
 
-// Whose answer was lost finds its own text.
+// If the answer to an earlier try was lost, the record holds this submit's own text, and counts as written.
 Result<bool> RecordRequestIndex::Put(const std::string& name, int64_t number, std::string_view text) const {
   const auto put = place_.store->PutNew(RecordName(name, number), text, kDurable);
   if (put.ok() && *put) return true;
@@ -264,7 +267,7 @@ Result<int> RecordRequestIndex::Sweep(Instant before, Instant now, bool dry_run)
   return forgotten;
 }
 
-// Whether nothing is left of it, or would be.
+// Returns true if the whole request was removed, or would be with `dry_run`.
 Result<bool> RecordRequestIndex::SweepOne(const std::string& name, const Kept& kept, Instant before, Instant now,
                                           bool dry_run) const {
   TRY_ASSIGN(bool counts, Counts(name, kept, before));
@@ -277,7 +280,7 @@ Result<bool> RecordRequestIndex::SweepOne(const std::string& name, const Kept& k
       useless.push_back(revocation);
     }
   }
-  for (const int64_t number : kept.numbers)  // the lowest first
+  for (const int64_t number : kept.numbers)  // lowest number first
     if (!counts || number != *kept.numbers.rbegin()) useless.push_back(RecordName(name, number));
   if (dry_run) return !counts;
   for (const std::string& record : useless) TRY(place_.store->Remove(record));
@@ -288,7 +291,8 @@ Result<bool> RecordRequestIndex::Counts(const std::string& name, const Kept& kep
   if (kept.numbers.empty()) return false;
   TRY_ASSIGN(const auto newest,
              ReadOptional(*place_.store, RecordName(name, *kept.numbers.rbegin()), KeptRequestFromJson));
-  if (!newest || newest->written >= before) return true;  // gone by now: another one sweeps
+  // A record that is missing by now was removed by another sweep.
+  if (!newest || newest->written >= before) return true;
   const RequestRecord& record = newest->record;
   for (const auto& job : {record.job, record.before ? std::optional(record.before->job) : std::nullopt}) {
     if (!job) continue;

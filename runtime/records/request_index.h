@@ -1,6 +1,6 @@
-// What is known under request ids, in one backend. Seam: LocalRequestIndex, and RecordRequestIndex for clusters.
-// Ids are any bytes but NUL, 1 to 4096; they are compared whole. A record that cannot be understood is an error that
-// names it, never as good as none: the next submit would make a second job.
+// Records for request ids in one backend. Interface, implemented by LocalRequestIndex, and by RecordRequestIndex for
+// clusters. An id has 1 to 4096 bytes, any except NUL; ids are compared as a whole. A record that cannot be understood
+// is an error that names it. It never counts as missing, because the next submit would then make a second job.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,8 @@ namespace tony {
 
 constexpr Duration kRevocationLasts{600'000};
 
-// Held by the submit that decides; freed by its death. Where records are compared it keeps nobody out.
+// The submit that decides about a request holds this lock; the lock ends when the submit dies. The lock of
+// RecordRequestIndex does not exclude other submits, because that index compares records instead.
 class RequestLock {
  public:
   virtual ~RequestLock() = default;
@@ -30,67 +31,72 @@ class RequestIndex {
  public:
   virtual ~RequestIndex() = default;
 
-  // kUsage says what is wrong with an id. All of the others check it, too.
+  // kUsage: the message names what is wrong with the id. All other methods check the id in this way first.
   static Status CheckId(const RequestId& request);
 
-  // Waits, at most `limit`: kUnavailable then.
+  // Waits for the lock for at most `limit`; kUnavailable after that time.
   virtual Result<std::unique_ptr<RequestLock>> Lock(const RequestId& request, Duration limit) const = 0;
-  // As it counts: a job that was never made does not hide the one before. Nothing: never heard of.
+  // Returns the record that counts: if its job was never made, the record describes the job before. nullopt: the id is
+  // unknown.
   virtual Result<std::optional<RequestRecord>> Read(const RequestId& request) const = 0;
-  // Durable, under the lock. `record` follows from one that was read, or from nothing. False: another one has been
-  // written since, or what was `coming` has come; nothing was written. What was coming is never made any more.
+  // Writes durably; the caller holds the lock. `record` was derived from the record that was read, or from none.
+  // Returns false and writes nothing if another record was written since, or if the job that was coming has been made.
+  // After success, that coming job is never made, unless it is `record.job`.
   virtual Result<bool> Write(const RequestId& request, const RequestRecord& record) const = 0;
-  // An owner that was told to stop; counts for kRevocationLasts. Durable, and needs no lock.
+  // Records that this owner must stop; valid for kRevocationLasts. Durable; needs no lock.
   virtual Status Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const = 0;
   virtual Result<bool> IsRevoked(const RequestId& request, const OwnerToken& owner, Instant now) const = 0;
 };
 
-// The text forms of what RequestIndex keeps.
+// The JSON forms of what a RequestIndex keeps.
 
 struct KeptRequest {
   RequestId id;
   RequestRecord record;
-  Instant written{};  // by the writer's clock; the epoch: not told
+  Instant written{};  // by the writer's clock; 1970: unknown
 };
-// In the texts of ids, adopters and runs, which are any bytes, each byte that is no printable ASCII character, and each
-// '%', is three characters: "%0A".
+// The texts of ids, adopters and runs are any bytes. In JSON each '%', and each byte that is not a printable ASCII
+// character, is written as three characters: "%0A".
 std::string ToJson(const KeptRequest& kept);
 Result<KeptRequest> KeptRequestFromJson(std::string_view text);
 
 std::string RevocationToJson(Instant until);
 Result<Instant> RevocationFromJson(std::string_view text);
 
-// What is known under request ids where the user's machines share no disk and no lock: in records.
+// Request ids if the user's machines share neither a disk nor a lock: the index is kept in records.
 
-// What the records of an index speak of.
+// The state of a job that a record of the index names.
 enum class JobPresence {
-  kNone,    // it was removed, or given up before it was made
-  kComing,  // all of it is there but what makes it a job
+  // The job was removed, or given up before it was made.
+  kNone,
+  // Everything of the job exists, except the record that makes it a job.
+  kComing,
   kMade,
 };
 struct RequestPlace {
   std::shared_ptr<const RecordStore> store;
-  std::function<Status(const std::string& folder)> make;  // in the store, if it is not there; with those above it
+  // Makes `folder` in the store, and the folders above it, if they are missing.
+  std::function<Status(const std::string& folder)> make;
   std::function<Result<JobPresence>(const JobId& job)> look;
-  // One that is coming: it never comes from now on, whatever its submit does. False: it was made.
+  // Prevents that a coming job is ever made, whatever its submit does. Returns false if the job was made before.
   std::function<Result<bool>(const JobId& job)> give_up;
-  // Of an earlier release; read where the records know nothing of a request. May be null.
+  // The index of an earlier release, which is read if the records do not know a request. May be null.
   std::shared_ptr<const RequestIndex> older;
 };
 
-// Of a request whose id has the SHA-256 ab12...: in the folder "ab" of the store
+// The records of a request whose id has the SHA-256 ab12... are in the folder "ab" of the store:
 //
 //   12....1.json                 the first RequestRecord, and the id itself
-//   12....2.json                 the next; the highest counts
-//   12....revoked-<sha256>.json  an owner, and until when its revocation counts
+//   12....2.json                 the next one; the record with the highest number counts
+//   12....revoked-<sha256>.json  the revocation of an owner: until when it is valid
 //
-// Whoever has read number n writes number n + 1, unless it is there: so each record follows from the one before, and
-// nobody needs a lock. A record is only ever removed when a higher one is there, or all of a request with it, lowest
-// first. Who writes n + 1 while that goes on finds that n is gone, takes the own one back and reads again; who writes 1
-// and finds a higher one reads again.
+// A writer that has read number n writes number n + 1, unless that exists. Therefore each record follows from the one
+// before, and no lock is needed. A record is only removed if a higher one exists, or together with all others of its
+// request, lowest first. If a writer of n + 1 finds that n was removed meanwhile, it takes its own record back and
+// reads again. A writer of 1 that finds a higher number reads again.
 //
-// A record names a job before that is made. The next submit sees it coming, and may wait for it; if it does not come,
-// it gives it up, and only then writes a record without it.
+// A record names a job before the job is made. The next submit sees that the job is coming, and may wait for it. If the
+// job does not come, that submit gives it up, and only then writes a record without it.
 class RecordRequestIndex : public RequestIndex {
  public:
   explicit RecordRequestIndex(RequestPlace place) : place_(std::move(place)) {}
@@ -100,15 +106,15 @@ class RecordRequestIndex : public RequestIndex {
   Result<bool> Write(const RequestId& request, const RequestRecord& record) const override;
   Status Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const override;
   Result<bool> IsRevoked(const RequestId& request, const OwnerToken& owner, Instant now) const override;
-  // As LocalRequestIndex::Sweep(); also records that no longer count because a higher one is there.
+  // Works like LocalRequestIndex::Sweep(), and also removes records that a higher one has replaced.
   Result<int> Sweep(Instant before, Instant now, bool dry_run) const;
 
  private:
-  struct Kept;  // what there is of one request
+  struct Kept;  // the records of one request
   using KeptByName = std::map<std::string, Kept>;
 
   Result<KeptByName> List(const std::string& folder) const;
-  Result<int64_t> Newest(const std::string& name) const;  // 0: there is none
+  Result<int64_t> Newest(const std::string& name) const;  // 0: the request has no record
   Result<RequestRecord> AsItCounts(RequestRecord record) const;
   Result<bool> Put(const std::string& name, int64_t number, std::string_view text) const;
   Result<bool> Counts(const std::string& name, const Kept& kept, Instant before) const;

@@ -74,15 +74,15 @@ Result<StagedFiles> StagedFilesFromJson(std::string_view text) {
 
 // Puts staged entries into an attempt's folder.
 //
-// The files of the user's own folder (kContents) are copies of the task's own, as TonY gave each container: programs
-// write beside themselves, edit their configuration in place, and Python, which resolves a script's link, looks for
-// the script's siblings and puts its __pycache__ where the file really is. Only what is too large to copy for each of
-// hundreds of tasks is a link.
+// The files of src_dir (kContents) are copied for each task, as TonY gave a copy to each container. Programs write
+// beside themselves and edit their configuration in place. Python resolves the link of a script, searches the script's
+// siblings where the file really is, and puts its __pycache__ there. Only files that are too large to be copied for
+// hundreds of tasks become links.
 
 namespace {
 
-// Programs, configurations and tables are below this; checkpoints and data sets, which nobody edits in place, above. A
-// hundred tasks that copied those would fill a disk, and each would be silent to its AM meanwhile.
+// Programs, configurations and tables are smaller than this. Checkpoints and data sets, which people do not edit in
+// place, are larger: a hundred tasks that copied them would fill a disk, and would send nothing to their AM meanwhile.
 constexpr int64_t kLargestCopy = 16 << 20;
 
 Error Gone(const fs::path& path, int error) { return FileError(ErrorCode::kUnavailable, "read staged", path, error); }
@@ -107,7 +107,7 @@ Status CopyFile(const fs::path& from, const fs::path& to, const struct stat& inf
 
 Status CopyContents(const fs::path& from, const fs::path& to);
 
-// False: something else has the name, as a resource's link, and keeps it.
+// Returns false if the name belongs to something else, such as the link of a resource, which stays.
 Result<bool> MakeOwnFolder(const fs::path& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
   struct stat made {};
@@ -141,7 +141,7 @@ Status CopyContents(const fs::path& from, const fs::path& to) {
   return error ? Status(Gone(from, error.value())) : Ok();
 }
 
-// A NodeManager has put a link of the entry's name into the container's folder.
+// The NodeManager has put a link with the entry's name into the container's folder; the file behind it is copied.
 Status CopyNamed(const fs::path& link, const fs::path& work, const fs::path& name) {
   std::error_code error;
   const fs::path file = fs::canonical(link, error);

@@ -1,8 +1,8 @@
-// What staging made of a job's files: entries of the user's store of staged content, $TONY_HOME/staged, each named by
-// the SHA-256 of what it holds. Entries are complete or not there, never change, and are shared by jobs. The manifest
-// of a job is its staged.json; as long as the job's folder is there its entries are kept.
+// The result of staging a job's files: entries of the user's store of staged content, $TONY_HOME/staged. An entry is
+// named by the SHA-256 of its content. It is complete or missing, never changes, and is shared by jobs. A job's
+// manifest is its staged.json; the entries in it are kept as long as the job's folder exists.
 //
-// Files of a cluster's own file system are in no store: its nodes fetch them themselves.
+// Files in the file system of a cluster are not in the store: the nodes fetch them themselves.
 #pragma once
 
 #include <cstdint>
@@ -19,56 +19,64 @@ namespace tony {
 
 struct StagedEntry {
   enum class Form {
-    kLink,      // `name` in the attempt's folder is a symbolic link to the entry, a file or a folder
-    kContents,  // the folder's content is in the attempt's folder itself, as the task's own copy (src_dir)
-    kCopy,      // `name`, which may be in a folder, is such a copy of a file
+    // `name` in the attempt's folder is a symbolic link to the entry, which is a file or a folder.
+    kLink,
+    // The content of the entry, a folder, is copied into the attempt's folder itself, as the task's own copy (src_dir).
+    kContents,
+    // `name`, which may lie in a folder, is the task's own copy of the entry, a file.
+    kCopy,
   };
-  std::string name;            // empty for kContents
-  std::filesystem::path path;  // of the entry in the store, absolute; of a remote file its key
+  std::string name;  // empty for kContents
+  // The absolute path of the entry in the store; for a remote file its key.
+  std::filesystem::path path;
   Form form = Form::kLink;
   bool operator==(const StagedEntry&) const = default;
 };
 
-// Of the cluster that runs the job. One that changes behind our look is refused by a node.
+// A file in the file system of the cluster that runs the job. If the file changes after staging, the node refuses it.
 struct RemoteFile {
-  std::string name;        // what it is called in the task's folder; empty: what is in the archive is there
-  std::string path;        // in the cluster's file system
-  int64_t size = 0;        // bytes
-  Instant modified{};      // in whole milliseconds
-  bool is_packed = false;  // `name` is a folder with what is in it
+  // The name in the task's folder; empty: the content of the archive is put into the task's folder itself.
+  std::string name;
+  std::string path;    // path in the cluster's file system
+  int64_t size = 0;    // bytes
+  Instant modified{};  // in whole milliseconds
+  // The file is an archive, and `name` becomes a folder with its content.
+  bool is_packed = false;
   bool operator==(const RemoteFile&) const = default;
 };
-std::string KeyOf(const RemoteFile& file);  // one component of a path: files of one key are the same
+// Returns a single component of a path; files with the same key are the same.
+std::string KeyOf(const RemoteFile& file);
 
-// Files and folders that a rule has left out. Links count as files; above 100,000 files in all the rest is not counted.
+// Files and folders that a rule has left out. Links count as files. Files beyond 100,000 in total are not counted.
 struct LeftOut {
   std::string rule;                // ".gitignore: data/"
-  std::vector<std::string> paths;  // from the folder, in order; at most kMostNamed
+  std::vector<std::string> paths;  // relative, in order, at most kMostNamed
   int64_t files = 0;
   int64_t bytes = 0;
   bool operator==(const LeftOut&) const = default;
   static constexpr size_t kMostNamed = 5;
 };
 
-// How much of a folder goes to each task, and how much does not.
+// How much of a source folder goes to each task, and how much is left out.
 struct SourceSummary {
-  std::string folder;  // empty: the job has no such folder
+  std::string folder;  // empty: the job has none
   int64_t files = 0;
   int64_t bytes = 0;
-  std::vector<LeftOut> left_out;  // the most bytes first
+  std::vector<LeftOut> left_out;  // most bytes first
   bool operator==(const SourceSummary&) const = default;
 };
 
 struct StagedFiles {
-  std::vector<StagedEntry> job;                           // for every task
-  std::map<std::string, std::vector<StagedEntry>> roles;  // for the tasks of a role, after the job's
+  std::vector<StagedEntry> job;  // for every task
+  // For the tasks of a role. These entries are put into a folder before the job's, and win over the same name there.
+  std::map<std::string, std::vector<StagedEntry>> roles;
   std::vector<StagedEntry> am;
-  // By their keys; for who staged it: they are not in the manifest.
+  // Remote files by their keys. For the process that staged them: the manifest does not contain them.
   std::map<std::string, RemoteFile> remote{};
-  // SHA-256 of names and contents of all of it, but of __pycache__, which programs write beside their sources. For who
-  // staged it: it is not in the manifest.
+  // SHA-256 of the names and contents of all files, except __pycache__, which programs write beside their sources. For
+  // the process that staged them: the manifest does not contain it.
   std::string content{};
-  // For who staged it, too: of src_dir; and what a person should know, a line each.
+  // Also for the process that staged: a summary of src_dir, and what a person should know, one line each.
   SourceSummary sources{};
   std::vector<std::string> warnings{};
   bool operator==(const StagedFiles&) const = default;
@@ -77,9 +85,10 @@ struct StagedFiles {
 std::string ToJson(const StagedFiles& files);
 Result<StagedFiles> StagedFilesFromJson(std::string_view json);
 
-// Puts entries into the existing folder `work`, in their order; what is there already stays. Of a kContents folder,
-// folders are made, files copied, links made anew as they are; files over 16 MiB, also of kCopy, are links to the
-// store. kUnavailable names an entry that is gone, kCannotWrite what could not be made.
+// Puts entries into the existing folder `work`, in their order; a name that exists already stays as it is. For
+// kContents, folders are made, files are copied, and links are made with the same target. Files over 16 MiB,
+// also those of kCopy, become links to the store. kUnavailable names an entry that is missing; kCannotWrite names what
+// could not be made.
 Status LinkStaged(const std::vector<StagedEntry>& entries, const std::filesystem::path& work);
 
 }  // namespace tony

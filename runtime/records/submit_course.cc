@@ -83,7 +83,7 @@ bool DigestDecides(const KnownRequest& known, const SubmitAsk& ask) {
 
 namespace {
 
-// Which alternative of SubmitObservation a step is answered with.
+// Returns the index of the alternative of SubmitObservation that answers a step.
 size_t AnswerOf(SubmitStepKind kind) {
   switch (kind) {
     case SubmitStepKind::kRead:
@@ -181,7 +181,7 @@ void SubmitCourse::Decide(const RequestSeen& seen) {
     case SubmitDecision::kReplace:
       return MakeWay(seen, /*kill=*/true);
     case SubmitDecision::kCreate:
-      // The new one must not meet its predecessor's last processes.
+      // The new job must not run at the same time as the last processes of the old one.
       if (!prepared_ || (existing != ExistingJob::kNone && !seen.gone)) return MakeWay(seen, /*kill=*/false);
       return Create(seen);
   }
@@ -192,7 +192,7 @@ ExistingJob SubmitCourse::Existing(const RequestSeen& seen) const {
   return known && seen.existing == ExistingJob::kActive ? first_hand_->existing : seen.existing;
 }
 
-// Not stale, so no number is newer than its own.
+// The submit is not stale, so its number is the newest.
 void SubmitCourse::Create(const RequestSeen& seen) {
   RequestRecord record = {.newest_number = ask_.number,
                           .job = new_job_,
@@ -217,7 +217,8 @@ void SubmitCourse::PrepareToDecide() {
   Plan({.kind = SubmitStepKind::kRead});
 }
 
-// A job is killed under the lock: nobody has attached to it since. What takes long is not done under it.
+// A job is killed under the lock, so that no other submit has attached to it since the decision. Slow work is done
+// without the lock.
 void SubmitCourse::MakeWay(const RequestSeen& seen, bool kill) {
   PlanNumber();
   const bool runs = seen.existing != ExistingJob::kNone && !seen.gone;
@@ -270,7 +271,7 @@ void SubmitCourse::PlanRecord(const RequestRecord& changed) {
   if (changed != record_) Plan({.kind = SubmitStepKind::kRecord, .record = changed});
 }
 
-// From now on the job is of this run.
+// Records that the job belongs to this submit's run from now on.
 void SubmitCourse::PlanTaken(RequestRecord taken) {
   if (!ask_.run.value.empty()) taken.run = ask_.run;
   PlanRecord(taken);
@@ -287,7 +288,8 @@ void SubmitCourse::PlanEnd(SubmitEnd end, const JobId& job) {
   Plan(Done(end, job));
 }
 
-// A job that others made. Whoever takes it whatever it was made of is told in what it differs.
+// Ends with a job that another submit made. A submitter that takes any job, whatever it was made of, is informed about
+// the differences.
 void SubmitCourse::PlanFound(SubmitEnd end, const JobId& job) {
   if (prepared_) return PlanEnd(end, job);
   found_as_ = end;

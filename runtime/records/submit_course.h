@@ -1,4 +1,4 @@
-// What a submit asks to be run, as hashes: whether two submits under one request id ask for the same. Pure.
+// Hashes of what a submit wants to run. They show whether two submits under one request id want the same. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,53 +15,57 @@
 
 namespace tony {
 
-// "command", "roles", "environment", "checkpoints" and "files", each with a SHA-256. Not of the owner, the try, times,
-// names and links for people, paths of sources, timers, the limits of watching, values of secrets, __pycache__. Empty:
-// of a job that a release without digests has made.
+// The parts are "command", "roles", "environment", "checkpoints" and "files", each with a SHA-256. The digest does not
+// depend on the owner, the try, times, names and links for people, paths of sources, timers, limits for watching,
+// values of secrets, or __pycache__. An empty digest belongs to a job that a release without digests made.
 struct SubmitDigest {
   std::map<std::string, std::string> parts;
   bool operator==(const SubmitDigest&) const = default;
 };
 
-// The parts that both have, and not alike.
+// Returns the names of the parts that both digests have, with different hashes.
 std::vector<std::string> DiffersIn(const SubmitDigest& a, const SubmitDigest& b);
 
-// What a submit with a request id does: the contract's table as one pure function.
+// The decision about a submit with a request id: the contract's table as one pure function.
 //
 //   existing job under the id         same N, adopt    same N, attach    same N, never    higher N
 //   none                              create           create            create           create
 //   new or running                    attach           attach            replace          replace
 //   being killed, killed, failed      create           create            create           create
 //   succeeded                         adopt            create            create           create
-//   A lower N than the newest known, or an owner that was told to stop before it came: refused.
 //
-// Where the submit asks for something else than the job was made of (submit_course.h), or the job's result has been
-// consumed, "attach" and "adopt" become:
+// A submit is refused if its N is lower than the newest known, or if its owner was revoked before it came.
 //
-//   who asks                          attach, other digest    adopt, other digest    adopt, consumed
+// If the submit wants something else than the job was made of (SubmitDigest), or if the job's result has been consumed,
+// "attach" and "adopt" become:
+//
+//   submitter                         attach, other digest    adopt, other digest    adopt, consumed
 //   an engine's first try             replace                 create                 create
-//   a later try of the engine         attach                  adopt                  adopt, of another digest: create
-//   a person                          refuse                  create                 adopt, of another digest: create
+//   a later try of the engine         attach                  adopt                  adopt; with another digest: create
+//   a person                          refuse                  create                 adopt; with another digest: create
 //
-// A later try goes on with what an earlier one made: an engine that dies between a job's end and its own record of it
-// does not train twice, also where the try's number or a file that the program wrote makes the digests differ. Where
-// the first try died before it came here, the job is none of theirs. Hence, for who names a run: to a job of another
-// run that is active a later try is a first one, and the result of another run is not adopted (create).
+// A later try continues with what an earlier try made. An engine that dies between a job's end and its own record of
+// that end therefore does not train twice, even if the number of the try, or a file that the program wrote, makes the
+// digests differ. If the first try died before it reached TonY, the job under the id does not belong to this run.
+// Therefore a submit that names a run is judged more strictly: if an active job belongs to another run, a later try
+// counts as a first try; the result of another run is not adopted (create).
 
 enum class OnExisting { kAdopt, kAttach, kNever };
 std::string_view ToString(OnExisting policy);  // "adopt", "attach", "never"
 std::optional<OnExisting> OnExistingFromString(std::string_view text);
 
 enum class ExistingJob {
-  kNone,       // never, or its folder has been removed since
-  kActive,     // new, running, or stopping after it has succeeded
-  kEnding,     // failed, killed, or on its way there
-  kSucceeded,  // has ended so
+  // No job was made, or its folder has been removed.
+  kNone,
+  kActive,     // new, running, or stopping after success
+  kEnding,     // failed, killed, or about to be
+  kSucceeded,  // has ended with success
 };
 
 enum class SubmitAsker {
-  kPerson,    // who has no owner token
-  kFirstTry,  // an engine's first try under this id and number
+  kPerson,  // has no owner token
+  // The first try of an engine under this id and submission number.
+  kFirstTry,
   kLaterTry,
 };
 
@@ -69,71 +73,84 @@ struct SubmitAsk {
   int64_t number = 0;  // the submission number N
   OnExisting on_existing = OnExisting::kAdopt;
   SubmitAsker asker = SubmitAsker::kPerson;
-  RunToken run{};  // the same for all tries of one run; empty: none is named
+  // All tries of one run have the same token; empty: the submit names no run.
+  RunToken run{};
 };
 
-// What is known under a request id at one moment.
+// The knowledge about a request id at one moment.
 struct KnownRequest {
-  int64_t newest_number = 0;  // the highest that was ever asked; 0 at the beginning, too
+  // The highest submission number so far; 0 if there was no submit.
+  int64_t newest_number = 0;
   ExistingJob existing = ExistingJob::kNone;
-  int64_t job_number = 0;  // of the existing job
-  bool revoked = false;    // the asker's owner token has been told to stop
-  bool differs = false;    // the existing job from what is asked for
-  bool consumed = false;   // its result was acknowledged
-  RunToken run{};          // of whoever had the existing job last; empty: not known
+  int64_t job_number = 0;  // submission number of the existing job
+  bool revoked = false;    // the submitter's owner was revoked
+  // The existing job was made of something else than this submit wants.
+  bool differs = false;
+  bool consumed = false;  // the job's result was acknowledged
+  // The run of the submit that last made, attached to or adopted the existing job; empty: unknown.
+  RunToken run{};
 };
 
 enum class SubmitDecision {
   kCreate,
-  kAttach,         // the job goes on under a new owner
-  kAdopt,          // its result is taken as this submit's own
-  kReplace,        // it is killed, and when it is gone a new one is created
-  kRefuseDiffers,  // a job runs that was made of something else
-  kRefuseStale,    // a newer submission number is known
-  kRefuseRevoked,  // a kill by this owner came first
+  // The job continues under a new owner.
+  kAttach,
+  // The job's result becomes the result of this submit.
+  kAdopt,
+  // The job is killed; after all of it has ended, a new job is created.
+  kReplace,
+  // A job is running that was made of something else.
+  kRefuseDiffers,
+  kRefuseStale,  // a newer submission number is known
+  // A kill by this owner came before the submit.
+  kRefuseRevoked,
 };
 SubmitDecision DecideSubmit(const KnownRequest& known, const SubmitAsk& ask);
 
-// Whether it depends on `known.differs`: digests cost the reading of all sources.
+// Returns true if the decision depends on `known.differs`. Only then the digest is needed, which costs reading all
+// sources.
 bool DigestDecides(const KnownRequest& known, const SubmitAsk& ask);
 
-// The course of a submit under a request id, as a pure state machine: it says the next step, the shell (or the
-// simulator) takes it and says what came of it. Whatever step the process dies at, there is nothing or a job that the
-// request id finds.
+// The course of a submit under a request id, as a pure state machine. The machine names the next step; the shell (or
+// the simulator) takes the step and reports its result. At whatever step the process dies, there is either no job, or a
+// job that the request id finds.
 //
 //   Lock > Read > [decide] > refused --------------------------------------------> Unlock > Done
-//                    |  its digest decides, and is not known: Unlock > Prepare > Lock > Read ...
+//                    |  the digest decides, and is unknown: Record N > Unlock > Prepare > Lock > Read ...
 //                    |  adopt:   Record the adopter ------------------------------> Unlock > (Prepare) > Done
 //                    |  attach:  Attach > (Record its run) > Read the revocation > (Kill its own)
 //                    |                                                           -> Unlock > (Prepare) > Done
-//                    |             the job is ending or has ended: Read, decide anew
+//                    |             the job is ending or has ended: Read, decide again
 //                    |  replace: Record N > Kill > Unlock > (Prepare) > AwaitGone > Lock > Read ...
-//                    |  create:  not prepared, or the old job not gone yet:
+//                    |  create:  not prepared, or processes of the old job still run:
 //                    |           Record N > Unlock > (Prepare) > (AwaitGone) > Lock > Read ...
-//                    \           Record the new job > Create > Read the revocation > (Kill its own) > Start > Unlock >
-//                    Done
+//                    \           Record the new job > Create > Read the revocation > (Kill its own) > Start
+//                                                                                -> Unlock > Done
 //
-// The lock keeps other submits under the same id out, kills never wait for it: a kill writes its revocation first and
-// then looks for the job; a submit makes or attaches to the job first and then looks for a revocation. One of the two
-// sees the other.
+// The lock excludes other submits under the same id. Kills never wait for it: a kill first writes its revocation and
+// then searches the job; a submit first makes the job, or attaches to it, and then reads the revocation. At
+// least one of the two therefore sees the other.
 //
-// Where no lock can be had (a cluster's records), locking does nothing, and a record counts only if nobody has written
-// one since it was read: else Record > Read, and decide anew. So each record follows from the one before, and whose
-// record names a new job alone makes it.
+// On a cluster, records replace the lock: Lock does nothing, and a record counts only if no other one was written since
+// it was read. Otherwise Record leads back to Read, and the machine decides again. Therefore each record follows from
+// the one before, and only the submit whose record names a new job makes that job.
 //
-// N is recorded before anything is prepared or killed for it, so a lower one that comes meanwhile is refused. No submit
-// goes round for ever on its own account: it prepares once, and what it has killed, or what told it that it is ending,
-// it does not take for a living job again, whatever that job's files say.
+// N is recorded before anything is prepared or killed for it, so that a lower N that comes meanwhile is refused. No
+// submit loops forever by its own doing: it prepares once. A job that it has killed, or that has refused its attach
+// because it was ending, never counts as active for it again, whatever the job's files say.
 
-// What is recorded under a request id, beside revocations.
+// The record of a request id; revocations are recorded apart from it.
 struct RequestRecord {
   int64_t newest_number = 0;
-  std::optional<JobId> job;  // the newest; its folder may not be there yet, or any more
+  // The newest job; its folder may not exist yet, or not any more.
+  std::optional<JobId> job;
   int64_t job_number = 0;
-  OwnerToken adopter;     // who took the result of `job` after its end; empty: nobody
-  SubmitDigest digest{};  // of `job`
-  RunToken run{};         // of who made it, or attached to it or adopted it last
-  // The one before, if it succeeded: a submit that dies before it has made `job` must not hide a result.
+  // The owner that adopted the result of `job` after its end; empty: no owner has.
+  OwnerToken adopter;
+  SubmitDigest digest{};  // digest of `job`
+  // The run that last made, attached to or adopted `job`.
+  RunToken run{};
+  // The job before `job`, if it succeeded: a submit that dies before it has made `job` must not hide that result.
   struct Predecessor {
     JobId job;
     int64_t number = 0;
@@ -143,13 +160,15 @@ struct RequestRecord {
     bool operator==(const Predecessor&) const = default;
   };
   std::optional<Predecessor> before;
-  // ---- of a record that was read (RequestIndex); kept in the records that follow from it
-  int64_t revision = 0;  // where records are compared: which one it is
-  // The newest, where it is recorded and not made: its submit makes it now, or has died. The rest is as without it.
+  // ---- set in records that a RequestIndex returns, and copied into the records that are derived from them
+  // The number of the record, in an index that compares records.
+  int64_t revision = 0;
+  // The newest job, if it is recorded but not made: its submit is making it now, or has died. The other fields are as
+  // if this job were not recorded.
   std::optional<JobId> coming{};
   bool operator==(const RequestRecord&) const = default;
 };
-// The record as it counts where the folder of its job is not there: that of the one before, if there was one.
+// Returns the record that counts if the folder of `record.job` is missing: with the job before, if there was one.
 RequestRecord WithoutItsJob(const RequestRecord& record);
 
 enum class SubmitStepKind {
@@ -157,15 +176,21 @@ enum class SubmitStepKind {
   kRead,    // answer: RequestSeen
   kRecord,  // write `record`, answer: RecordSeen
   kUnlock,
-  kPrepare,  // stage files and hash what is asked for, answer: PreparedSeen; may take long, so never under the lock
-  kCreate,   // make the folder of `job`
-  kAttach,   // bring `job` back if it is lost or was never started, and attach; answer: AttachSeen
+  // Stage files and hash what the submit wants to run. Answer: PreparedSeen. This may take long, therefore it is never
+  // done under the lock.
+  kPrepare,
+  kCreate,  // make the folder of `job`
+  // Restart `job` if it is lost or was never started, and attach to it. Answer: AttachSeen.
+  kAttach,
   kReadRevocation,  // answer: RevocationSeen
-  kKill,            // record the end of `job`, so that it is never run again: unconditional if the course replaces it;
-                    // `own`: on condition of its owner
-  kAwaitGone,       // wait until nothing of `job` runs: until kRead would say `gone`
-  kStart,           // start its arbiter; also if it is to be killed, for then it is seen to have been
-  kDone,            // `end` says how
+  // Record the end of `job`, so that it never runs again: without a condition if this submit replaces the job; with
+  // `own`, only while this submit's owner owns the job.
+  kKill,
+  // Wait until no process of `job` is left, that is, until kRead would answer `gone`.
+  kAwaitGone,
+  // Start the arbiter of `job`. A job that is to be killed is started too, because only then its status shows the kill.
+  kStart,
+  kDone,  // `end` names the result
 };
 std::string_view ToString(SubmitStepKind kind);  // "lock", "read_revocation", ...
 
@@ -174,19 +199,23 @@ std::string_view ToString(SubmitEnd end);  // "created", "attached", "adopted", 
 
 struct SubmitStep {
   SubmitStepKind kind = SubmitStepKind::kLock;
-  JobId job;  // of kCreate, kAttach, kReadRevocation, kKill, kAwaitGone, kStart; of kDone unless stale or revoked
-  RequestRecord record;  // of kRecord
-  bool own = false;      // of kKill: because this submit's owner was revoked, and only while it owns the job
-  bool to_tell = false;  // of kPrepare: the job is found already, only for `differs_in`; it may fail
-  std::vector<std::string>
-      differs_in{};  // of kKill and kDone: parts of the digest in which the job that was found differs
-  SubmitEnd end = SubmitEnd::kCreated;  // of kDone
+  // Set for kCreate, kAttach, kReadRevocation, kKill, kAwaitGone, kStart, and for kPrepare with `to_tell`; also for
+  // kDone, unless the submit was refused as stale or revoked.
+  JobId job;
+  RequestRecord record;  // set for kRecord
+  // For kKill: true if this submit's owner was revoked; the kill then has the condition that this owner owns the job.
+  bool own = false;
+  // For kPrepare: the job is found already, and only `differs_in` needs the preparation, which may fail.
+  bool to_tell = false;
+  // For kKill and kDone: the parts of the digest in which the job that was found differs.
+  std::vector<std::string> differs_in{};
+  SubmitEnd end = SubmitEnd::kCreated;  // set for kDone
 };
 
 struct RequestSeen {
   RequestRecord record;
-  ExistingJob existing = ExistingJob::kNone;  // of record.job
-  bool gone = true;                           // nothing of record.job runs any more
+  ExistingJob existing = ExistingJob::kNone;  // state of record.job
+  bool gone = true;                           // no process of record.job is left
   bool revoked = false;
   bool consumed = false;  // the result of record.job was acknowledged
 };
@@ -194,25 +223,28 @@ struct PreparedSeen {
   SubmitDigest digest;  // empty: a preparation `to_tell` has failed
 };
 struct RecordSeen {
-  bool written = true;  // false: somebody else has written one since it was read
+  bool written = true;  // false: another record was written since
 };
 struct AttachSeen {
-  bool attached = false;  // false: it is being ended, or has ended otherwise than well
-  bool ended = false;     // it ended well meanwhile: read again
+  // False if the job is being ended or has ended.
+  bool attached = false;
+  // True if the job succeeded meanwhile: read again.
+  bool ended = false;
 };
 struct RevocationSeen {
   bool revoked = false;
 };
-struct StepTaken {};  // of all steps without an answer
+struct StepTaken {};  // for steps without an answer
 using SubmitObservation = std::variant<StepTaken, RequestSeen, AttachSeen, RevocationSeen, PreparedSeen, RecordSeen>;
 
 class SubmitCourse {
  public:
-  // `new_job`: the id that a created job will have. `owner` may be empty: then nothing revokes it.
+  // `new_job` is the id that a created job gets. If `owner` is empty, this submit cannot be revoked.
   SubmitCourse(SubmitAsk ask, OwnerToken owner, JobId new_job);
 
-  const SubmitStep& step() const { return step_; }  // to be taken now
-  void Take(const SubmitObservation& seen);         // it was taken; step() is the next one
+  const SubmitStep& step() const { return step_; }  // the step to be taken now
+  // Reports the result of step(), which then returns the next step.
+  void Take(const SubmitObservation& seen);
 
  private:
   void Decide(const RequestSeen& seen);
@@ -236,13 +268,17 @@ class SubmitCourse {
   const OwnerToken owner_;
   const JobId new_job_;
   SubmitStep step_;
-  std::deque<SubmitStep> ahead_;  // what follows it, as far as that does not depend on an answer
+  // The steps after `step_`, as far as they do not depend on an answer.
+  std::deque<SubmitStep> ahead_;
   bool prepared_ = false;
-  SubmitDigest digest_;                // of what is asked for, once prepared
-  RequestRecord record_;               // as it was read last, under the lock
-  std::optional<SubmitEnd> found_as_;  // the job is found; what differs is still to be told
-  // What this course knows of a job at first hand: that it was killed here, or what its attach was told. Its files may
-  // be behind that, or stay so for ever if the job was never started.
+  // The digest of what this submit wants to run, once prepared.
+  SubmitDigest digest_;
+  // The record as it was last read under the lock.
+  RequestRecord record_;
+  // Set if the job is found and only the differences are still to be reported.
+  std::optional<SubmitEnd> found_as_;
+  // Knowledge about a job that does not come from its files: this submit killed the job, or the job answered an attach.
+  // The files may show this later, or never if the job was not started.
   struct FirstHand {
     JobId job;
     ExistingJob existing = ExistingJob::kActive;

@@ -37,13 +37,13 @@ bool IsShared(const struct stat& info) {
   return (info.st_mode & S_ISVTX) != 0 && (info.st_mode & kOthersMayWrite) != 0;
 }
 
-// A person's jobs stay where they are when their folder is opened to others.
+// The jobs of a user stay in the same folder, even if that folder is later opened to others.
 bool HasJobsOf(const fs::path& folder, uid_t user) {
   struct stat info {};
   return lstat((folder / "jobs").c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == user;
 }
 
-// Without the sticky bit whoever may write there may put a folder of his own in the place of the user's.
+// Without the sticky bit, any user with write access could replace the user's folder by another one.
 Status CheckNamed(const fs::path& named, const struct stat& info) {
   if (!S_ISDIR(info.st_mode)) return FileError(ErrorCode::kCannotWrite, "use", named, ENOTDIR);
   if ((info.st_mode & kOthersMayWrite) != 0 && (info.st_mode & S_ISVTX) == 0)
@@ -53,7 +53,7 @@ Status CheckNamed(const fs::path& named, const struct stat& info) {
   return Ok();
 }
 
-// What is there under the user's number must be the user's alone.
+// An existing entry with the user's number as its name must belong to the user alone.
 Status CheckOwn(const fs::path& path, const struct stat& info, uid_t user) {
   const std::string mend = StrCat("; ", UserText(info.st_uid), info.st_uid == 0 ? "" : " or root", " must remove it");
   if (S_ISLNK(info.st_mode)) return Refusal(StrCat(path.string(), " is a link of ", UserText(info.st_uid), mend));
@@ -73,7 +73,7 @@ Error CannotMake(const fs::path& path, const fs::path& named, uid_t user, int er
                         "chmod 1777 ", named.string(), "; or set TONY_HOME to a folder of your own"));
 }
 
-// Between the look and here somebody may have taken the name, so what is there now is looked at.
+// Another user may have taken the name since the first check, so the entry is checked again.
 Status MakeOwn(const fs::path& path, const fs::path& named) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return CannotMake(path, named, geteuid(), errno);
   struct stat info {};
@@ -84,7 +84,7 @@ Status MakeOwn(const fs::path& path, const fs::path& named) {
   return FileError(ErrorCode::kCannotWrite, "make private", path, errno);
 }
 
-// Refuses entries of other users, except programs, which are not run then (staging/programs.h).
+// Refuses entries of other users, except programs, because programs of others are not run (staging/programs.h).
 Status RefuseStrangers(const fs::path& home) {
   std::error_code error;
   for (fs::directory_iterator entry(home, error), end; !error && entry != end; entry.increment(error)) {
@@ -97,7 +97,7 @@ Status RefuseStrangers(const fs::path& home) {
   return Ok();
 }
 
-// Changes the mode by descriptor, because somebody who may write there may exchange anything in it.
+// Changes the mode through a descriptor, because a user with write access may replace anything in the folder.
 Status CloseToOthers(const fs::path& home) {
   const UniqueFd fd(open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};
@@ -143,7 +143,8 @@ Result<UserHome> FindHome(const fs::path& named, uid_t user) {
   struct stat info {};
   if (stat(named.c_str(), &info) != 0) {
     if (errno == EACCES) return FileError(ErrorCode::kNotPermitted, "look at home", named, EACCES);
-    return UserHome{.path = named};  // whoever wants to write there is told why it cannot be
+    // A caller that writes there later gets the reason why it cannot.
+    return UserHome{.path = named};
   }
   const bool is_own = info.st_uid == user || user == 0;
   const bool is_open = (info.st_mode & kOthersMayWrite) != 0;

@@ -1,20 +1,19 @@
-// Where one user's jobs, staged files and history are: the folder of $TONY_HOME, else of ~/.tony, if it is the user's
-// own, else a folder of the user's in it. So many users may have one $TONY_HOME.
+// The folder of one user's jobs, staged files and history: the folder that $TONY_HOME (else ~/.tony) names, if it is
+// the user's own, else a folder of the user inside it. Therefore many users may share one $TONY_HOME.
 //
-//   the named folder                                          what is used
-//   not there yet, or the user's own                          itself
-//   the user's own or another's, sticky and writable by all   <folder>/<uid>; itself where its jobs/ is the user's: as
-//   it
-//     or by a group (mode 1777)                               was before there were folders for each
-//   another's, anything else                                  <folder>/<uid>, if somebody has made it for the user
-//   another's, and the user is root                           itself: root looks at that user's jobs, with that
-//                                                             user's rights (files_for_others.h)
+//   the named folder                                      the folder that is used
+//   missing, or the user's own                            the named folder itself
+//   the user's own or another's, sticky, and writable by  <folder>/<uid>; the named folder itself if its jobs/ is the
+//     all or by a group (mode 1777)                         user's, as before each user had a folder
+//   another's, in any other way                           <folder>/<uid>, if somebody has made it for the user
+//   another's, and the user is root                       the named folder itself: root works on that user's jobs with
+//                                                           that user's rights (files_for_others.h)
 //
-// A number, since a name service that is down for a moment must not hide a user's jobs: a workflow engine's next try
-// would start them twice.
+// The folder's name is a number, because a name service that is down for a moment must not hide a user's jobs: the next
+// try of a workflow engine would start them twice.
 //
-// A folder below a shared one is used only if it is a folder, no link, the user's, and not writable by others. The
-// owner of the shared folder itself and root can exchange it, and are trusted.
+// A folder inside a shared one is used only if it is a folder and not a link, belongs to the user, and is not writable
+// by others. Root and the owner of the shared folder can replace it, and are trusted.
 #pragma once
 
 #include <sys/types.h>
@@ -27,28 +26,32 @@
 
 namespace tony {
 
-// Absolute; makes the user's folder in a shared one. A folder of the user's own that others may write, as a umask of
-// 002 makes it, is closed to them with a warning in the log, and its programs/ goes, because somebody may have
-// exchanged them. kNotPermitted: the folder is not for this user, somebody else has taken the user's name in it, or has
-// put something into it; the message says who and what mends it. kCannotWrite; kUsage: no home is known.
+// Returns an absolute path, and makes the user's folder in a shared one. If the user's own folder is writable by
+// others, as a umask of 002 makes it, that right is removed with a warning in the log, and its programs/ is removed,
+// because others may have replaced the programs. kNotPermitted: the folder is not for this user, another user has taken
+// the user's name in it, or has put something into it. The message says who did this, and how to repair it.
+// kCannotWrite; kUsage: no home is known.
 Result<std::filesystem::path> TonyHome();
 
-// What $TONY_HOME or ~/.tony names. kUsage: nothing does.
+// Returns the folder that $TONY_HOME or ~/.tony names. kUsage: no home is known.
 Result<std::filesystem::path> NamedHome();
 
 struct UserHome {
   std::filesystem::path path;
-  bool is_below = false;  // a folder of the user's in the named one
-  bool is_there = false;  // or still to be made
-  bool is_alone = false;  // nobody else's things belong into it
-  bool is_open = false;   // and yet others may exchange what is in it
+  // The path is the user's folder inside the named folder.
+  bool is_below = false;
+  bool is_there = false;  // false: must still be made
+  // Only files of this user belong into the folder.
+  bool is_alone = false;
+  // Others may replace what is in the folder, although only files of this user belong there.
+  bool is_open = false;
 };
-// As TonyHome(), for `user` and a named folder, but only looks.
+// Does the same as TonyHome(), for `user` and a named folder, but only checks and changes nothing.
 Result<UserHome> FindHome(const std::filesystem::path& named, uid_t user);
 
-// "alice", else "uid 1234".
+// Returns a name such as "alice", or "uid 1234" if the user has no name.
 std::string UserText(uid_t user);
-// "/data/team, which alice can exchange for something else"
+// Returns "/data/team, which alice can exchange for something else".
 std::string RiskText(const PathRisk& risk);
 
 }  // namespace tony

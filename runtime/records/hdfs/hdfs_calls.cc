@@ -71,8 +71,9 @@ using hadoop::HdfsEntry;
 using hadoop::HdfsRename;
 
 constexpr char kAttribute[] = "user.tony.bytes";
-constexpr char kSwitch[] = "dfs.namenode.xattrs.enabled";  // which a NameNode names where it is false
-// A name that is replaced between two calls, each time.
+// A NameNode names this option in its error if the option is false.
+constexpr char kSwitch[] = "dfs.namenode.xattrs.enabled";
+// A read fails only if the name is replaced between two calls this many times.
 constexpr int kMostLooks = 5;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -85,7 +86,8 @@ HdfsBytes::Tries::Tries(const HdfsPatience& patience) : patience_(patience), beg
 
 bool HdfsBytes::Tries::MayAgain(const Error& error) {
   if (error.code != ErrorCode::kUnavailable || used_ == patience_.pauses.size()) return false;
-  if (error.message.find(kSwitch) != std::string::npos) return false;  // not soon
+  // A NameNode that has attributes switched off will not get them soon.
+  if (error.message.find(kSwitch) != std::string::npos) return false;
   if (SinceBoot() - began_ > patience_.longest) return false;
   std::this_thread::sleep_for(patience_.pauses[used_++]);
   return true;
@@ -129,7 +131,8 @@ Result<bool> HdfsBytes::Put(const std::string& path, std::string_view bytes, Hdf
 
 Result<bool> HdfsBytes::PutFolder(const std::string& path, const std::string& place) const {
   Tries tries(patience_);
-  for (;;) {  // a new name each time, as below
+  // The name is new each time; Prepare() says why.
+  for (;;) {
     const std::string temporary = TemporaryIn(place);
     const Status made = calls_->MakeFolders(temporary);
     if (made.ok()) return Move(tries, temporary, path, HdfsRename::kIfNew);
@@ -137,7 +140,7 @@ Result<bool> HdfsBytes::PutFolder(const std::string& path, const std::string& pl
   }
 }
 
-// A new name each time: what was not answered may still be written under the old one.
+// The name is new each time, because an unanswered call may still write under the old name.
 Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& folder, std::string_view bytes) const {
   for (bool in_attribute = bytes.size() <= kMostInAttribute && MayHaveAttributes();;) {
     std::string temporary = TemporaryIn(folder);
@@ -170,12 +173,12 @@ Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const s
   for (bool unheard = false;;) {
     const auto renamed = calls_->Rename(temporary, path, how);
     if (renamed.ok() && *renamed) return true;
-    // "Not found" may be the answer to a repetition of it, by a gateway.
+    // A gateway may have repeated the call. In that case "not found" may be the answer to its second try.
     const bool is_refused = renamed.ok() || renamed.error().code == ErrorCode::kCannotWrite ||
                             renamed.error().code == ErrorCode::kNotPermitted;
     if (!is_refused) unheard = true;
     if (unheard) {
-      // Its folder is asked for last: it may be moved away meanwhile, with what is in it.
+      // The folder is checked last, because it may be moved away meanwhile, together with the file.
       const auto left = Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(temporary); });
       if (!left.ok() && IsMissing(left.error())) {
         TRY(Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(FolderOf(temporary)); }));

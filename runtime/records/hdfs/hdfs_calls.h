@@ -1,4 +1,4 @@
-// A call of HDFS that a thread waits for, on a loop that is the caller's alone meanwhile.
+// Calls of HDFS for a thread that waits for the answer, on an event loop that belongs to the caller alone meanwhile.
 #pragma once
 
 #include <atomic>
@@ -19,53 +19,58 @@
 
 namespace tony {
 
-// What the call that `start(done)` begins is answered with; the call's own limits end it.
+// Returns the answer to the call that `start(done)` begins. The call's own limits end the wait. Errors that the loop
+// throws are caught, because it throws if the process has no descriptors left.
 template <class T, class Start>
 T AwaitAnswer(EventLoop& loop, const Start& start) {
-  return WithoutThrowing(
-      [&] { return AnswerFrom<T>(loop, start); });  // the loop throws where there are no more descriptors
+  return WithoutThrowing([&] { return AnswerFrom<T>(loop, start); });
 }
 
-// HDFS as a thread asks it that waits for the answer: each call is asked once. Seam: WebHdfsCalls, and the tests'
-// FakeHdfs, which loses answers and does late what nobody waits for any more.
+// Calls of HDFS that block until the answer; each call is sent once. Interface, implemented by WebHdfsCalls, and by
+// FakeHdfs in tests, which loses answers and executes calls late that the caller no longer waits for.
 //
-// Any thread. Errors as hadoop::WebHdfs has them: after kUnavailable the work may be done, or may be done later.
+// Any thread. Errors are those of hadoop::WebHdfs: after kUnavailable the work may be done already, or may still be
+// done later.
 
 class HdfsCalls {
  public:
   using Xattrs = std::map<std::string, std::string>;
   virtual ~HdfsCalls() = default;
 
-  virtual Status MakeFolders(const std::string& path) = 0;  // 0700; harmless if there
+  virtual Status MakeFolders(const std::string& path) = 0;  // mode 0700; existing folders stay
   virtual Result<hadoop::HdfsEntry> GetEntry(const std::string& path) = 0;
   virtual Result<std::vector<hadoop::HdfsEntry>> List(const std::string& path) = 0;
-  // 0600, in a folder that is there. False: there is one.
+  // Makes a file with mode 0600, in a folder that exists. Returns false if the name exists.
   virtual Result<bool> Create(const std::string& path, std::string_view bytes) = 0;
-  virtual Result<std::string> Read(const std::string& path) = 0;  // the whole file, of one moment
+  // Returns the whole file as it was at one moment.
+  virtual Result<std::string> Read(const std::string& path) = 0;
   virtual Result<bool> Rename(const std::string& from, const std::string& to, hadoop::HdfsRename how) = 0;
-  virtual Result<bool> Remove(const std::string& path) = 0;  // with what is in it. False: there was nothing
-  // False: there is one.
+  // Removes a file, or a folder with its content. Returns false if the path did not exist.
+  virtual Result<bool> Remove(const std::string& path) = 0;
+  // Returns false if the attribute exists.
   virtual Result<bool> SetXattr(const std::string& path, const std::string& name, std::string_view value) = 0;
   virtual Result<Xattrs> GetXattrs(const std::string& path) = 0;
 };
 
-// What a record's calls may take: a NameNode that is well answers in milliseconds, and there are always others who
-// wait. `answer` is the largest record.
+// Returns the limits for calls about records. A healthy NameNode answers in milliseconds, and other processes always
+// wait. `answer` is the size of the largest record.
 HttpCallLimits LimitsOfRecords();
 
-// By WebHDFS, on a loop of its own. The calls of several threads wait for each other: they share the connections that
-// are kept. Whose calls may not wait has one of these for itself, as a journal has.
+// Uses WebHDFS, on an event loop of its own. Calls of several threads wait for each other, because they share the open
+// connections. A user whose calls must not wait, such as a journal, has an object of its own.
 class WebHdfsCalls : public HdfsCalls {
  public:
   explicit WebHdfsCalls(hadoop::WebHdfs::Options options);
 
   Status MakeFolders(const std::string& path) override;
   Result<hadoop::HdfsEntry> GetEntry(const std::string& path) override;
-  Status CheckAccess(const std::string& path, const std::string& action);  // as "r-x"; kNotPermitted: the user may not
+  // `action` is a text like "r-x". kNotPermitted: the user does not have these rights.
+  Status CheckAccess(const std::string& path, const std::string& action);
   Result<std::vector<hadoop::HdfsEntry>> List(const std::string& path) override;
   Result<bool> Create(const std::string& path, std::string_view bytes) override;
   Result<std::string> Read(const std::string& path) override;
-  Result<std::string> ReadPart(const std::string& path, int64_t offset, int64_t length);  // as WebHdfs::Read
+  // same arguments as WebHdfs::Read
+  Result<std::string> ReadPart(const std::string& path, int64_t offset, int64_t length);
   Result<bool> Rename(const std::string& from, const std::string& to, hadoop::HdfsRename how) override;
   Result<bool> Remove(const std::string& path) override;
   Result<bool> SetXattr(const std::string& path, const std::string& name, std::string_view value) override;
@@ -77,41 +82,42 @@ class WebHdfsCalls : public HdfsCalls {
 
   const int64_t largest_;
   std::mutex mutex_;
-  EventLoop loop_;  // guarded by mutex_, as is the next one
+  EventLoop loop_;  // The mutex_ guards loop_ and hdfs_.
   hadoop::WebHdfs hdfs_;
 };
 
-// Bytes under a name in HDFS, whole or not there.
+// HdfsBytes keeps bytes under a name in HDFS: either all of them are there, or the name does not exist.
 //
 //   up to 12,000 bytes   CREATE .put-<random>, empty -> SETXATTR user.tony.bytes --+-> RENAME to its name
-//   more                 CREATE .put-<random>, with them -> as long as they are? --+
+//   more                 CREATE .put-<random>, with them -> check their length ----+
 //
-// HDFS takes 20 ms or, every second time, 430 ms to close a file with bytes, and closes one that is cut off half way as
-// if it were whole; an attribute is in the NameNode's own log after 5 ms (README.md has the figures). A file that has
-// no bytes has them in its attribute, so a name says where its bytes are by its length. Where a NameNode refuses
-// attributes, all are files; one that has them switched off is not asked again.
+// HDFS takes 20 ms or, every second time, 430 ms to close a file with bytes, and it closes a file that was cut off half
+// way as if it were complete. An attribute is in the NameNode's own log after 5 ms (README.md has the figures). If a
+// file is empty, its bytes are in the attribute; the file's length therefore says where the bytes are. If a NameNode
+// refuses attributes, files are used for all sizes. If it has attributes switched off, they are not tried again.
 //
-// What is not answered is asked again. A rename that was not answered is found by looking for .put-<random>, which
-// nobody else touches: it is gone from a folder that is there, so it was renamed. That a write is done is only told
-// when nothing of it can happen any more: a late repetition does not bring back what was replaced since.
+// An unanswered call is repeated. After an unanswered rename, .put-<random> is checked, which no other process touches:
+// if it is missing from a folder that exists, it was renamed. A write is reported as done only when no part of it can
+// happen later, because a late repetition must not restore what was replaced since.
 
-// A NameNode takes 16 KiB with the name; twice as many characters are in the URL, of the 64 KiB that its server takes.
+// A NameNode accepts 16 KiB, the attribute's name included. In the URL the value has twice as many characters, and the
+// server accepts a URL of 64 KiB.
 inline constexpr size_t kMostInAttribute = 12'000;
 
 inline bool IsMissing(const Error& error) { return error.code == ErrorCode::kNotFound; }
-// Whether what was asked for is there.
+// Returns true if the entry exists, and false if it is missing; other errors are returned.
 inline Result<bool> WasFound(const Result<hadoop::HdfsEntry>& entry) {
   if (entry.ok() || IsMissing(entry.error())) return entry.ok();
   return entry.error();
 }
 
-// How often what was not answered is asked again, and after which pauses. Nothing is asked again after `longest`.
+// How often an unanswered call is repeated, and after which pauses. After `longest`, no call is repeated.
 struct HdfsPatience {
   std::vector<Duration> pauses = {Duration(100), Duration(400), Duration(1500)};
   Duration longest{20'000};
 };
 
-// Any thread. Errors as HdfsCalls.
+// Any thread. Errors are those of HdfsCalls.
 class HdfsBytes {
  public:
   HdfsBytes(std::shared_ptr<HdfsCalls> calls, HdfsPatience patience)
@@ -121,20 +127,24 @@ class HdfsBytes {
     std::string bytes;
     std::string owner;
   };
-  Result<std::optional<Found>> Get(const std::string& path) const;  // nothing: there is none
-  // False (only kIfNew): somebody was first. kNotFound: there is no such folder, and none was made; what was written
-  // there may have been moved away with it. `written_in`: the folder where .put-<random> is, "" for that of the path.
+  Result<std::optional<Found>> Get(const std::string& path) const;  // nullopt: the path does not exist
+  // Returns false if the name exists already (only with kIfNew). kNotFound: the folder is missing, and is not made; the
+  // temporary file may have been moved away with its folder. `written_in` is the folder for .put-<random>; empty: the
+  // folder of `path`.
   Result<bool> Put(const std::string& path, std::string_view bytes, hadoop::HdfsRename how,
                    const std::string& written_in = "") const;
-  // The same of a folder, made empty. It is made in the folder `place`, which MKDIRS would make anew, and then renamed.
+  // Makes an empty folder in the same way: first under another name in the folder `place`, which MKDIRS makes if it is
+  // missing, and then by a rename to `path`.
   Result<bool> PutFolder(const std::string& path, const std::string& place) const;
 
-  // Whether attributes may be tried: nothing has said yet that the NameNode has them switched off.
+  // Returns false once the NameNode has reported that attributes are switched off.
   bool MayHaveAttributes() const { return !*attributes_are_off_; }
-  // Whether a file is to be tried after this error of an attribute.
+  // Returns true if a file is to be tried after this error of an attribute. Also notes whether attributes are switched
+  // off.
   bool IsRefusedAttribute(const Error& error) const;
 
-  // What `call(HdfsCalls&)` says, asked again while it is kUnavailable. It may be done twice.
+  // Returns the answer of `call(HdfsCalls&)`, which is repeated while it is kUnavailable. The call may be executed
+  // twice.
   template <class Call>
   auto Ask(Call call) const {
     Tries tries(patience_);
@@ -145,7 +155,8 @@ class HdfsBytes {
   class Tries {
    public:
     explicit Tries(const HdfsPatience& patience);
-    bool MayAgain(const Error& error);  // after a pause
+    // Returns true, after a pause, if the call may be repeated.
+    bool MayAgain(const Error& error);
 
    private:
     const HdfsPatience& patience_;

@@ -12,9 +12,10 @@ namespace {
 
 using hadoop::HdfsEntry;
 
-// A NameNode lists a large folder in parts, and what is renamed in between may be in none.
+// A NameNode lists a large folder in parts. An entry that is renamed in between may be missing from all of them,
+// therefore a changed folder is listed again.
 constexpr int kMostListings = 5;
-// What Hadoop's own tools give to files that they are writing.
+// Names that Hadoop's own tools give to files while they write them.
 constexpr std::string_view kBeingCopied = "._COPYING_";
 constexpr std::string_view kOfCommitters = "_temporary";
 
@@ -52,7 +53,7 @@ class HdfsSight : public CheckpointSight {
   }
 
  private:
-  // Nobody can go on from what may not be read.
+  // A folder that may not be read is skipped, because no job can resume from it.
   Status AddContentOf(const std::string& path, ListedCheckpoint& sum, FolderContent& content, size_t& left) {
     const auto entries = ListOf(hdfs_, path);
     const bool is_out_of_sight = !entries.ok() && (IsMissing(entries.error()) ||  //
@@ -100,7 +101,7 @@ Result<std::unique_ptr<CheckpointSight>> HdfsCheckpointFolder::Look() const {
   return unreadable({ErrorCode::kUnavailable, "it changes each time it is listed"});
 }
 
-// `start(path, done)` asks for the path in HDFS.
+// `start(path, done)` begins a call for the path without its file system.
 template <class T, class Start>
 Result<T> HdfsFilesForOthers::Ask(const std::string& path, Start start) const {
   TRY_ASSIGN(const HdfsPlace place, ParseHdfsPlace(path));

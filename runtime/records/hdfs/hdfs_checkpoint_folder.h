@@ -1,5 +1,5 @@
-// A checkpoint directory in HDFS. What tells that an entry is the same is the id that the NameNode gave it, which a
-// file that is written anew under the same name does not have.
+// A checkpoint directory in HDFS. An entry is recognized by the id that the NameNode gave it. A file that is written
+// again under the same name has another id.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace tony {
 
 class HdfsCheckpointFolder : public CheckpointFolder {
  public:
-  // `file_system`: "hdfs://nn.example.org:8020"; `user`: whose the job is.
+  // `file_system` is like "hdfs://nn.example.org:8020"; `user` is the owner of the job.
   HdfsCheckpointFolder(std::shared_ptr<HdfsCalls> calls, std::string file_system, std::string path, std::string user,
                        HdfsPatience patience = {})
       : hdfs_(std::move(calls), std::move(patience)),
@@ -25,7 +25,7 @@ class HdfsCheckpointFolder : public CheckpointFolder {
         path_(std::move(path)),
         user_(std::move(user)) {}
 
-  Result<std::string> Resolve() const override { return file_system_ + path_; }  // there are no links
+  Result<std::string> Resolve() const override { return file_system_ + path_; }  // HDFS paths have no links here
   Result<std::unique_ptr<CheckpointSight>> Look() const override;
 
  private:
@@ -35,9 +35,8 @@ class HdfsCheckpointFolder : public CheckpointFolder {
   const std::string file_system_, path_, user_;
 };
 
-// Files in HDFS that programs of other users read.
-
-// By WebHDFS, on a loop of its own. Paths are as "hdfs://nn:8020/x", of this file system whatever they say.
+// Writes files in HDFS that programs of other users read. Uses WebHDFS on an event loop of its own. Paths are like
+// "hdfs://nn:8020/x"; the file system in a path is ignored.
 class HdfsFilesForOthers : public FilesForOthers {
  public:
   explicit HdfsFilesForOthers(hadoop::WebHdfs::Options options) : hdfs_(loop_, std::move(options)) {}
@@ -51,7 +50,7 @@ class HdfsFilesForOthers : public FilesForOthers {
   Result<T> Ask(const std::string& path, Start start) const;
 
   mutable std::mutex mutex_;
-  mutable EventLoop loop_;  // guarded by mutex_, as is the next one
+  mutable EventLoop loop_;  // The mutex_ guards loop_ and hdfs_.
   mutable hadoop::WebHdfs hdfs_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 using hadoop::HdfsEntry;
 using hadoop::HdfsRename;
 
-// One of those that RecordStore promises.
+// Returns an error with a code that RecordStore promises, and with the record's name.
 Error Named(Error error, ErrorCode other, const std::string& what) {
   if (error.code != ErrorCode::kUnavailable && error.code != ErrorCode::kNotPermitted) error.code = other;
   return Annotate(std::move(error), what);
@@ -64,7 +64,7 @@ Result<bool> HdfsRecordStore::PutOnce(const std::string& name, std::string_view 
   return NotPermittedError(written_in_, " is sealed: others write the records of this job");
 }
 
-// HDFS has no call that makes one folder and not those above it.
+// HDFS has no call that makes a folder without the folders above it, so the job's folder is checked first.
 Status HdfsRecordStore::MakeFolderOf(const std::string& name) const {
   TRY(bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(folder_.path); }));
   return bytes_.Ask([&](HdfsCalls& calls) { return calls.MakeFolders(PathOf(name.substr(0, name.find('/')))); });
@@ -82,7 +82,8 @@ Result<std::vector<std::string>> HdfsRecordStore::List(const std::string& folder
   if (!entries.ok() && IsMissing(entries.error())) return names;
   if (!entries.ok()) return Named(entries.error(), ErrorCode::kUnavailable, StrCat("list ", PlaceOf(folder)));
   for (const HdfsEntry& entry : *entries) {
-    if (!entry.name.starts_with('.')) names.push_back(entry.name);  // else it is being written
+    // Names with a leading dot are files that are being written.
+    if (!entry.name.starts_with('.')) names.push_back(entry.name);
   }
   return names;
 }
@@ -98,9 +99,10 @@ namespace {
 constexpr std::string_view kSealed = ".sealed";
 constexpr std::string_view kFrom = "from-";
 constexpr std::string_view kRecord = "user.tony.";
-// A NameNode takes 32 of a file or folder.
+// A NameNode accepts 32 attributes for a file or folder.
 constexpr int64_t kRecordsOfCarrier = 24;
-constexpr int kMostReads = 3;  // an epoch is sealed once
+// An epoch is sealed only once, so a few tries are enough.
+constexpr int kMostReads = 3;
 
 }  // namespace
 
@@ -113,7 +115,7 @@ Error HdfsJournalStore::Named(Error error, const std::string& what, const std::s
   return Annotate(std::move(error), StrCat(what, " ", job_.file_system, path));
 }
 
-// Not of a job that was removed: see HdfsRecordStore.
+// Fails for a job that was removed: see HdfsRecordStore.
 Result<bool> HdfsJournalStore::PutFolder(const std::string& path) const {
   TRY(bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(job_.path); }));
   return bytes_.PutFolder(path, JournalFolder());
@@ -156,13 +158,15 @@ Result<bool> HdfsJournalStore::AddAttribute(Epoch epoch, int64_t number, std::st
   const std::string name = StrCat(kRecord, number);
   const auto set = [&] { return bytes_.Ask([&](HdfsCalls& calls) { return calls.SetXattr(carrier, name, bytes); }); };
   auto is_new = set();
-  if (!is_new.ok() && IsMissing(is_new.error())) {  // the first of its carrier, or the epoch is sealed
+  // Either this is the first record of its carrier, or the epoch is sealed.
+  if (!is_new.ok() && IsMissing(is_new.error())) {
     TRY(PutFolder(carrier));
     is_new = set();
   }
   if (!is_new.ok()) return is_new.error();
   if (*is_new) return true;
-  // An earlier one of ours, whose answer was lost: nobody else writes in this epoch.
+  // The attribute exists. It may be from an earlier try of this AM whose answer was lost, because no other process
+  // writes in this epoch.
   TRY_ASSIGN(const auto xattrs, bytes_.Ask([&](HdfsCalls& calls) { return calls.GetXattrs(carrier); }));
   const auto found = xattrs.find(name);
   if (found != xattrs.end() && found->second == bytes) return true;
@@ -182,7 +186,8 @@ Status HdfsJournalStore::Seal(Epoch epoch) const {
   const std::string path = PathOf(epoch), sealed = StrCat(path, kSealed);
   const auto renamed = bytes_.Ask([&](HdfsCalls& calls) { return calls.Rename(path, sealed, HdfsRename::kIfNew); });
   if (renamed.ok()) return Ok();
-  if (IsMissing(renamed.error())) {  // by somebody else, or by a call that was not answered
+  // Another process may have sealed the epoch, or a call of this process that was not answered.
+  if (IsMissing(renamed.error())) {
     const auto there = bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(sealed); });
     if (there.ok()) return Ok();
   }
@@ -199,7 +204,7 @@ Result<std::vector<JournalRecord>> HdfsJournalStore::Read(Epoch epoch) const {
   }
 }
 
-// kNotFound: it was sealed meanwhile.
+// kNotFound: the epoch was sealed meanwhile.
 Result<std::vector<JournalRecord>> HdfsJournalStore::ReadFolder(const std::string& path) const {
   TRY_ASSIGN(const auto entries, bytes_.Ask([&](HdfsCalls& calls) { return calls.List(path); }));
   std::vector<JournalRecord> records;

@@ -16,19 +16,20 @@ namespace tony {
 struct HdfsFolder {
   std::string file_system;  // "hdfs://nn.example.org:8020": for people
   std::string path;         // "/user/eve/.tony/jobs/x"
-  std::string user;         // whose the job is; "": not known, and no record has another writer
+  // The owner of the job. Empty: unknown, and no record is reported as written by another user.
+  std::string user;
 };
 
-// Also the folders above it. 0700; harmless if it is there.
+// Makes the folder, and the folders above it, with mode 0700. Existing folders stay as they are.
 Status MakeRecordFolder(const std::shared_ptr<HdfsCalls>& calls, const HdfsFolder& folder);
 
-// As RecordStore says, and: what is not answered is asked again, for some seconds. A folder in the job's is made for
-// its first record, but never the job's own: who writes late does not make a job anew that was removed. All records
-// survive a power cut as HDFS does.
+// Keeps the promises of RecordStore, and repeats unanswered calls for some seconds. A folder inside the job's folder is
+// made for its first record. The job's own folder is never made, because a late writer must not bring a removed job
+// into existence again. All records survive a power cut as far as HDFS does.
 class HdfsRecordStore : public RecordStore {
  public:
-  // `written_in`: the folder where records are while they are written, "" for where they will be. When that folder is
-  // moved away nothing more is written by this store, however late: kNotPermitted.
+  // `written_in` is the folder for records that are being written; empty: the folder of the record itself. After that
+  // folder was moved away, this store writes nothing more, however late: kNotPermitted.
   HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsPatience patience = {},
                   std::string written_in = "");
 
@@ -51,24 +52,25 @@ class HdfsRecordStore : public RecordStore {
   std::string written_in_;
 };
 
-// A journal in HDFS.
+// A journal in HDFS:
 //
-//   journal/3           the epoch's folder; journal/3.sealed: renamed by Seal(), and with it all that is in it
+//   journal/3           the folder of epoch 3; Seal() renames it to journal/3.sealed, with everything in it
 //   journal/3/from-25   an empty folder, whose attributes user.tony.25 to user.tony.48 are the records 25 to 48
 //   journal/3/31        a record that is too large for an attribute
-//   journal/3/.put-...  being written; also of the job's other records, which its master writes
+//   journal/3/.put-...  a file that is being written, also for the job's other records, which its AM writes
 //
-// All that is written names its path, and nothing in an epoch's folder is written in a way that would make that folder.
-// So whoever writes after the seal is told that there is no such folder, however late. Folders are made in journal/
-// under another name and renamed: a late repetition does not make them anew.
+// Every write names its path, and no write into an epoch's folder can create that folder. Therefore a writer that comes
+// after the seal, however late, gets the error that the folder does not exist. Folders are made in journal/ under
+// another name and then renamed, so that a late repetition does not make them again.
 //
-// from-25 is no file, because CREATE is several calls of two servers, and each 24th turn of a job would wait for them.
+// from-25 is not a file, because CREATE is several calls to two servers, and each 24th step of a job would wait for
+// them.
 
-// Where the epoch's records are; gone when it is sealed. What else its master writes, it writes first in here:
-// nothing of it gets its name after the seal.
+// Returns the folder of the epoch's records, which is renamed when the epoch is sealed. The AM of the epoch first
+// writes its other records in this folder, so none of them gets its name after the seal.
 std::string EpochFolder(const HdfsFolder& job, Epoch epoch);
 
-// Beside the records of the job. `calls` are its own: see WebHdfsCalls.
+// Keeps a journal in the folder of the job's records. `calls` belongs to this store alone: see WebHdfsCalls.
 class HdfsJournalStore : public JournalStore {
  public:
   HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsPatience patience = {});
