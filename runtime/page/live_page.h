@@ -59,7 +59,7 @@ class StatusFeed {
   const Ask ask_;
   std::shared_ptr<ShownStatus> shown_;
   bool final_ = false;
-  std::list<Answer> waiting_;  // wait for the query in progress
+  std::list<Answer> waiting_;  // callers that wait for the query
   std::list<Watcher> watchers_;
   EventLoop::Timer asking_;  // set while a query is unanswered
   EventLoop::Timer again_;

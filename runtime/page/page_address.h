@@ -40,8 +40,8 @@ Result<PageSocket> ListenForPage(const JobRecords& records, const std::string& h
 // processes lives.
 Result<PageSocket> AdoptPageSocket(UniqueFd listening);
 
-// In this variable a keeper (the job's supervisor) passes the descriptor of the page's socket to the AM that it starts;
-// empty: there is no socket.
+// In this variable a keeper (the job's supervisor) passes the descriptor of the page's socket to the AM that it starts.
+// Empty: the keeper passes no socket.
 inline constexpr char kPageSocketVariable[] = "TONY_PAGE_SOCKET";
 // Returns the socket that this process inherited, to the first caller only; otherwise a descriptor that is not valid.
 UniqueFd InheritedPageSocket();

@@ -120,7 +120,7 @@ struct RenewedAttempt {
 struct RestartBegan {
   int number = 0;
   std::vector<RenewedAttempt> renewed;
-  std::vector<AttemptId> requested;  // these need a new container
+  std::vector<AttemptId> requested;  // attempts that need a new container
 };
 // A single attempt is requested to stop for a reason of its own: its container will soon be taken away.
 struct AttemptStopping {
@@ -132,7 +132,7 @@ struct AttemptStopping {
 // Values for tasks that start later. The values of an attempt stay valid until its task has another attempt.
 struct ValuesPublished {
   AttemptId attempt;
-  PublishedValues values;  // new values of this attempt only
+  PublishedValues values;  // not published by this attempt before
 };
 // All tasks of the earlier stages, or all for which the role waits, have published the awaited values. The waiting
 // tasks of the stage, or of the role, start.

@@ -19,7 +19,7 @@ constexpr const char* kAcked = "acked.json";
 // "NAME=value\0..."
 std::vector<std::string> SplitVariables(const std::string& content) {
   std::vector<std::string> variables = Split(content, '\0');
-  if (!variables.empty()) variables.pop_back();  // each is followed by a NUL
+  if (!variables.empty()) variables.pop_back();  // each variable ends with a NUL
   return variables;
 }
 
@@ -187,7 +187,7 @@ std::string JoinVariables(const std::vector<std::string>& variables) {
 
 namespace {
 
-constexpr int kFolderSchema = 1;  // nobody checks it
+constexpr int kFolderSchema = 1;  // no reader checks this number
 
 bool IsSocketOfAJob(const std::string& name) {
   using std::string_view_literals::operator""sv;

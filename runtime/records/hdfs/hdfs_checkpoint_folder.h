@@ -25,7 +25,7 @@ class HdfsCheckpointFolder : public CheckpointFolder {
         path_(std::move(path)),
         user_(std::move(user)) {}
 
-  Result<std::string> Resolve() const override { return file_system_ + path_; }  // HDFS paths have no links here
+  Result<std::string> Resolve() const override { return file_system_ + path_; }  // HDFS has no links
   Result<std::unique_ptr<CheckpointSight>> Look() const override;
 
  private:
