@@ -108,8 +108,7 @@ std::string_view StateColour(std::string_view state) {
   if (word == "succeeded") return "good";
   if (is_one_of({"failed", "lost"})) return "bad";
   if (word == "running") return "busy";
-  // "KILLED" is the state of a job that a user killed. Tasks that were stopped because of another task are in lower
-  // case.
+  // "KILLED" is the state of a job that a user killed. A task that was stopped because of another one is "killed".
   if (state == "KILLED" || is_one_of({"silent", "backoff", "restarting", "stopping"})) return "warn";
   return "idle";
 }

@@ -22,7 +22,7 @@ std::string Element(std::string_view tag, std::string_view css_class, std::strin
 // `href` is relative. Both arguments are escaped.
 std::string Link(std::string_view href, std::string_view text);
 
-// The parts that all pages have in common. Pure.
+// The parts that all pages have in common. Pure functions.
 
 extern const std::string_view kPageStyle;   // page.css
 extern const std::string_view kPageScript;  // page.js

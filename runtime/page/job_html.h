@@ -1,4 +1,4 @@
-// The page of one job. Pure.
+// The page of one job. Pure functions.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ std::string RestartsHtml(const JobStatus& status);
 std::string TimeLedgerHtml(const TimeLedger& time);
 std::string LogFolderLink(const AttemptId& attempt);  // "logs/worker-3/1/"
 
-// The smaller pages: a log, the list of logs, the configuration, the list of jobs. Pure.
+// The smaller pages: a log, the list of logs, the configuration, the list of jobs. Pure functions.
 
 struct LogView {
   AttemptId attempt;

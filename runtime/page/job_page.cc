@@ -20,7 +20,7 @@ constexpr int64_t kLogPiece = 64 << 10;
 constexpr int64_t kLongestLogPiece = 256 << 10;
 // Reading the journal of a big job takes a while: at most a twentieth of a core's time is spent on it.
 constexpr int kReadingShare = 20;
-// The time in which a browser shows a page, before its script requests the next one.
+// A browser needs this long to show a page before its script requests the next one.
 constexpr Duration kShowing{1000};
 
 HttpAnswer Page(std::string html) {

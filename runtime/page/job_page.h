@@ -12,7 +12,7 @@
 //                                       ?cursor of the next piece
 //   page.css page.js
 //
-// Files are read on the loop's thread. Loop thread only.
+// Files are read on the loop's thread, and all methods are for that thread only.
 #pragma once
 
 #include <deque>

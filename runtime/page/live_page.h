@@ -1,5 +1,5 @@
 // The status of one job for any number of watchers. The job is queried at most twice a second, however many watchers
-// there are, and each document is made once. Loop thread only.
+// there are, and each document is made once. For the loop's thread only.
 #pragma once
 
 #include <array>

@@ -26,7 +26,7 @@ struct CheckpointHolder {
 std::string ToJson(const CheckpointHolder& holder, const std::string& folder);
 Result<CheckpointHolder> CheckpointHolderFromJson(std::string_view text);
 
-// All jobs of one user under one scheduler know the same holders. Any thread.
+// The holders are shared by all jobs of one user under one scheduler. Thread-safe.
 class CheckpointHolders {
  public:
   virtual ~CheckpointHolders() = default;

@@ -22,8 +22,8 @@
 
 namespace tony {
 
-// The most entries that a search reads. On a network file system that answers in half a millisecond, the search then
-// takes less than the minute for which the AM waits.
+// A search reads at most this many entries. On a network file system that answers in half a millisecond, the search
+// then takes less than the minute for which the AM waits.
 inline constexpr size_t kMostLookedAt = 50'000;  // includes the content of folders
 Error TooManyIn(size_t most, std::string_view what);
 
@@ -31,7 +31,7 @@ Error TooManyIn(size_t most, std::string_view what);
 enum class FileKind {
   // A log, a script, a picture, or an event file of TensorBoard.
   kOther,
-  // Text, which is a checkpoint only if nothing else is: ckpt-3.json, and DeepSpeed's `latest`.
+  // Text, which counts as a checkpoint only if the directory has nothing better: ckpt-3.json, and DeepSpeed's `latest`.
   kWeak,
   kUnfinished,
   kData,
@@ -49,7 +49,7 @@ struct FolderContent {
 };
 
 struct SeenCheckpoint {
-  // For a folder, this does not include its content.
+  // For a folder, size and time do not include the folder's content.
   ListedCheckpoint entry;
   bool is_folder = false;
   // The entry belongs to another user, so this job cannot have written it.
@@ -89,7 +89,8 @@ class LocalCheckpointFolder : public CheckpointFolder {
   const std::string path_;
 };
 
-// Everything that a search for a job's checkpoints needs: where they are, which job holds the folder, and other jobs.
+// Everything that a search for a job's checkpoints needs: where they are, which job holds the folder, and how to find
+// other jobs.
 
 struct CheckpointPlace {
   std::shared_ptr<const CheckpointFolder> folder;
@@ -107,8 +108,8 @@ CheckpointPlace CheckpointsOnThisMachine(const std::filesystem::path& home, cons
 int64_t StepOf(std::string_view name);
 
 // Returns true if an entry with this name may be a checkpoint: the name is UTF-8 and matches the shell pattern, which
-// must contain a leading dot itself. A name with a word such as "tmp" or "temp" is still being written, unless the
-// pattern has such a word.
+// must contain a leading dot itself. A word such as "tmp" or "temp" means that the file is still being written, unless
+// the pattern has such a word.
 bool IsCheckpointName(const std::string& name, const std::string& pattern);
 
 // A record of the journal has room for this many names.
@@ -120,7 +121,8 @@ CheckpointListing ListCheckpoints(const CheckpointFolder& place, const Checkpoin
 
 // Returns the newest checkpoint from which the job may resume, with its writer. A checkpoint of others, according to
 // `listing`, counts only if the job requests this (resume_latest). nullopt: no such checkpoint exists. kNotPermitted or
-// kUnavailable: the directory cannot be read, is another one than was listed, or the listing does not know the writers.
+// kUnavailable: the directory cannot be read, is not the directory that was listed, or the listing does not know the
+// writers.
 //
 // Logs, scripts and event files are not checkpoints, unless the pattern has their ending. Text files with a number,
 // empty files, pointers (`latest`) and folders with unfinished files count only if nothing better exists. If `settle`

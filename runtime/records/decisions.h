@@ -23,9 +23,10 @@ namespace tony {
 struct EpochBegan {
   Epoch epoch;
 };
-// The first AM decides this once.
+// The first AM accepts the job; a journal has this decision once.
 struct JobAccepted {};
-// The AM requests the first containers of roles; again for roles that waited until others had succeeded.
+// The AM requests the first containers of roles. It does so again for roles that had to wait until others had
+// succeeded.
 struct ContainersRequested {
   std::vector<AttemptId> attempts;
 };
@@ -77,7 +78,7 @@ struct JobStopping {
   Verdict verdict;
   Duration grace{0};
 };
-// The grace is shorter than before.
+// The grace of the stop is shortened to `grace`.
 struct StopHurried {
   Duration grace{0};
 };
@@ -122,10 +123,10 @@ struct RestartBegan {
   std::vector<RenewedAttempt> renewed;
   std::vector<AttemptId> requested;  // attempts that need a new container
 };
-// A single attempt is requested to stop for a reason of its own: its container will soon be taken away.
+// A single attempt is requested to stop, because its container will soon be taken away.
 struct AttemptStopping {
   AttemptId attempt;
-  // The attempt's outcome, unless it ends in another way before.
+  // The outcome that the attempt gets, unless it ends in another way first.
   Outcome because;
   Duration grace{0};
 };
@@ -158,7 +159,7 @@ struct RoleFinished {
   std::string reason;
   Duration grace{0};
 };
-// The newest ownership of the job.
+// The job has a new owner or watch timeout.
 struct OwnerChanged {
   Claim claim;
 };
@@ -194,7 +195,7 @@ std::string_view Name(const Decision& decision);  // "container_assigned"
 std::string ToJson(const Decision& decision);
 Result<Decision> DecisionFromJson(std::string_view json);
 
-// Texts of decisions for people. Pure.
+// Texts of decisions for people. Pure functions.
 
 // Returns the subject of the decision without its name and time: "worker:0#1 in 1-1 on 127.0.0.1". May be empty.
 std::string Describe(const Decision& decision);

@@ -24,7 +24,7 @@ constexpr std::string_view kWhole = ".";  // the file or folder itself
 
 std::string Time(const timespec& time) { return StrCat(time.tv_sec, ".", time.tv_nsec); }
 
-// Returns four fields, each followed by a NUL: what must not differ, times, name, target of a link. Names and targets
+// Returns four fields, each followed by a NUL: kind, mode and size; times; name; target of a link. Names and targets
 // contain no NUL.
 Result<std::string> Record(const fs::path& path, const std::string& name) {
   struct stat info {};
@@ -115,7 +115,7 @@ namespace {
 constexpr size_t kMostSingleSyncs = 64;
 
 // An entry is trusted forever, so a power cut must not leave an empty one. A few files are synced one by one, because
-// the file system may have gigabytes of other users to write.
+// the file system may have gigabytes of other data to write.
 Status Sync(const fs::path& entry) {
   std::vector<fs::path> paths = {entry};
   std::error_code error;
@@ -323,7 +323,7 @@ Result<EntryStore::Swept> EntryStore::Sweep(const fs::path& folder, const FindKe
   const Rubbish rubbish(folder, names, kept, older_than);
   std::vector<std::string> going;
   std::ranges::copy_if(names, std::back_inserter(going), [&](const auto& name) { return rubbish.MayGo(name); });
-  // The removal of the store's own files is not worth a line.
+  // The result does not list the store's own files.
   std::ranges::copy_if(going, std::back_inserter(swept.names), [](const std::string& name) {
     return !name.starts_with(kManifest) && !name.starts_with(kHashesPrefix);
   });

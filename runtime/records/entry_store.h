@@ -119,8 +119,8 @@ class EntryStore {
   struct Maker {
     // Makes the entry under the given temporary path.
     std::function<Status(const std::filesystem::path& temporary)> make;
-    // Reads the whole entry and returns true if it is what its name says. Called if the manifest does not decide. If
-    // this is empty, an entry in doubt is made again.
+    // Reads the whole entry and returns true if its content matches its name. Called if the manifest does not decide.
+    // If this is empty, an entry in doubt is made again.
     std::function<Result<bool>(const std::filesystem::path& entry)> verify{};
     // Called before a damaged entry is made again, with the damage: "lib/a.so is missing".
     std::function<void(const std::string& damage)> on_damage = [](const std::string&) {};

@@ -46,8 +46,8 @@ Result<Owner> OwnerOf(const struct stat& home) {
   return owner;
 }
 
-// The path is opened again by its name, so no other user may be able to change where it leads: with root's rights only
-// root may be, with a user's rights also that user.
+// The path is opened again by its name, so no other user may be able to change where it leads. Only root is trusted,
+// and the user whose rights the process takes.
 Status CheckPath(const std::filesystem::path& home, const WalkedPath& walked, uid_t user) {
   const PathRisk* const risk = walked.RiskBeside(user);
   if (!risk) return Ok();
@@ -142,8 +142,8 @@ Status WriteInto(const Folder& folder, const std::string& temporary, const fs::p
 
 class LocalFiles : public FilesForOthers {
  public:
-  // The temporary name does not contain the file's name, because TonY's readers take each name with "jhist" in it for a
-  // history.
+  // The temporary name does not contain the file's name, because the readers of the Java TonY take each name with
+  // "jhist" in it for a history.
   Status Write(const std::string& text, std::string_view content) const override {
     const fs::path path = text;
     TRY_ASSIGN(const Folder folder, OpenFolder(path.parent_path()));

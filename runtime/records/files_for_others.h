@@ -23,13 +23,13 @@ Result<std::optional<std::string>> TakeOwnersRights();
 // writes looks like the user's own.
 std::string WhoTookOwnersRights();
 
-// Files that programs of other users read, for example TonY's portal. Interface, implemented by FilesOnThisMachine(),
-// and for HDFS in records/hdfs/hdfs_checkpoint_folder.h.
+// Files that programs of other users read, for example the portal of the Java TonY. Interface, implemented by
+// FilesOnThisMachine(), and for HDFS in records/hdfs/hdfs_checkpoint_folder.h.
 
-inline constexpr int kFolderForOthers = 0770;  // the mode that TonY uses
+inline constexpr int kFolderForOthers = 0770;  // as in the Java TonY
 inline constexpr int kFileForOthers = 0640;
 
-// Any thread; each call waits for the file system. Errors: kCannotWrite. kNotPermitted: on this machine, the folder of
+// Thread-safe; each call waits for the file system. Errors: kCannotWrite. kNotPermitted: on this machine, the folder of
 // a file is a link, or belongs to another user, whom the message names. HDFS also returns kNotPermitted and
 // kUnavailable.
 class FilesForOthers {

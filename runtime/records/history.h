@@ -1,5 +1,5 @@
 // The history of a job, computed from its journal without the AM's core: attempts, restarts, and where the time went.
-// Pure.
+// Pure functions.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct AttemptHistory {
 struct RestartHistory {
   RestartDecided decided;
   Instant time;
-  // Nullopt if another restart took over the tasks of this one, or if the job was stopped first.
+  // The time when the restart began; nullopt if another restart took over its tasks, or if the job was stopped first.
   std::optional<Instant> began;
 };
 
@@ -52,7 +52,8 @@ struct JobHistory {
 // when that job ended, or now.
 JobHistory HistoryOf(const std::vector<Decision>& decisions, Instant from, Instant until);
 
-// The document of `tony history --json`, and of history.json on a job's page. Pure. history.cc lists its fields.
+// The document of `tony history --json`, and of history.json on a job's page. Pure functions; history.cc lists the
+// fields.
 //
 // Verdicts and outcomes are written as in `tony status --json`; an outcome also has "usage": what the attempt used. The
 // parts of "time" add up to "total_ms", the time from "submitted" to "ended", or to now. "events" (only with --events)

@@ -1,7 +1,7 @@
 // The files that a job has on this machine in addition to its records (job_records.h), which are files of the same
 // folder. For programs that keep jobs on one machine. Everything is private to the user (0700, 0600).
 //
-//   boot-id            the boot of the machine in which the job's newest keeper (its supervisor) was started
+//   boot-id            the boot id of the machine when the job's newest keeper (its supervisor) started
 //   page-token         a secret: the first part of the page's address, so that only people who know it see the page;
 //                      a new port gets a new token; missing: the job has no page
 //   page-port          the port of the page, as long as the AM or the keeper lives; missing: not served yet
@@ -44,7 +44,7 @@ class JobFolder {
   bool IsOfEarlierBoot() const;
 
   // Takes the lock file `name` ("am.lock"). kUnavailable: a process holds it already. The lock is held until the
-  // descriptor is closed, and its copies in forked children.
+  // descriptor, and each copy of it in a forked child, is closed.
   Result<UniqueFd> Lock(const std::string& name) const;
   // Only checks the lock, and never makes a Lock() elsewhere fail.
   bool IsLocked(const std::string& name) const;

@@ -16,7 +16,7 @@ constexpr const char* kKillOfFirstRelease = "kill-request.json";
 constexpr const char* kSecrets = "secrets";
 constexpr const char* kAcked = "acked.json";
 
-// "NAME=value\0..."
+// The content is "NAME=value\0...".
 std::vector<std::string> SplitVariables(const std::string& content) {
   std::vector<std::string> variables = Split(content, '\0');
   if (!variables.empty()) variables.pop_back();  // each variable ends with a NUL
@@ -61,7 +61,7 @@ Result<Submission> JobRecords::ReadSubmission() const {
   return ReadParsed(*store_, "submission.json", SubmissionFromJson);
 }
 
-// It is compared with what callers send: a shorter one would be guessed, an empty one known.
+// The token is compared with what callers send: a short token could be guessed, and an empty one is known to everybody.
 Result<std::string> JobRecords::ReadToken() const {
   constexpr size_t kDigits = 2 * kJobTokenBytes;
   TRY_ASSIGN(std::string token, ReadWhole(*store_, "token"));
@@ -181,9 +181,9 @@ std::string JoinVariables(const std::vector<std::string>& variables) {
   return text;
 }
 
-// The lists of fields of leases, submissions and kills. Earlier releases had: leases with an endpoint and no socket
-// (the release before sockets); submissions without `boot` and `open_files` (0.1), or without a request, or without
-// `programs`.
+// The field lists of leases, submissions and kills. Earlier releases wrote leases with an endpoint and no socket
+// (before Unix sockets were used), submissions without `boot` and `open_files` (release 0.1), without a request, or
+// without `programs`.
 
 namespace {
 
@@ -231,7 +231,8 @@ void Fields(auto& io, Is<Submission> auto& submission) {
   io.IfSet("programs", submission.programs);
 }
 
-// When a delay was asked for, by clocks that tell its reader how much of the delay is left.
+// The time at which a delay was requested, on several clocks, from which a reader computes how much of the delay is
+// left.
 struct DelayedFrom {
   Duration delay{0};
   Instant asked = WallNow();

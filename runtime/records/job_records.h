@@ -170,7 +170,7 @@ JobRecords LocalJobRecords(const std::filesystem::path& folder);
 // The bytes of a record by its name. nullopt: the record does not exist, and never will.
 using RecordsByName = std::map<std::string, std::optional<std::string>>;
 
-// Get() returns known records from memory; all other calls go to `store`. Any thread.
+// Get() returns known records from memory; all other calls go to `store`. Thread-safe.
 class KnownRecords : public RecordStore {
  public:
   KnownRecords(std::shared_ptr<const RecordStore> store, RecordsByName known)

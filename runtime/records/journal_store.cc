@@ -7,8 +7,8 @@
 namespace tony {
 namespace {
 
-// Records are added while an epoch is read, so a record may be missed although a later one is found. The journal is
-// then read again, this many times in total.
+// Records are added while an epoch is read, so an earlier record may be missed although a later one is found.
+// ReadJournal() therefore makes at most this many tries.
 constexpr int kMostLooks = 5;
 
 Result<std::vector<JournalRecord>> ReadRecords(const JournalStore& store, const std::vector<Epoch>& epochs) {
@@ -39,7 +39,8 @@ Error Replaced(Epoch by) {
 
 }  // namespace
 
-// The own epoch begins first, and then the others are checked: if two AMs do this at once, at least one sees the other.
+// The AM begins its own epoch first and then checks the others: if two AMs do this at once, at least one sees the
+// other.
 Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Epoch own) {
   TRY_ASSIGN(const bool is_new, store.Begin(own));
   if (!is_new) return NotPermittedError("master ", own.value, " has begun its journal before");

@@ -25,7 +25,7 @@ struct JournalRecord {
   std::string place;  // for people: "hdfs://nn:8020/user/eve/x/journal/1/17"
 };
 
-// Any thread. Calls wait for the store. A write that fails may have been done, so the caller repeats it with the same
+// Thread-safe. Calls wait for the store. A write that fails may have been done, so the caller repeats it with the same
 // bytes. Errors name the place; kUnavailable may be temporary.
 class JournalStore {
  public:

@@ -29,8 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFinishedFile[] = ".finished";
-// How many names in a row may belong to removed folders. If there are more, the job is checked on disk as if its name
-// were not in the file, and the file is written again.
+// At most this many names in a row may belong to removed folders. If there are more, the job is checked on disk as if
+// its name were not in the file, and the file is written again.
 constexpr int kMostGone = 64;
 
 // The header names device and inode, so that a file copied together with its folder is not trusted.

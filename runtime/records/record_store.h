@@ -25,7 +25,7 @@ struct StoredRecord {
 enum class Durability { kLostWithPower, kSurvivesPowerCut };
 
 // A record is read as a whole, as it was written last or before that, even while another process writes it. A name may
-// have one folder before it: "kill-requests/4f2a.json". Any thread. Calls wait for the store. A write that fails may
+// have one folder before it: "kill-requests/4f2a.json". Thread-safe. Calls wait for the store. A write that fails may
 // have been done, if its answer was lost; the caller may repeat it. Errors name the record: kUnavailable,
 // kNotPermitted, and for writes kCannotWrite.
 class RecordStore {

@@ -31,13 +31,13 @@ class RequestIndex {
  public:
   virtual ~RequestIndex() = default;
 
-  // kUsage: the message names what is wrong with the id. All other methods check the id in this way first.
+  // kUsage: the message names what is wrong with the id. All other methods make this check first.
   static Status CheckId(const RequestId& request);
 
   // Waits for the lock for at most `limit`; kUnavailable after that time.
   virtual Result<std::unique_ptr<RequestLock>> Lock(const RequestId& request, Duration limit) const = 0;
-  // Returns the record that counts: if its job was never made, the record describes the job before. nullopt: the id is
-  // unknown.
+  // Returns the record that counts: if its job was never made, the returned record names the job before it. nullopt:
+  // the id is unknown.
   virtual Result<std::optional<RequestRecord>> Read(const RequestId& request) const = 0;
   // Writes durably; the caller holds the lock. `record` was derived from the record that was read, or from none.
   // Returns false and writes nothing if another record was written since, or if the job that was coming has been made.
@@ -78,7 +78,7 @@ struct RequestPlace {
   // Makes `folder` in the store, and the folders above it, if they are missing.
   std::function<Status(const std::string& folder)> make;
   std::function<Result<JobPresence>(const JobId& job)> look;
-  // Prevents that a coming job is ever made, whatever its submit does. Returns false if the job was made before.
+  // Ensures that a coming job is never made, whatever its submit does. Returns false if the job was made before.
   std::function<Result<bool>(const JobId& job)> give_up;
   // The index of an earlier release, which is read if the records do not know a request. May be null.
   std::shared_ptr<const RequestIndex> older;

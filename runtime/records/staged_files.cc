@@ -74,10 +74,10 @@ Result<StagedFiles> StagedFilesFromJson(std::string_view text) {
 
 // Puts staged entries into an attempt's folder.
 //
-// The files of src_dir (kContents) are copied for each task, as TonY gave a copy to each container. Programs write
-// beside themselves and edit their configuration in place. Python resolves the link of a script, searches the script's
-// siblings where the file really is, and puts its __pycache__ there. Only files that are too large to be copied for
-// hundreds of tasks become links.
+// The files of src_dir (kContents) are copied for each task, as the Java TonY gave a copy to each container. Programs
+// write beside themselves and edit their configuration in place. Python resolves the link of a script, searches the
+// script's siblings where the file really is, and puts its __pycache__ there. Only files that are too large to be
+// copied for hundreds of tasks become links.
 
 namespace {
 

@@ -68,15 +68,15 @@ struct SourceSummary {
 
 struct StagedFiles {
   std::vector<StagedEntry> job;  // for every task
-  // For the tasks of a role. These entries are put into a folder before the job's, and win over the same name there.
+  // For the tasks of a role. These entries are placed before the job's entries, so they win if both have the same name.
   std::map<std::string, std::vector<StagedEntry>> roles;
   std::vector<StagedEntry> am;
-  // Remote files by their keys. For the process that staged them: the manifest does not contain them.
+  // Remote files by their keys. Used only while files are staged; the manifest does not contain them.
   std::map<std::string, RemoteFile> remote{};
-  // SHA-256 of the names and contents of all files, except __pycache__, which programs write beside their sources. For
-  // the process that staged them: the manifest does not contain it.
+  // SHA-256 of the names and contents of all files, except __pycache__, which programs write beside their sources. Used
+  // only while files are staged; the manifest does not contain it.
   std::string content{};
-  // Also for the process that staged: a summary of src_dir, and what a person should know, one line each.
+  // Used only while files are staged: a summary of src_dir, and what a person should know, one line each.
   SourceSummary sources{};
   std::vector<std::string> warnings{};
   bool operator==(const StagedFiles&) const = default;

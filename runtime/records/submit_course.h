@@ -1,4 +1,5 @@
-// Hashes of what a submit wants to run. They show whether two submits under one request id want the same. Pure.
+// Hashes of what a submit wants to run. They show whether two submits under one request id want the same. Pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -107,8 +108,8 @@ enum class SubmitDecision {
 };
 SubmitDecision DecideSubmit(const KnownRequest& known, const SubmitAsk& ask);
 
-// Returns true if the decision depends on `known.differs`. Only then the digest is needed, which costs reading all
-// sources.
+// Returns true if the decision depends on `known.differs`. Only then is the digest needed; computing it means reading
+// all sources.
 bool DigestDecides(const KnownRequest& known, const SubmitAsk& ask);
 
 // The course of a submit under a request id, as a pure state machine. The machine names the next step; the shell (or
@@ -160,7 +161,8 @@ struct RequestRecord {
     bool operator==(const Predecessor&) const = default;
   };
   std::optional<Predecessor> before;
-  // ---- set in records that a RequestIndex returns, and copied into the records that are derived from them
+  // ---- The index sets the next fields in records that it returns; records derived from them keep the values.
+
   // The number of the record, in an index that compares records.
   int64_t revision = 0;
   // The newest job, if it is recorded but not made: its submit is making it now, or has died. The other fields are as

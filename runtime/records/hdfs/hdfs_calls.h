@@ -29,7 +29,7 @@ T AwaitAnswer(EventLoop& loop, const Start& start) {
 // Calls of HDFS that block until the answer; each call is sent once. Interface, implemented by WebHdfsCalls, and by
 // FakeHdfs in tests, which loses answers and executes calls late that the caller no longer waits for.
 //
-// Any thread. Errors are those of hadoop::WebHdfs: after kUnavailable the work may be done already, or may still be
+// Thread-safe. Errors are those of hadoop::WebHdfs: after kUnavailable the work may be done already, or may still be
 // done later.
 
 class HdfsCalls {
@@ -57,7 +57,7 @@ class HdfsCalls {
 HttpCallLimits LimitsOfRecords();
 
 // Uses WebHDFS, on an event loop of its own. Calls of several threads wait for each other, because they share the open
-// connections. A user whose calls must not wait, such as a journal, has an object of its own.
+// connections. A component whose calls must not wait, such as a journal, has an object of its own.
 class WebHdfsCalls : public HdfsCalls {
  public:
   explicit WebHdfsCalls(hadoop::WebHdfs::Options options);
@@ -69,7 +69,7 @@ class WebHdfsCalls : public HdfsCalls {
   Result<std::vector<hadoop::HdfsEntry>> List(const std::string& path) override;
   Result<bool> Create(const std::string& path, std::string_view bytes) override;
   Result<std::string> Read(const std::string& path) override;
-  // same arguments as WebHdfs::Read
+  // The arguments are those of WebHdfs::Read().
   Result<std::string> ReadPart(const std::string& path, int64_t offset, int64_t length);
   Result<bool> Rename(const std::string& from, const std::string& to, hadoop::HdfsRename how) override;
   Result<bool> Remove(const std::string& path) override;
@@ -117,7 +117,7 @@ struct HdfsPatience {
   Duration longest{20'000};
 };
 
-// Any thread. Errors are those of HdfsCalls.
+// Thread-safe. Errors are those of HdfsCalls.
 class HdfsBytes {
  public:
   HdfsBytes(std::shared_ptr<HdfsCalls> calls, HdfsPatience patience)
