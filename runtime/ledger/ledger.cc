@@ -12,24 +12,24 @@ namespace tony {
 
 namespace {
 
-// "4096 of 24000 MB are free", "1 of 4 is free".
+// "4096 of 24000 MB are free", "1 of 4 is free"
 std::string FreeOf(int64_t free, int64_t all, std::string_view unit) {
   return StrCat(free, " of ", all, unit, free == 1 && unit.empty() ? " is free" : " are free");
 }
 
-// The order in which a user's own jobs go: by priority, the highest first, then by number.
+// Orders the jobs of one user: by priority, the highest first, then by number.
 bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b) {
   return a.priority != b.priority ? a.priority > b.priority : IsBefore(a, b);
 }
 
-// "CUDA_VISIBLE_DEVICES=2,3", of an ask that allows some.
+// Returns e.g. "CUDA_VISIBLE_DEVICES=2,3" for a request that allows only some GPUs.
 std::string GpuPin(const LedgerAsk& ask) {
   std::vector<std::string> numbers;
   for (const int gpu : ask.gpus_among) numbers.push_back(std::to_string(gpu));
   return StrCat(kVisibleGpus, "=", Join(numbers, ","));
 }
 
-// The GPUs among `gpus` that the ask allows.
+// Returns the GPUs in `gpus` that the request allows.
 std::vector<int> AllowedGpus(std::vector<int> gpus, const LedgerAsk& ask) {
   const auto is_allowed = [&](int gpu) { return std::ranges::count(ask.gpus_among, gpu) > 0; };
   if (!ask.gpus_among.empty()) std::erase_if(gpus, [&](int gpu) { return !is_allowed(gpu); });
@@ -118,7 +118,7 @@ bool Ledger::CountsInLine(const LedgerEntry& entry) const {
 
 std::vector<LedgerEntry> Ledger::Before(const LedgerEntry& entry) const {
   std::vector<LedgerEntry> before;
-  std::set<int64_t> seen;  // users of whom the first one has been met
+  std::set<int64_t> seen;  // users whose first entry was found
   for (const LedgerEntry& other : entries_) {
     if (!CountsInLine(other)) continue;
     if (other.user == entry.user) {
@@ -171,7 +171,7 @@ std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
   return StrCat("waits for ", Join(lacks, " and "), queue);
 }
 
-// What a job asks for, and whether it can ever have it.
+// Requests: what a job requests, and whether that can ever be admitted.
 
 namespace {
 
@@ -189,7 +189,7 @@ std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::st
   return StrCat(Counted(tasks, "task"), ": ", Join(roles, ", "));
 }
 
-// The keys of the role that asks for most.
+// Returns the keys of the role that requests the most.
 std::string KeysToSet(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view key) {
   const auto all = [&](const RoleSpec& role) { return role.instances * amount(role); };
   const RoleSpec& most = *std::ranges::max_element(spec.roles, {}, all);
@@ -213,7 +213,7 @@ std::vector<int> AllowedBy(const std::vector<std::string>& environment) {
 
 }  // namespace
 
-// Of roles that run one after the other, what those that run together need at most.
+// Roles of different stages do not run at the same time, so only the largest sum of roles that run together counts.
 LedgerAsk AskOf(const JobSpec& spec, const std::vector<std::string>& environment) {
   const auto most = [&](auto amount) {
     return MostAtOnce(spec, [amount](const RoleSpec& role) { return int64_t{role.instances} * amount(role); });
@@ -270,7 +270,7 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
 
 namespace {
 
-// Of the user of `mine`, without it.
+// Returns the other entries of the user of `mine` in the given state.
 std::vector<LedgerEntry> OthersOfItsUser(const Ledger& ledger, const LedgerEntry& mine, Place place) {
   std::vector<LedgerEntry> others;
   for (const LedgerEntry& entry : ledger.entries())
@@ -278,7 +278,8 @@ std::vector<LedgerEntry> OthersOfItsUser(const Ledger& ledger, const LedgerEntry
   return others;
 }
 
-// The entry that stands in line where `earlier` stood: itself, or the job to which its user gave its place.
+// Returns the entry that now has the queue position of `earlier`: the same job, or a job of the same user that took the
+// position over. Null: none has it.
 const LedgerEntry* InItsPlace(const Ledger& ledger, const LedgerEntry& earlier) {
   const LedgerEntry* now = ledger.Find(earlier.job, earlier.user);
   if (!now || now->admitted()) return nullptr;
@@ -297,7 +298,8 @@ TurnStep Waits(std::string why, std::vector<LedgerEntry> waits_for) {
 
 TurnStep LedgerTurn::NextAside(const Ledger& ledger, const LedgerEntry& mine) {
   if (!EverFits(mine.ask, ledger.machine(), mine.user)) return Waits(ledger.WhyItWaits(mine, 0), {});
-  std::optional<LedgerEntry> next;  // the last of those that go before it: what happens before that one wakes nobody
+  // The last of the entries that go before this one. Changes of the others do not let this entry continue.
+  std::optional<LedgerEntry> next;
   for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kAside)) {
     if (!GoesBefore(other, mine) || !EverFits(other.ask, ledger.machine(), other.user)) continue;
     if (!next || GoesBefore(*next, other)) next = other;
@@ -307,7 +309,7 @@ TurnStep LedgerTurn::NextAside(const Ledger& ledger, const LedgerEntry& mine) {
   TurnStep join{.kind = TurnStep::Kind::kJoin, .number = ledger.NextNumber()};
   for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kInLine)) {
     if (!EverFits(other.ask, ledger.machine(), other.user)) continue;
-    // A keeper that does not know of priorities keeps its place.
+    // A keeper that does not know priorities keeps its queue position.
     if (other.priority >= mine.priority || other.keeper.pid == 0 || join.displaced)
       return Waits(StrCat("waits for its turn; its user's job ", other.job.value, " is in the line"), {other});
     join.displaced = other;
@@ -386,7 +388,7 @@ std::vector<LedgerEntry> LedgerTurn::Passed() const {
 bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger) {
   std::vector<LedgerEntry> entries = ledger.entries();
   const auto is_mine = [&](const LedgerEntry& entry) { return entry.user == mine.user && entry.job == mine.job; };
-  if (std::erase_if(entries, is_mine) == 0) return false;  // somebody removed it
+  if (std::erase_if(entries, is_mine) == 0) return false;  // another process removed `mine`
   const Ledger others(ledger.machine(), std::move(entries));
   const std::vector<int> free = others.FreeGpus();
   return others.Fits(mine) &&
@@ -411,7 +413,8 @@ std::string WhyDoubted(const Sighting& sighting, const Machine& machine, const M
   return "";
 }
 
-// Of two names of one file, the one that holds most: what has been given away once is not given away again.
+// Sorts the names of one file: the name that holds the most comes first, so that admitted resources are not given away
+// twice.
 bool HoldsMore(const Sighting& a, const Sighting& b) {
   if (a.entry.place != b.entry.place) return a.entry.place > b.entry.place;
   return IsBefore(b.entry, a.entry);
@@ -426,7 +429,7 @@ bool IsPlausible(const Sighting& sighting, const Machine& machine, const Machine
 Belief Judge(std::vector<Sighting> sightings, const Machine& machine, const Machine& detected) {
   std::ranges::sort(sightings, HoldsMore);
   Belief belief;
-  std::map<uint64_t, std::string> met;  // name by file
+  std::map<uint64_t, std::string> met;  // first name for each inode
   for (Sighting& sighting : sightings) {
     std::string why = WhyDoubted(sighting, machine, detected);
     if (why.empty() && sighting.witness == Witness::kNone) why = "no process of its user runs this job";

@@ -1,10 +1,11 @@
-// The machine's ledger as a pure core: who has what, who may have what he waits for, and why others wait.
+// The ledger of a machine as a pure core: which job holds what, which job is admitted next, and why the others wait.
 //
-// Memory and GPUs admit; cores are shares and admit nobody. All users stand in one line, each with one job; his other
-// jobs stand aside, in the order of their priority and then of their arrival, and join the end of the line one after
-// the other. In the line it is first in, first out, a job whole or not at all: a job is admitted when those before it
-// are and what it asks for is free. So nobody starves, nobody's thousand jobs hold up another's one, and since a job
-// that waits holds nothing, two that each want 60 % take turns.
+// Memory and GPUs decide about admission; cores are shares and never block a job. All users share one queue, in which
+// each user has one job. The other jobs of a user are deferred: they enter the end of the queue one after the other, by
+// priority and then by arrival. The queue is first in, first out. A job is admitted as a whole, once all jobs ahead of
+// it are admitted and everything that it requests is free. Therefore no job starves, and a thousand jobs of one user do
+// not hold up one job of another user. A waiting job holds nothing, so two jobs that each need 60 % run one after the
+// other.
 #pragma once
 
 #include <cstdint>
@@ -20,108 +21,122 @@
 
 namespace tony {
 
-// What a job asks for, for all its tasks and its whole life.
+// The resources that a job requests, for all its tasks and its whole life.
 struct LedgerAsk {
   int64_t memory_mb = 0;
   int64_t vcores = 0;
   int64_t gpus = 0;
-  std::vector<int> gpus_among = {};  // the numbers that its submitter allows; empty: all
+  std::vector<int> gpus_among = {};  // allowed GPU numbers; empty: all
   bool operator==(const LedgerAsk&) const = default;
 };
-inline constexpr int64_t kMostAsked = int64_t{1} << 48;  // of each; thousands of such asks still add up
+// The upper bound for each resource of a request. The sum of thousands of such requests still fits into 64 bits.
+inline constexpr int64_t kMostAsked = int64_t{1} << 48;
 
-// `environment`: of who submits it. Numbers in its CUDA_VISIBLE_DEVICES limit which GPUs the job may get, except where
-// a task of another job submits it: that job's keeper chose them.
+// Returns the resources that `spec` requests. `environment` is the environment of the submitter. Numbers in its
+// CUDA_VISIBLE_DEVICES limit the GPUs that the job may get. They are ignored if a task of another job submits this one,
+// because the keeper (supervisor) of that other job chose them.
 LedgerAsk AskOf(const JobSpec& spec, const std::vector<std::string>& environment = {});
 
-// What one user may have of the machine at a time, all his jobs together, and for how long each. Nothing: no limit.
+// The limits of one user on this machine, for all running jobs of the user together and for the run time of each job.
+// nullopt: no limit.
 struct UserLimits {
   std::optional<int64_t> memory_mb;
   std::optional<int64_t> gpus;
-  std::optional<int64_t> run_minutes;  // of a job, since it was admitted
+  std::optional<int64_t> run_minutes;  // per job, counted from its admission
   bool operator==(const UserLimits&) const = default;
 };
 
 struct Machine {
   int64_t memory_mb = 0;
   int64_t cores = 0;
-  std::vector<int> gpus;                     // by their numbers
-  UserLimits user_limits = {};               // of everybody
-  std::map<int64_t, UserLimits> users = {};  // of some, by their numbers; go before the others, field by field
+  std::vector<int> gpus;        // GPU numbers
+  UserLimits user_limits = {};  // the default for every user
+  // The limits of single users, by uid. A field that is set here replaces the same field of `user_limits`.
+  std::map<int64_t, UserLimits> users = {};
   bool operator==(const Machine&) const = default;
 
   UserLimits LimitsOf(int64_t user) const;
 };
 
-// Where a job stands.
+// The queue state of a job.
 enum class Place {
-  kAside,     // another job of its user goes before it, or its user has all that he may have; holds nobody up
-  kInLine,    // waits for its turn
-  kAdmitted,  // has what it asks for
+  // Deferred: another job of its user goes first, or its user has reached a limit. A deferred job blocks no other job.
+  kAside,
+  kInLine,    // queued
+  kAdmitted,  // holds what it requested
 };
 
-// The process that keeps an entry, by which others can tell that there is one. A keeper of a release that did not say
-// so has pid 0.
+// The keeper process behind an entry. Others use it to check that the job of the entry really runs. pid 0: written by a
+// keeper of an earlier release, which does not record itself.
 struct LedgerKeeper {
   int64_t pid = 0;
-  std::string start;       // field 22 of its /proc/PID/stat: tells a reused pid
-  std::string namespace_;  // "pid:[4026531836]": where the pid is one
+  // Field 22 of /proc/PID/stat, the start time. It detects a pid that was reused.
+  std::string start;
+  // The pid namespace in which `pid` is valid, e.g. "pid:[4026531836]".
+  std::string namespace_;
   bool operator==(const LedgerKeeper&) const = default;
 };
 
 struct LedgerEntry {
-  int64_t number = 0;  // its place in the order
+  int64_t number = 0;  // the queue position
   JobId job;
-  int64_t user = 0;  // its number
+  int64_t user = 0;  // uid
   LedgerAsk ask;
   Instant since{};
   Place place = Place::kInLine;
-  std::vector<int> gpus = {};  // that it holds; as many as it asks for, once it is admitted
-  int64_t priority = 0;        // among its user's own jobs: the highest first
-  Instant admitted_at{};       // the epoch: not known, or not admitted
+  // The GPU numbers that the job holds: as many as it requests, once it is admitted.
+  std::vector<int> gpus = {};
+  // The order among the jobs of one user; the highest value goes first.
+  int64_t priority = 0;
+  Instant admitted_at{};  // the epoch: unknown, or not admitted
   LedgerKeeper keeper = {};
   bool operator==(const LedgerEntry&) const = default;
 
   bool admitted() const { return place == Place::kAdmitted; }
 };
 
-// Numbers grow by one with each job, so at a thousand jobs a second this is reached after 30 years. No entry beyond is
-// believed, and numbers stop growing there: those who share one stand in the order of their job's ids, which begin with
-// the time. So no number that a stranger chooses takes the next one away.
+// The highest valid number of an entry. Numbers grow by one with each job, so a thousand jobs a second reach it after
+// 30 years. An entry with a higher number is rejected, and new entries do not get higher numbers. Entries with the same
+// number are ordered by job id, which begins with the time. Therefore an entry with a number chosen by another user
+// cannot use up the numbers.
 inline constexpr int64_t kMostNumber = 1'000'000'000'000;
 
 class Ledger {
  public:
-  Ledger(Machine machine, std::vector<LedgerEntry> entries);  // in any order
+  Ledger(Machine machine, std::vector<LedgerEntry> entries);  // entries in any order
 
   const Machine& machine() const { return machine_; }
-  const std::vector<LedgerEntry>& entries() const { return entries_; }  // by number
-  int64_t NextNumber() const;                                           // for who comes now
-  const LedgerEntry* Find(const JobId& job, int64_t user) const;        // null: there is none
+  const std::vector<LedgerEntry>& entries() const { return entries_; }  // in queue order, see IsBefore()
+  int64_t NextNumber() const;                                           // for a new entry
+  const LedgerEntry* Find(const JobId& job, int64_t user) const;        // null: no such entry
 
-  // Never more than the machine has, also where the entries hold more than that. What a user holds counts up to his
-  // limits: he cannot have got more.
+  // The memory and the GPUs that are free. The results are never negative, even if the entries together hold more than
+  // the machine has. The share of one user counts only up to the limits of the user, because no user can have received
+  // more.
   int64_t FreeMemory() const;
   std::vector<int> FreeGpus() const;
-  std::vector<int> FreeGpus(const LedgerAsk& ask) const;  // of those that it allows
+  std::vector<int> FreeGpus(const LedgerAsk& ask) const;  // only GPUs that `ask` allows
   bool IsFree(const LedgerAsk& ask) const;
-  LedgerAsk HeldBy(int64_t user) const;  // all of it
+  LedgerAsk HeldBy(int64_t user) const;  // the sum of its admitted jobs
 
-  // Whether its user would have more than his limits with it.
+  // Returns true if the admission of `entry` would take its user beyond a limit.
   bool IsOverLimit(const LedgerEntry& entry) const;
-  // Whether it could be admitted if nobody waited: it fits what is free, and its user's limits.
+  // Returns true if `entry` fits into the free resources and into its user's limits. The queue is ignored.
   bool Fits(const LedgerEntry& entry) const { return IsFree(entry.ask) && !IsOverLimit(entry); }
-  // Those in line that go before it: of its own user all that go before it, of each other user the first. Not those
-  // that could not be admitted whatever became free.
+  // Returns the queued entries ahead of `entry`: all of its own user that go before it, and the first one of each other
+  // user. Entries for which CountsInLine() is false are left out.
   std::vector<LedgerEntry> Before(const LedgerEntry& entry) const;
-  // Whether others hold it up or could be held up by it: it fits the machine, and its user's limits are not used up.
+  // Returns true if `entry` can block other entries and can be blocked by them: it is queued, it fits the machine, and
+  // it would not exceed the limits of its user.
   bool CountsInLine(const LedgerEntry& entry) const;
 
-  // Whether the entry may be admitted now, as one sees it who has just come.
+  // Returns true if `entry` may be admitted now, judged by the current entries alone. LedgerTurn also knows the past.
   bool MayBeAdmitted(const LedgerEntry& entry) const { return Before(entry).empty() && Fits(entry); }
-  // Which GPUs it gets: the lowest that are free. Fewer than it asks for only where it may not be admitted.
+  // Returns the free GPUs with the lowest numbers that `entry` may use. The result is shorter than requested only if
+  // `entry` may not be admitted.
   std::vector<int> GpusFor(const LedgerEntry& entry) const;
-  // For people: "waits for 8192 MB of memory: 4096 of 24000 MB are free; 2 jobs are before it".
+  // Returns the pending reason for people: "waits for 8192 MB of memory: 4096 of 24000 MB are free; 2 jobs are before
+  // it".
   std::string WhyItWaits(const LedgerEntry& entry) const { return WhyItWaits(entry, Before(entry).size()); }
   std::string WhyItWaits(const LedgerEntry& entry, size_t before) const;
 
@@ -132,62 +147,72 @@ class Ledger {
   std::vector<LedgerEntry> entries_;
 };
 
-// The order of the line.
+// Returns true if `a` is ahead of `b` in the queue: by number, then by job id, then by user.
 bool IsBefore(const LedgerEntry& a, const LedgerEntry& b);
 
-// Whether the ask fits the machine, and what that user may have of it.
+// Returns true if the request can ever be admitted: it fits the whole machine and the limits of `user`.
 bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user);
 
-// Why a job that a task of job `above` has submitted is not queued. `why`: WhyItWaits().
+// Returns the error text for a job that a task of job `above` submits and that would have to wait, because such a job
+// is not queued. `why` comes from WhyItWaits().
 std::string WhyNestedCannotWait(const JobId& above, const std::string& why);
 
-// kInvalid with both numbers and the key that would help: "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048
-// MB, worker 4 x 2048 MB), this machine has 7800 MB; set tony.worker.memory or tony.worker.instances".
+// Returns kInvalid if the job can never be admitted. The message has both numbers and the key to change: "the job asks
+// for 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine has 7800 MB; set
+// tony.worker.memory or tony.worker.instances".
 Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
                      const std::vector<std::string>& environment = {});
 
-// What one job does next in the ledger, as a pure core with a memory of its own: who was there before it.
+// The next step of one job in the ledger, as a pure core that remembers which jobs were ahead of the job.
 //
-// The job counts those before it once, as it joins the line: of each other user the first. Nobody who comes later goes
-// before it, whatever number he gives himself, and who could take his turn and does not is passed after a while. So
-// a job waits for one job of each other user at most, and nobody who is stopped, or only pretends to wait, holds it up.
+// The job records once, when it enters the queue, which entries are ahead of it: the first of each other user. A job that
+// comes later never goes before it, whatever number its owner chooses. A job that could be admitted and does not admit
+// itself is passed after a while. Therefore a job waits for at most one job of each other user, and a keeper that is
+// stopped, or only pretends to wait, does not block it.
 //
-//   kAside --its user's next, and within his limits--> kInLine --its turn, and free--> kAdmitted
-//      ^---- another of its user's goes before it, or his limits are used up ----'
+//   kAside --first of its user, and within the limits--> kInLine --first in the queue, and all is free--> kAdmitted
+//      ^------ another job of the user goes first, or a limit is reached ------'
 
-// How long a job that could be admitted may take for it: ten times what a keeper on a busy machine was seen to need.
+// How long a job that could be admitted may take to admit itself: ten times the time that was measured for a keeper on
+// a busy machine.
 inline constexpr Duration kTurnPatience{5000};
-// More for each job further back, since those before it wait for it, too, before they pass it.
+// Additional time for each position further back, because that job itself has to wait until it passes the jobs ahead of
+// it.
 inline constexpr Duration kTurnPatienceMore{500};
 
 struct TurnStep {
   enum class Kind {
     kWait,
-    kJoin,       // the line, under `number`
-    kStepAside,  // out of it
-    kAdmit,      // with `gpus`
+    kJoin,       // enter the queue under `number`
+    kStepAside,  // leave the queue, become deferred
+    kAdmit,      // admit the job with `gpus`
   };
   Kind kind = Kind::kWait;
-  std::string why;  // it does not have what it asks for, for people
+  std::string why;  // the pending reason, for people
   int64_t number = 0;
-  std::optional<LedgerEntry> displaced;  // kJoin: a job of its user that gives up its place in line for it
+  // Set for kJoin: a queued job of the same user that gives up its queue position for this one.
+  std::optional<LedgerEntry> displaced;
   std::vector<int> gpus;
-  std::vector<LedgerEntry> waits_for;  // as long as one of them is where it is, there is nothing new
-  std::optional<Instant> look_again;   // when somebody is to be passed, if nothing changes
+  // The entries that block this one. No new step is needed while one of them keeps its queue position.
+  std::vector<LedgerEntry> waits_for;
+  // The time of the next step if nothing changes, because a blocking job is passed then.
+  std::optional<Instant> look_again;
 };
 
 class LedgerTurn {
  public:
-  // `mine` is in the ledger, and not admitted.
+  // Returns the next step of `mine`, an entry of `ledger` that is not admitted.
   TurnStep Next(const Ledger& ledger, const LedgerEntry& mine, Instant now);
-  void Forget() { earlier_.reset(); }  // who was before it: its entry was lost
-  // Those who do not take their turn, as of the last Next().
+  // Forgets which entries were ahead, because the entry of the job was lost.
+  void Forget() { earlier_.reset(); }
+  // Returns the jobs that the last Next() passed because they did not admit themselves.
   std::vector<LedgerEntry> Passed() const;
 
  private:
   struct Earlier {
     LedgerEntry entry;
-    std::optional<Instant> could_since;  // have been admitted
+    // Since when this entry could be admitted; nullopt: it cannot be admitted now.
+    std::optional<Instant> could_since;
     bool passed = false;
   };
 
@@ -195,43 +220,48 @@ class LedgerTurn {
   void LookAtEarlier(const Ledger& ledger, const LedgerEntry& mine, Instant now);
   std::vector<LedgerEntry> Blocking(const Ledger& ledger, TurnStep& step) const;
 
-  std::optional<std::vector<Earlier>> earlier_;  // of other users, in the order of the line
+  // Entries of other users that were ahead when this job entered the queue, in queue order.
+  std::optional<std::vector<Earlier>> earlier_;
 };
 
-// Whether there is room for `mine` beside all others that are admitted: asked after it was admitted for all to see. Of
-// two that were admitted at once the later one asks when the other is to be seen, so one of them is told at least.
+// Returns true if `mine` and all other admitted entries fit the machine together. A job calls this after its own
+// admission is visible to all. If two jobs are admitted at the same time, the later call sees both entries, so at
+// least one of the two jobs notices. False if `mine` is not in the ledger.
 bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger);
 
-// How far the entries of a ledger are believed, as a pure core. Any user may put any file into the folder, so each
-// entry counts only as far as its owner's keeper could have made it. An entry that is not believed is named to people
-// and counts for nothing; nobody removes it but its owner or root.
+// Validation of ledger entries, as a pure core. Any user may put any file into the folder, so an entry counts only as
+// far as a keeper of its owner could have written it. A rejected entry is reported to people and counts for nothing;
+// only its owner or root removes it.
 //
-// What this cannot tell apart is a program that plays a keeper well: it has what a real job of its user has, no more,
-// and what users may have is limited by machine.json.
+// Validation cannot detect a program that imitates a keeper well. Such a program gets what a real job of its user gets
+// and not more, and machine.json limits what a user may have.
 
-// What processes of its user show of an entry's job.
+// The result of the process check: whether processes of an entry's owner run its job.
 enum class Witness {
-  kRuns,        // one of them runs it: a keeper or an executor
-  kNone,        // none does
-  kCannotTell,  // processes of that user are not to be seen from here
+  kRuns,        // a keeper or an executor runs
+  kNone,        // such a process does not exist
+  kCannotTell,  // the owner's processes are not visible
 };
 
-// An entry as it was found, with a lock on it that only its owner can have taken.
+// An entry as read from its file, and what the file shows besides.
 struct Sighting {
-  std::string name;  // of its file
+  std::string name;  // file name
   LedgerEntry entry;
-  std::string says_job;             // the job that its content speaks of; empty: it does not say
-  uint64_t file = 0;                // the same for two names of one file
-  bool writable_by_others = false;  // so that the lock may be another user's
-  // The file has several names, which other users may have made (fs.protected_hardlinks=0), and was never admitted.
+  // The job that the content of the file names; empty: the content names none.
+  std::string says_job;
+  uint64_t file = 0;  // inode; hard links share it
+  // True if others can write to the file. The lock on it may then belong to another user.
+  bool writable_by_others = false;
+  // True if the file has several names and its content says that it was never admitted. Other users may have made the
+  // additional names (fs.protected_hardlinks=0).
   bool says_it_waits = false;
   Witness witness = Witness::kRuns;
 };
 
 struct Doubt {
-  std::string name;  // of the file
+  std::string name;  // file name
   int64_t user = 0;
-  std::string why;  // "no process of its user runs this job"
+  std::string why;  // the reason, for people
   bool operator==(const Doubt&) const = default;
 };
 
@@ -240,11 +270,12 @@ struct Belief {
   std::vector<Doubt> doubts;
 };
 
-// `machine`: what jobs may have. `detected`: what there is; an entry that was admitted before machine.json said less is
-// still believed.
+// Splits the sightings into accepted entries and doubts. `machine` is what jobs may use, `detected` what the hardware
+// has. An entry that was admitted before machine.json lowered the memory is still accepted.
 Belief Judge(std::vector<Sighting> sightings, const Machine& machine, const Machine& detected);
 
-// Whether its processes are to be looked at: what is doubted anyway need not be.
+// Returns true if the entry passes all checks that work without a process check. The process check is skipped for other
+// entries, because they are rejected anyway.
 bool IsPlausible(const Sighting& sighting, const Machine& machine, const Machine& detected);
 
 }  // namespace tony

@@ -1,8 +1,8 @@
-// The life of a claim; every arrow is a look at the ledger, under its lock where that can be had.
+// The life of a reservation. Every arrow is a read of the ledger, with the ledger's lock if that is available.
 //
-//   nothing --entered--> aside or in line --its turn, and free--> admitted --Leave()--> left
-//      ^                  |    \--the entry is gone: somebody removed it--> nothing
-//      \--- the ledger cannot be used: tried again, with growing delays
+//   no entry --added--> deferred or queued --first in the queue, and resources free--> admitted --Leave()--> left
+//      ^                  |    \--the entry was removed by someone--> no entry
+//      \--- the ledger cannot be used: retry, with growing delays
 #include "runtime/ledger/ledger_claim.h"
 
 #include <sys/inotify.h>
@@ -26,44 +26,49 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Who holds the ledger's lock has it for about a millisecond; who is stopped while he has it, longer.
+// A process holds the ledger's lock for about a millisecond, or longer if it is stopped meanwhile.
 constexpr Duration kBusyFirst{1}, kBusyMost{50};
-// Two that were admitted at once and withdrew try again at different times.
+// Two jobs that were admitted at the same time and withdrew retry after different random delays.
 constexpr Duration kMetFirst{4}, kMetMost{256};
 constexpr Duration kTroubleFirst{500}, kTroubleMost{10'000};
-// A lock goes just after the event of its close: looks at growing distances, until long after a busy machine's pause.
+// The kernel releases a lock just after the close event. Therefore the ledger is read again at growing intervals, the
+// last one longer than the pauses of a busy machine.
 constexpr Duration kRecheckFirst{1}, kRecheckLast{1024};
 constexpr int kRecheckGrowth = 4;
-// Of a job that is not the next one only the text changes, and a hundred of them need not all look at each change.
+// For a job that is not next, only the text changes. A hundred waiting jobs need not all read the ledger after each
+// change.
 constexpr Duration kTextAge{1000};
-// A look that changes is followed up at once, but not for ever: others may change what it saw.
+// A step that changes the ledger is followed by the next step at once. The number is bounded, because other processes
+// may keep changing the ledger.
 constexpr int kMostSteps = 4;
-// So much longer than a look takes nothing is looked at for the sake of an event: whoever makes thousands of files, or
-// of events, costs those who wait a fifth of a core at most.
+// After a read, events are ignored for this many times the duration of the read. A user who creates thousands of files
+// or events therefore costs each waiting job at most a fifth of a core.
 constexpr int kQuiet = 4;
-// Where no event comes: limits of the machine changed, or a filled queue of events.
+// Read intervals for changes without an event: the machine's limits changed, or the event queue overflowed.
 constexpr Duration kUnwatched{1000}, kWatched{15'000};
 
-// Tells those who wait in the ledger when it may be their turn (inotify).
+// Wakes waiting jobs when the ledger changes (inotify).
 
 enum class LedgerChange {
-  kEntries,  // one was added, admitted or removed
-  kClosed,   // an entry's last descriptor was closed; the kernel lets its lock go just *after* it says so
-  kGone,     // the folder was removed or renamed; nothing more will be told
+  kEntries,  // an entry was added, admitted, removed
+  // The last descriptor of an entry was closed. The kernel releases the lock just *after* this event.
+  kClosed,
+  // The folder was removed or renamed; no further events follow.
+  kGone,
 };
 
 constexpr uint32_t kGoneEvents = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT;
-// Lookers open files for reading only and close them without IN_CLOSE_WRITE.
+// Readers open files for reading only, so their close does not cause IN_CLOSE_WRITE.
 constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF;
 
 LedgerChange ChangeOf(uint32_t mask) {
   if (mask & kGoneEvents) return LedgerChange::kGone;
-  // An overflow may have swallowed a close.
+  // An event queue that overflowed may have dropped a close.
   return mask & (IN_CLOSE_WRITE | IN_Q_OVERFLOW) ? LedgerChange::kClosed : LedgerChange::kEntries;
 }
 
-// Calls `on_change` on the loop; those who only look at entries wake nobody. Ends with the handle. kUnavailable when
-// the user's limit of inotify instances is reached.
+// Calls `on_change` on the loop; a process that only reads entries causes no call. The watch ends with the handle.
+// kUnavailable: the user's limit of inotify instances is reached.
 Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const std::filesystem::path& folder,
                                                        std::function<void(LedgerChange)> on_change) {
   return WatchFolderEvents(loop, folder, kEvents, [on_change = std::move(on_change)](uint32_t shown, uint32_t hidden) {
@@ -71,10 +76,10 @@ Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const st
   });
 }
 
-constexpr size_t kMostNamed = 3;  // of each kind
+constexpr size_t kMostNamed = 3;  // jobs or entries of each kind
 
-// Behind why `job` waits: who holds what, who does not take his turn, and which entries are not believed. Each begins
-// with "; "; empty: nothing of it.
+// Returns the text that follows the pending reason of `job`: which jobs hold what, which jobs were passed, and which
+// entries are rejected. Each part begins with "; ". The result may be empty.
 std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& passed, const JobId& job) {
   std::string text = WhoHolds(view.ledger, job);
   if (!text.empty()) text.insert(0, "; ");
@@ -128,14 +133,14 @@ class FolderClaim : public LedgerClaim {
       watch_.reset();
       timer_.reset();
       patience_timer_.reset();
-      const auto on_admitted = listener_.on_admitted;  // it may destroy this claim
+      const auto on_admitted = listener_.on_admitted;  // a copy: may destroy this object
       return on_admitted();
     }
     WaitForChange();
     Tell(*why, besides_);
   }
 
-  // As far as it gets now. Why it waits, where it does.
+  // Takes as many steps as possible now. Returns the pending reason; empty if the job is admitted.
   Result<std::string> Proceed() {
     TRY_ASSIGN(LedgerSession session, Open());
     if (!held_) {
@@ -170,7 +175,7 @@ class FolderClaim : public LedgerClaim {
     return why;
   }
 
-  // Its own user's keepers may have moved it; anybody who may has removed it.
+  // Other keepers of the same user may have moved the entry. If it is missing, it was removed, and a new one is added.
   void FollowEntry(const Ledger& ledger) {
     if (!held_ || folder_.IsStill(held_->entry)) return;
     const LedgerEntry* now = ledger.Find(entry_.job, held_->entry.user);
@@ -198,7 +203,7 @@ class FolderClaim : public LedgerClaim {
     return Ok();
   }
 
-  // Whether there is more to do at once.
+  // Returns true if another step can follow at once.
   Result<bool> Take(LedgerSession& session, const TurnStep& step) {
     switch (step.kind) {
       case TurnStep::Kind::kWait:
@@ -218,7 +223,7 @@ class FolderClaim : public LedgerClaim {
     return false;
   }
 
-  // Where another keeper of its user has moved it meanwhile, the next look sees it.
+  // If another keeper of the same user moved the entry meanwhile, the next read shows that.
   Result<bool> GoOnAfter(const Status& moved) const {
     if (!moved.ok() && folder_.IsStill(held_->entry)) return moved.error();
     return true;
@@ -253,7 +258,7 @@ class FolderClaim : public LedgerClaim {
       auto watch = WatchLedger(loop_, folder_.path(), [this](LedgerChange change) { OnChange(change); });
       if (watch.ok()) {
         watch_ = *std::move(watch);
-        return LookAfter(Duration(0));  // what changed before it was watched
+        return LookAfter(Duration(0));  // for changes before the watch began
       }
       Warn({watch.error().message});
     }
@@ -278,7 +283,7 @@ class FolderClaim : public LedgerClaim {
     Glance();
   }
 
-  // Looks if it may be our turn, else later, for the text.
+  // Reads the ledger now if the job may be next; otherwise later, to update the text.
   void Glance() {
     const auto quiet = quiet_until_ - Steady::now();
     if (quiet > Steady::duration(0)) {
@@ -297,7 +302,8 @@ class FolderClaim : public LedgerClaim {
       busy_ = std::clamp(busy_ * 2, kBusyFirst, kBusyMost);
       return LookAfter(busy_);
     }
-    watch_.reset();  // of a folder that may be another one by then
+    // The folder may have been replaced by the time of the retry.
+    watch_.reset();
     trouble_ = std::clamp(trouble_ * 2, kTroubleFirst, kTroubleMost);
     LookAfter(trouble_);
     Tell(StrCat("waits for the ledger, which cannot be used: ", error.message));
@@ -310,25 +316,28 @@ class FolderClaim : public LedgerClaim {
 
   void Tell(const std::string& why, const std::string& besides = "") {
     if (!news_.IsNew(why, besides, loop_.Now())) return;
-    const auto on_waiting = listener_.on_waiting;  // it may destroy this claim
+    const auto on_waiting = listener_.on_waiting;  // a copy: may destroy this object
     on_waiting(why + besides);
   }
 
   EventLoop& loop_;
   const LedgerFolder folder_;
-  LedgerEntry entry_;  // as it asks
+  LedgerEntry entry_;  // as requested
   const bool runs_;
   const Listener listener_;
-  std::optional<HeldEntry> held_;  // as it is in the ledger; nothing: it is not
-  bool unproven_ = false;          // admitted there, but it has not been seen yet that there is room for all
+  // As in the ledger; nullopt: the ledger has no entry of this job.
+  std::optional<HeldEntry> held_;
+  // True after an admission that was not yet confirmed by a second read.
+  bool unproven_ = false;
   LedgerTurn turn_;
-  std::vector<LedgerEntry> waits_for_;  // while one of them is where it is, there is nothing new
+  // Entries that block this one. Nothing changes for this job while one of them keeps its queue position.
+  std::vector<LedgerEntry> waits_for_;
   bool machine_has_gpus_ = false;
-  std::string besides_;  // what else people are told of why it waits
+  std::string besides_;  // text after the pending reason
   LedgerNews news_;
-  Duration busy_{0}, trouble_{0}, recheck_{0};  // the next distance; 0: none
-  std::optional<Instant> locked_out_since_;     // of the ledger's lock
-  bool without_lock_ = false;                   // at the last look
+  Duration busy_{0}, trouble_{0}, recheck_{0};  // the next delay; 0: none
+  std::optional<Instant> locked_out_since_;     // waits for the ledger's lock since
+  bool without_lock_ = false;                   // during the last read
   Duration met_{0};
   std::minstd_rand random_{std::random_device{}()};
   Steady::time_point quiet_until_{};

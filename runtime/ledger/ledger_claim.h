@@ -1,5 +1,6 @@
-// A job's place in the machine's ledger, as its keeper holds it. The entry lives as long as the lock on it: the
-// keeper's descriptor, or a copy of it in an executor. Nobody has to clean up after kill -9.
+// The reservation of a job in the ledger of the machine, held by the keeper (supervisor) of the job. The entry lives as
+// long as a process holds the lock on its file: through the descriptor of the keeper, or through a copy in an executor.
+// Therefore kill -9 leaves nothing to clean up.
 #pragma once
 
 #include <cstdint>
@@ -17,39 +18,45 @@
 
 namespace tony {
 
-// Loop thread only.
+// A reservation is used on the loop thread only.
 class LedgerClaim {
  public:
   struct Listener {
-    std::function<void()> on_admitted;                   // once; never from inside Enter()
-    std::function<void(const std::string&)> on_waiting;  // why, for people; told again when that changes
+    std::function<void()> on_admitted;  // called once, never inside Enter()
+    // Called with the pending reason for people, and again when the reason changes.
+    std::function<void(const std::string&)> on_waiting;
   };
-  // Queues the job at the end, or takes over the entry that an earlier keeper of the job left. `runs`: containers of
-  // the job live, so it has what it asks for, whatever the ledger says; it is admitted at once. `priority`: among the
-  // jobs of its user that wait.
+  // Queues the job at the end, or adopts the entry that an earlier keeper of the job left. `runs` means that
+  // containers of the job live. Such a job is admitted at once, whatever the ledger contains, because it already
+  // uses what it requests. `priority` orders the waiting jobs of one user.
   static Result<std::unique_ptr<LedgerClaim>> Enter(EventLoop& loop, const LedgerFolder& folder, const JobId& job,
                                                     const LedgerAsk& ask, bool runs, Listener listener,
                                                     int64_t priority = 0);
   virtual ~LedgerClaim() = default;
 
   virtual bool admitted() const = 0;
-  virtual const std::vector<int>& gpus() const = 0;  // the job's, by their number on the machine; since it was admitted
-  virtual bool MachineHasGpus() const = 0;           // any, whosever they are; since it was admitted
-  virtual Instant admitted_at() const = 0;           // by any keeper of the job; the epoch: not known
-  virtual int lock() const = 0;                      // the descriptor that executors inherit
-  virtual void Leave() = 0;                          // what the job had is free; wakes those who wait
+  // The GPU numbers of the job on this machine; valid once the job is admitted.
+  virtual const std::vector<int>& gpus() const = 0;
+  // True if jobs may use GPUs of this machine, free or not; valid once the job is admitted.
+  virtual bool MachineHasGpus() const = 0;
+  // The time of the admission, also by an earlier keeper of the job; the epoch: unknown.
+  virtual Instant admitted_at() const = 0;
+  virtual int lock() const = 0;  // the descriptor that executors inherit
+  // Frees what the job holds and wakes the waiting jobs.
+  virtual void Leave() = 0;
 };
 
-// What people are told of the ledger: who holds what, and who stands in the way.
+// Texts about the ledger for people: which jobs hold what, and which process holds the lock.
 
-// Who holds most besides `job`: "alice holds 600 MB with local-... (process 12)"; empty: nobody.
+// Returns the largest holders except `job`, at most three: "alice holds 600 MB with local-... (process 12)". The result
+// is empty if no other job is admitted.
 std::string WhoHolds(const Ledger& ledger, const JobId& job);
 
-// For commands: that somebody keeps the ledger's lock, and who; empty: nobody does.
+// Returns a warning for commands that names the process that holds the ledger's lock; empty if the lock was free.
 std::string LockWarning(const LedgerView& view);
 
-// What a waiting job has told already. What strangers can change as they like is told now and then, and so many
-// warnings at most: each is a line in a log.
+// Decides which texts of a waiting job are new, because each is a line in a log. A text that other users can change at
+// will is new at most every ten seconds, and at most 200 different warnings are new.
 class LedgerNews {
  public:
   bool IsNew(const std::string& why, const std::string& besides, Instant now);

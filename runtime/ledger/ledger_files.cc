@@ -24,16 +24,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Keepers of earlier releases know the first two and look at no others.
+// Keepers of earlier releases know the first two endings only and ignore other files.
 constexpr std::pair<Place, std::string_view> kEndings[] = {
     {Place::kInLine, ".waiting"}, {Place::kAdmitted, ".running"}, {Place::kAside, ".aside"}};
 constexpr std::string_view kUnfinished = ".new-";
 constexpr int64_t kLongestEntry = 64 << 10;
-constexpr size_t kDigits = 10;                        // ls shows the order
-constexpr int64_t kLastNumber = 999'999'999'999'999;  // a longer name is no entry's
+constexpr size_t kDigits = 10;  // makes ls show the queue order
+// The highest number in a name. A name with a longer number is not an entry's name.
+constexpr int64_t kLastNumber = 999'999'999'999'999;
 constexpr int64_t kLastMillisecond = int64_t{1} << 52;
-constexpr int64_t kMostPid = 1 << 22;   // the kernel's own limit
-constexpr int64_t kMostHolders = 4096;  // a keeper each; far more than AMs bring back
+constexpr int64_t kMostPid = 1 << 22;  // the kernel's limit
+// Each keeper of the job locks one byte; a job never has that many keepers.
+constexpr int64_t kMostHolders = 4096;
 
 bool IsIdCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
@@ -79,8 +81,8 @@ std::optional<EntryName> ParseEntryName(const std::string& name) {
 
 std::string UnfinishedName() { return StrCat(kUnfinished, RandomHex(8)); }
 
-// What an entry's file says; its number, user and place are not in it. Keepers of earlier releases did not write what
-// comes Later().
+// The content of an entry's file. Number, user and place come from the file's name and owner. Keepers of earlier
+// releases did not write the fields with Later().
 void Fields(auto& io, Is<LedgerEntry> auto& entry) {
   constexpr Between kAsked{0, kMostAsked}, kTime{0, kLastMillisecond}, kGpu{0, 1'000'000};
   io.Derived("schema", 1);
@@ -116,8 +118,8 @@ Result<std::vector<std::string>> NamesIn(const fs::path& folder) {
 }
 
 bool IsHeld(int fd) {
-  struct flock lock = Byte(0, 0);  // all of it
-  lock.l_type = F_RDLCK;           // so that only a lock for writing is in the way
+  struct flock lock = Byte(0, 0);  // all bytes
+  lock.l_type = F_RDLCK;           // conflicts with write locks only
   return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
@@ -131,7 +133,7 @@ Status TakeHold(int fd, const fs::path& path) {
 }
 
 Result<std::optional<OpenEntry>> OpenFile(const fs::path& path, int flags) {
-  // No link is followed, and no FIFO waited for.
+  // The flags keep open() from following a link and from blocking on a FIFO.
   UniqueFd fd(open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd.valid() && errno == ENOENT) return std::optional<OpenEntry>();
   struct stat status = {};
@@ -174,9 +176,11 @@ Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
 namespace {
 
 constexpr const char* kMachine = "machine.json";
-constexpr int64_t kMostOfOneUser = 4096;  // more keepers than a machine runs; twenty milliseconds' work
-constexpr int64_t kMostWarnings = 10;     // of one user: whoever makes thousands of files hides nobody else
-constexpr int kReads = 3;                 // its owner may be writing it
+// More entries than keepers that fit a machine. To read so many takes twenty milliseconds.
+constexpr int64_t kMostOfOneUser = 4096;
+// The number of warnings per user. Thousands of files of one user do not hide the files of others.
+constexpr int64_t kMostWarnings = 10;
+constexpr int kReads = 3;  // the owner may be writing it
 
 std::string LeftOut(const fs::path& path, const std::string& why) {
   return StrCat("the ledger's ", path.string(), " is left out: ", why);
@@ -197,7 +201,7 @@ class Look {
         RemoveUnfinished(name);
       }
     }
-    // What has been given away first: where somebody has too many entries, that is what must be seen.
+    // Admitted entries come first: if a user has too many entries, these must be read.
     std::ranges::sort(entries, [](const EntryName& a, const EntryName& b) {
       return std::tie(b.place, a.number, a.job) < std::tie(a.place, b.number, b.job);
     });
@@ -235,8 +239,8 @@ class Look {
     }
   }
 
-  // What is wrong with a file is its owner's to mend, and others go on without it. A shortage of ours says nothing of
-  // the file: without it we would take what somebody has.
+  // A malformed file is its owner's problem, so it is skipped with a warning. A shortage in this process (kUnavailable)
+  // proves nothing about the file. Skipping the file then could give its resources away twice, so the whole read fails.
   Status LeaveOut(const fs::path& path, const Error& error, std::optional<int64_t> user = std::nullopt) {
     if (error.code == ErrorCode::kUnavailable) return error;
     user ? WarnOf(*user, LeftOut(path, error.message)) : Warn(LeftOut(path, error.message));
@@ -262,7 +266,7 @@ class Look {
     if (file.ok() && *file && MayRemove((*file)->owner) && !IsHeld((*file)->fd.get())) unlink((folder_ / name).c_str());
   }
 
-  // Of the others' the folder keeps us; to try costs time where there are thousands.
+  // The sticky folder does not let us remove files of other users, and thousands of attempts would cost time.
   static bool MayRemove(uid_t owner) { return geteuid() == 0 || owner == geteuid(); }
 
   void Warn(std::string warning) { warnings_.push_back(std::move(warning)); }
@@ -305,7 +309,7 @@ class Look {
 
 }  // namespace
 
-// A file in a folder that all may write speaks for the machine only if its owner, or root, made it.
+// All users may write to the folder, so machine.json is used only if root or the owner of the folder made it.
 Result<StatedMachine> ReadStatedMachine(const fs::path& folder, const Machine& detected) {
   TRY_ASSIGN(const auto file, OpenFile(folder / kMachine, O_RDONLY));
   struct stat status = {};

@@ -1,4 +1,4 @@
-// The files of a ledger's folder, one at a time: names, content, locks. Each is another user's perhaps, and may hold
+// The single files in the folder of a ledger: names, content, locks. A file may belong to another user and may contain
 // anything.
 #pragma once
 
@@ -17,30 +17,31 @@
 
 namespace tony {
 
-// What a file's name says of an entry.
+// The part of an entry that its file name contains.
 struct EntryName {
   int64_t number = 0;
   JobId job;
   Place place = Place::kInLine;
 };
-std::string NameOf(const LedgerEntry& entry);  // "0000000012.local-...-4f2a9c.waiting"
+std::string NameOf(const LedgerEntry& entry);  // e.g. "0000000012.local-...-4f2a9c.waiting"
 std::string NameOf(const EntryName& name);
-std::optional<EntryName> ParseEntryName(const std::string& name);  // nothing: not the name of an entry
-std::string UnfinishedName();                                      // of an entry in the making
+std::optional<EntryName> ParseEntryName(const std::string& name);  // nullopt: not an entry's name
+std::string UnfinishedName();                                      // name of an entry being written
 
 std::string EntryJson(const LedgerEntry& entry);
 
-// All names in the folder; kNotFound: there is no folder.
+// Returns all names in the folder; kNotFound if the folder does not exist.
 Result<std::vector<std::string>> NamesIn(const std::filesystem::path& folder);
 
-// Whether anybody holds a lock on it for writing, by another open file: its owner then, if only he may write to it.
-// Whoever can read the file may hold a lock for reading on it, so such locks show nothing. True, too, where the kernel
-// does not tell: what nobody holds is removed.
+// Returns true if another open file description holds a write lock on the file. The lock belongs to the owner if only
+// the owner may write to the file. Read locks are ignored, because every user who can read the file may take one. The
+// result is also true if the kernel does not answer, because a file without a lock gets removed.
 bool IsHeld(int fd);
-// Of one byte that nobody holds. kUnavailable: others hold locks for reading on all of them. `path` is for the message.
+// Takes a write lock on the first byte that is free. kUnavailable: other processes hold read locks on all bytes. `path`
+// is for the message.
 Status TakeHold(int fd, const std::filesystem::path& path);
 
-// A regular file, opened so that nothing there can make us wait, and what the kernel knows of it. Nothing: it is gone.
+// A regular file that was opened without the risk of blocking, and what fstat(2) returned for it.
 struct OpenEntry {
   UniqueFd fd;
   uid_t owner = 0;
@@ -49,22 +50,26 @@ struct OpenEntry {
   int64_t size = 0;
   uint64_t names = 1;  // hard links
 };
-// kUnavailable: this process may have no more descriptors; it says nothing of the file.
+// Opens the file; nullopt if it does not exist. kUnavailable: this process has no free file descriptor, which proves
+// nothing about the file.
 Result<std::optional<OpenEntry>> OpenFile(const std::filesystem::path& path, int flags);
 
-// The content of a file of at most 64 KiB. kUnavailable: it cannot be read; kInvalid: it is longer.
+// Returns the content of a file of at most 64 KiB. kUnavailable: the file cannot be read; kInvalid: the file is longer.
 Result<std::string> ReadSmall(const OpenEntry& file);
-// Nobody has looked at its processes yet.
+// Parses the file. The process check is left to the caller.
 Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file);
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file);
 
-// One look at all files of a ledger's folder. Bounded whatever strangers put there: files that are no entries cost a
-// name, entries of one user beyond kMostOfOneUser are not opened, and no file is read beyond 64 KiB.
+// Reading all files of a ledger's folder. The work is bounded whatever other users put there. A file that is not an
+// entry costs the time to read its name. Entries of one other user beyond kMostOfOneUser are not opened, and files
+// above 64 KiB are not read.
 
-// `remove_dead`: what nobody holds and we may remove. Only under the ledger's lock.
+// Returns the entries in the folder. `remove_dead` also removes files that no process holds and that we may remove; it
+// needs the ledger's lock.
 Result<LedgerView> LookAtLedger(const std::filesystem::path& folder, bool remove_dead);
 
-// machine.json in the folder. kInvalid where it cannot be used: then `detected` counts.
+// Returns the content of machine.json in the folder, or `detected` if that file does not exist. kInvalid: the file
+// cannot be used, and `detected` applies.
 Result<StatedMachine> ReadStatedMachine(const std::filesystem::path& folder, const Machine& detected);
 
 }  // namespace tony

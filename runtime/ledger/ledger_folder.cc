@@ -30,8 +30,9 @@ namespace fs = std::filesystem;
 
 constexpr Duration kLook{2};
 
-// `shared`: beside others who only read. kUnavailable: somebody has it; kNotFound: there is no such folder.
-// flock needs no right to write, and nobody can take the file of the lock away.
+// Locks the folder. `shared`: together with other readers. kUnavailable: another process holds the lock; kNotFound: the
+// folder does not exist.
+// flock(2) on the folder needs no write permission, and without a lock file, users cannot remove one.
 Result<UniqueFd> LockFolder(const fs::path& folder, bool shared) {
   UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid())
@@ -87,31 +88,32 @@ Result<LedgerSession> LedgerFolder::GoWithoutLock() const { return LedgerSession
 
 void LedgerFolder::Remove(HeldEntry held) const { unlink((path_ / NameOf(held.entry)).c_str()); }
 
-// Where the ledger is.
+// Finding the ledger.
 
 namespace {
 
 constexpr std::string_view kVariable = "TONY_LEDGER";
 constexpr const char* kShared = "/var/lib/tony/ledger";
 
-// Why we cannot keep the ledger of all users there; empty: we can.
+// Returns why the shared ledger cannot be used there; empty: it can.
 std::string WhyNotShared() {
   const fs::path there = NearestExisting(kShared);
   struct stat status = {};
   if (stat(there.c_str(), &status) != 0 || access(there.c_str(), R_OK | W_OK | X_OK) != 0)
     return StrCat(kShared, " may not be ", there == kShared ? "written" : "made", ": ", ErrnoText(errno));
-  // Who owns the folder may remove every entry in it.
+  // The owner of a folder may remove every entry in it.
   if (status.st_uid != 0 && status.st_uid != geteuid()) return StrCat(kShared, " belongs to another user");
   return "";
 }
 
-// All users of the machine may add files, and nobody may remove those of others.
+// Makes a folder in which all users may add files and cannot remove files of others (sticky bit).
 Status MakeShared(const fs::path& path) {
   std::error_code error;
   if (path.has_relative_path() && !fs::is_directory(path.parent_path(), error)) {
     TRY(MakeFolder(path.parent_path()));
     for (fs::path above = path.parent_path(); above.has_relative_path(); above = above.parent_path()) {
-      // MakeFolder() makes them private; only those that are so and ours are opened to who passes through.
+      // MakeFolder() makes the parent folders private. Only folders that are private and ours are opened to other
+      // users.
       struct stat status = {};
       if (stat(above.c_str(), &status) != 0 || status.st_uid != geteuid() || (status.st_mode & 0777) != 0700) break;
       if (chmod(above.c_str(), 0755) != 0) return FileError(ErrorCode::kCannotWrite, "open to all", above, errno);
@@ -141,7 +143,7 @@ Result<LedgerFolder> LedgerFolder::Find(const fs::path& home, const std::string&
     return InvalidError(kVariable, "=", configured, ": expected an absolute path");
   }
   folder.path_ = folder.path_.lexically_normal();
-  if (!folder.path_.has_filename()) folder.path_ = folder.path_.parent_path();  // "/x/ledger/"
+  if (!folder.path_.has_filename()) folder.path_ = folder.path_.parent_path();  // e.g. "/x/ledger/"
   TRY_ASSIGN(const FileSystem file_system, FileSystemOf(folder.path_));
   TRY(CheckLedgerPlace(folder.path_, file_system));
   return folder;
@@ -172,11 +174,12 @@ Status LedgerFolder::Make() const {
   return geteuid() == 0 && !is_private() ? MakeShared(path_) : MakeFolder(path_);
 }
 
-// What a keeper changes in the ledger: its own entry, and at most the places of its own user's jobs.
+// Changes of the ledger. A keeper changes its own entry, and at most the queue positions of its own user's other jobs.
 
 namespace {
 
-// Over what is there, which has its room on the disk already; so an entry of ours is not lost when the disk is full.
+// Overwrites the existing content, which already has its space on the disk. Therefore a full disk does not destroy an
+// entry.
 Status Write(int fd, const LedgerEntry& entry, const fs::path& path) {
   const std::string content = EntryJson(entry);
   if (lseek(fd, 0, SEEK_SET) != 0) return FileError(ErrorCode::kCannotWrite, "write", path, errno);
@@ -186,8 +189,8 @@ Status Write(int fd, const LedgerEntry& entry, const fs::path& path) {
   return Ok();
 }
 
-// Keepers of earlier releases admit themselves under the lock and do not look again. One that is seen to hold the lock
-// may be about to: then it counts as admitted.
+// Keepers of earlier releases admit themselves under the lock and do not read the ledger again. Such a keeper that
+// holds the lock may be about to admit itself, so its entry counts as admitted.
 void CountThoseAboutToBeAdmitted(std::vector<LedgerEntry>& entries, const std::vector<int64_t>& lock_holders) {
   for (const int64_t pid : lock_holders) {
     const auto process = LookAtProcess(pid);
@@ -215,10 +218,12 @@ void LedgerSession::RemoveOtherNames(const HeldEntry& held) const {
   }
 }
 
-// Readable by others only when it is held: any reader could keep us from holding it by locks of his own.
+// The entry becomes readable for others only after it is locked, because any reader could keep us from the lock with
+// read locks of its own.
 Result<HeldEntry> LedgerSession::Make(const LedgerEntry& entry) {
   const fs::path made = folder_.path() / UnfinishedName(), path = folder_.path() / NameOf(entry);
-  // Messages name `path`: the other name is new at each try, and a reason that changes is told again.
+  // Messages name `path`, because the temporary name differs at each retry and a changed reason would be reported
+  // again.
   UniqueFd fd(open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
   Status added = TakeHold(fd.get(), path);
@@ -262,9 +267,9 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
   TRY_ASSIGN(auto file, OpenFile(path, O_RDWR));
   if (!file || file->owner != geteuid()) return std::optional<HeldEntry>();
   auto entry = EntryFrom(*ParseEntryName(name), *file);
-  // Who cannot read it for the moment neither removes it nor goes without it.
+  // An entry that cannot be read for the moment is neither removed nor replaced.
   if (!entry.ok() && entry.error().code == ErrorCode::kUnavailable) return Annotate(entry.error(), path.string());
-  // A full disk cut the entry short, or a stranger's number or link leads it astray.
+  // The entry is invalid: a full disk cut it short, or another user chose its number or linked it elsewhere.
   if (!entry.ok() || entry->number > kMostNumber) {
     unlink(path.c_str());
     return std::optional<HeldEntry>();
@@ -277,9 +282,10 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
   if (taken.ok()) {
     TRY(Write(held.lock.get(), held.entry, path));
   } else {
-    TRY_ASSIGN(held, Make(*entry));  // in the place of the file that strangers keep us from holding
+    // A new file replaces the one on which read locks of others prevent our lock.
+    TRY_ASSIGN(held, Make(*entry));
   }
-  // Others may have counted it as free meanwhile.
+  // An entry without a lock was not counted, so its resources may have been given to other jobs meanwhile.
   if (dead && held.entry.admitted()) TRY(Withdraw(held));
   return std::optional<HeldEntry>(std::move(held));
 }
@@ -296,7 +302,8 @@ Status LedgerSession::Admit(HeldEntry& held, const std::vector<int>& gpus, Insta
   entry.gpus = gpus;
   entry.admitted_at = now;
   const Status written = Write(held.lock.get(), entry, folder_.path() / NameOf(held.entry));
-  if (!written.ok() && gpus != held.entry.gpus) return written;  // a full disk may well keep the time from us
+  // A full disk may lose the admission time, which is harmless; the GPU numbers must be written.
+  if (!written.ok() && gpus != held.entry.gpus) return written;
   TRY(Rename(entry, Place::kAdmitted, entry.number));
   held.entry = std::move(entry);
   return Ok();
@@ -312,7 +319,7 @@ Result<bool> LedgerSession::StandsAdmitted(HeldEntry& held) {
   return false;
 }
 
-// Its content, too, says then that it waits, so that another name of the file cannot say the opposite.
+// The content is changed too, so that another name of the same file cannot claim the admission.
 Status LedgerSession::Withdraw(HeldEntry& held) {
   TRY(Rename(held.entry, Place::kInLine, held.entry.number));
   held.entry.admitted_at = Instant();
@@ -326,7 +333,7 @@ Status LedgerSession::Rename(LedgerEntry& entry, Place place, int64_t number) {
   renamed.number = number;
   const fs::path to = folder_.path() / NameOf(renamed);
   if (rename(from.c_str(), to.c_str()) != 0) return FileError(ErrorCode::kCannotWrite, "rename", from, errno);
-  // Between two names of one file rename() does nothing.
+  // If both names are hard links of one file, rename() does nothing.
   struct stat old = {}, now = {};
   if (from != to && lstat(from.c_str(), &old) == 0 && lstat(to.c_str(), &now) == 0 && old.st_ino == now.st_ino)
     unlink(from.c_str());
@@ -334,7 +341,8 @@ Status LedgerSession::Rename(LedgerEntry& entry, Place place, int64_t number) {
   return Ok();
 }
 
-// "1: FLOCK  ADVISORY  WRITE 8521 fe:00:9977998 0 EOF"; with "->" behind the number it only waits for the lock.
+// A line of /proc/locks: "1: FLOCK ADVISORY WRITE 8521 fe:00:9977998 0 EOF". With "->" behind the number the process
+// only waits for the lock.
 std::vector<int64_t> LockHoldersIn(const std::string& locks, uint64_t device, uint64_t inode) {
   std::vector<int64_t> holders;
   for (const std::string& line : Split(locks, '\n')) {

@@ -1,22 +1,24 @@
-// The machine's ledger on disk: one file per job, in a folder that all users of the machine may share.
+// The ledger of the machine on disk: one file per job, in a folder that all users of the machine may share.
 //
-//   machine.json                         what jobs may have of the machine, where its owner has said so
-//   0000000012.local-...-4f2a9c.waiting   an entry, JSON, of a job in line; ".running" since it was admitted, ".aside"
-//                                         while it does not stand in the line, each by rename
-//   .new-<random>                         an entry in the making
+//   machine.json                          what jobs may use of the machine, if its owner limits that
+//   0000000012.local-...-4f2a9c.waiting   an entry (JSON) of a queued job; ".running" after its admission, ".aside"
+//                                         while the job is deferred; each change is a rename
+//   .new-<random>                         an entry that is being written
 //
-// An entry lives as long as anybody holds a lock on a byte of it: each keeper of the job one of its own, with copies in
-// its executors. So whatever kills them, the entry ends with the last of them, and nobody has to clean up: a file
-// without a lock counts for nothing and is removed by the next one who may.
+// An entry lives as long as a process holds a lock on a byte of it. Each keeper (supervisor of one job on this machine)
+// locks a byte of its own, and its executors inherit copies of the descriptor. The entry ends with the last of these
+// processes, however they die. Therefore no cleanup is needed: a file without a lock counts for nothing, and the next
+// process that may remove the file removes it.
 //
-// Nobody needs anything that another user holds. Changes are made under the ledger's lock, a flock on the folder, so
-// that few meet; but who does not get it within kLockPatience goes on without it. What keeps two from getting the same
-// is not the lock: each admits itself by a rename that all others see, reads everything again, and withdraws if there
-// is not enough for all (LedgerSession::Admit). Of two who do that at once, the later one's second look sees the other.
+// A process never depends on something that another user holds. Changes are made under the ledger's lock, a flock on
+// the folder, to keep conflicts rare; a process that does not get the lock within kLockPatience continues without it.
+// The lock is not what keeps two jobs from getting the same resources. Each job admits itself by a rename that all
+// others see, reads everything again, and withdraws if the resources do not suffice for all (LedgerSession::Admit). If
+// two jobs do that at the same time, the second read of the later one sees the other.
 //
-// Among users it is an agreement, not a fence: a folder that root made is sticky, so nobody removes what is another's,
-// and the files can be read by all; the user of an entry is the owner of its file. What is not believed, and why,
-// ledger.h says. Files that are not what they should be are named in a warning and otherwise left out.
+// Among users the ledger is an agreement and not a protection. A folder made by root is sticky, so users cannot remove
+// files of others, and all users can read the files. The user of an entry is the owner of its file. Validation
+// (ledger.h) decides which entries are rejected and why. Malformed files are named in a warning and otherwise ignored.
 #pragma once
 
 #include <cstdint>
@@ -33,19 +35,21 @@
 
 namespace tony {
 
-// How long somebody may hold the folder's lock before others go on without it: a thousand times what it takes.
+// How long another process may hold the folder's lock before this one continues without it: a thousand times the time
+// that a change takes.
 inline constexpr Duration kLockPatience{1000};
 
 struct LedgerView {
   Ledger ledger;
-  int dead = 0;                       // entries that nobody holds; left out
-  std::vector<std::string> warnings;  // one for each file that is not what it should be
-  std::vector<Doubt> doubts;          // entries that are not believed; named in the warnings, too
-  std::vector<int64_t> lock_holders;  // processes that kept the lock from us for all our patience; Read() of the folder
+  int dead = 0;                       // ignored entries without a lock
+  std::vector<std::string> warnings;  // each names a malformed file
+  std::vector<Doubt> doubts;          // rejected entries; `warnings` names them too
+  // Processes that held the lock before and after a wait of kLockPatience. Only LedgerFolder::Read() sets this.
+  std::vector<int64_t> lock_holders;
   bool went_without_lock = false;
 };
 
-// An entry of ours: it lives as long as the descriptor, or a copy of it in another process.
+// An entry of this process. The entry lives as long as the descriptor, or a copy of it in another process, is open.
 struct HeldEntry {
   LedgerEntry entry;
   UniqueFd lock;
@@ -55,34 +59,36 @@ class LedgerSession;
 
 class LedgerFolder {
  public:
-  // Where the ledger is: `configured` ($TONY_LEDGER), else /var/lib/tony/ledger where that may be written or made, else
-  // a private one in `home`. kInvalid: on a network file system, where locks do not tell who lives here. Makes nothing.
+  // Finds the place of the ledger without creating it: `configured` ($TONY_LEDGER), else /var/lib/tony/ledger if that
+  // may be written or made, else a private folder in `home`. kInvalid: the place is on a network file system, where
+  // locks do not show which jobs live on this machine.
   static Result<LedgerFolder> Find(const std::filesystem::path& home, const std::string& configured);
-  static Result<LedgerFolder> FindHere();  // of this process: its $TONY_HOME and $TONY_LEDGER
-  static Result<LedgerFolder> FindFor(
-      const JobRecords& records);  // of the job's submitter: the same for all its keepers
+  static Result<LedgerFolder> FindHere();                          // uses this process's $TONY_HOME, $TONY_LEDGER
+  static Result<LedgerFolder> FindFor(const JobRecords& records);  // uses the submitter's environment
 
   const std::filesystem::path& path() const { return path_; }
   bool is_private() const { return !why_private_.empty(); }
-  // One line for who submits to a private ledger: which, why, and what to do.
+  // Returns one line for the submitter if the ledger is private: which folder, why, and what to do.
   std::string Announcement() const;
 
-  Status Make() const;  // harmless if it is there; kCannotWrite, also where it may not be written
+  // Makes the folder if it does not exist. kCannotWrite: also if it exists and may not be written.
+  Status Make() const;
 
-  // As it is now; a folder that is not there is an empty ledger. For commands: may wait kLockPatience for the lock, and
-  // goes without it then.
+  // Returns the current entries; a folder that does not exist is an empty ledger. For commands: waits up to
+  // kLockPatience for the lock and then reads without it.
   Result<LedgerView> Read() const;
-  // What the machine's owner lets jobs have now.
+  // Returns what machine.json lets jobs use now, or the detected machine.
   Machine ReadMachine() const;
-  // Whether the entry is still there, as it is, and held. Without the lock; cheap, as all who wait ask it often.
+  // Returns true if the entry is still there, unchanged and locked. Cheap and without the ledger's lock, because all
+  // waiting jobs call it often.
   bool IsStill(const LedgerEntry& entry) const;
 
-  // Takes the ledger's lock, held until the session is destroyed: keep it short. kUnavailable: another process has it;
-  // kNotFound: there is no such folder.
+  // Takes the ledger's lock, which is held until the session is destroyed; keep that short. kUnavailable: another
+  // process holds the lock; kNotFound: the folder does not exist.
   Result<LedgerSession> Lock() const;
-  // A session without the lock, of who has been waiting for it for kLockPatience.
+  // Returns a session without the lock, for a process that has waited kLockPatience for it.
   Result<LedgerSession> GoWithoutLock() const;
-  // Its job has what it had no longer, and those who wait are woken.
+  // Removes the entry. This frees what its job holds and wakes the waiting jobs.
   void Remove(HeldEntry held) const;
 
  private:
@@ -93,27 +99,28 @@ class LedgerFolder {
   std::string why_private_;
 };
 
-// kInvalid where the file system is no place for a ledger: path, type, and what to set.
+// Returns kInvalid if a ledger cannot be on this file system. The message has the path, the type and what to set.
 Status CheckLedgerPlace(const std::filesystem::path& path, const FileSystem& file_system);
 
-// One look at the ledger and what follows from it, under the ledger's lock or without it.
+// Reads the ledger and changes it, with the ledger's lock or without it.
 class LedgerSession {
  public:
-  Result<LedgerView> Read();  // and removes what nobody holds, under the lock
-  // Other users may have made names for its file where fs.protected_hardlinks is 0. Those names are removed.
+  Result<LedgerView> Read();  // with the lock, removes dead entries
+  // Removes all other names of the entry's file. Other users may have made them if fs.protected_hardlinks is 0.
   void RemoveOtherNames(const HeldEntry& held) const;
-  // Adds the entry under its number, locked by us. kCannotWrite leaves nothing behind.
+  // Adds the entry under its number, locked by this process. kCannotWrite leaves nothing behind.
   Result<HeldEntry> Add(const LedgerEntry& entry);
-  // The entry of an earlier keeper of ours; nothing: there is none. A dead one keeps its number and its GPUs, but
-  // waits.
+  // Adopts the entry that an earlier keeper of the job left; nullopt if there was no such entry. An entry without a
+  // lock keeps its number, but is queued again if it was admitted.
   Result<std::optional<HeldEntry>> TakeOver(const JobId& job);
-  // To another place in line or out of it.
+  // Enters the queue, leaves it, or changes the queue position.
   Status Move(HeldEntry& held, Place place, int64_t number);
-  // An entry of another job of the same user, whose keeper finds it where it is then.
+  // Defers another job of the same user. The keeper of that job notices when it reads the ledger.
   Status MoveAside(const LedgerEntry& entry);
-  // Makes it admitted for all to see; whether that stands is for StandsAdmitted() to say, or for who has containers.
+  // Makes the entry admitted for all to see. The caller confirms that with StandsAdmitted(), except if the job already
+  // has containers.
   Status Admit(HeldEntry& held, const std::vector<int>& gpus, Instant now);
-  // Reads everything again; false: somebody else was faster, and it waits in its place again.
+  // Reads everything again. Returns false if another job was faster; `held` is then queued again under its number.
   Result<bool> StandsAdmitted(HeldEntry& held);
 
  private:
@@ -126,19 +133,19 @@ class LedgerSession {
   Result<std::optional<HeldEntry>> TakeOverFile(const std::string& name);
 
   LedgerFolder folder_;
-  UniqueFd lock_;  // invalid: without
+  UniqueFd lock_;  // invalid: without the lock
 };
 
-// The lock of a ledger's folder, and who holds it: a flock on the folder itself, which any user may take who can read
-// the folder. It keeps those who change the ledger from getting into each other's way; nobody's safety rests on it.
+// The lock of a ledger's folder and its holders. The lock is a flock on the folder itself, so every user who can read
+// the folder may take it. It keeps processes that change the ledger from conflicts; safety does not depend on it.
 
-// Processes that took the lock, without us. One that ended while a child of it holds the lock is not to be seen, nor is
-// one of another container.
+// Returns the processes that took the lock, except this one. A process that ended while a child of it keeps the lock is
+// not visible, nor is a process of another container.
 std::vector<int64_t> LockHolders(const std::filesystem::path& folder);
-// The same from the text of /proc/locks. `device` and `inode`: of the folder.
+// Returns the holders in `locks`, the text of /proc/locks. `device` and `inode` are those of the folder.
 std::vector<int64_t> LockHoldersIn(const std::string& locks, uint64_t device, uint64_t inode);
 
-// "process 1234 (python3) of mallory", or that it cannot be seen.
+// Returns e.g. "process 1234 (python3) of mallory", or a text that the holder cannot be seen.
 std::string DescribeHolders(const std::vector<int64_t>& holders);
 
 }  // namespace tony

@@ -15,8 +15,9 @@
 namespace tony {
 namespace {
 
-constexpr std::string_view kPrograms = "tony-";                   // tony-keeper, tony-executor
-constexpr std::string_view kFirstNamespace = "pid:[4026531836]";  // the kernel's PROC_PID_INIT_INO: all pids are in it
+constexpr std::string_view kPrograms = "tony-";  // e.g. tony-keeper, tony-executor
+// The initial pid namespace (PROC_PID_INIT_INO of the kernel), which contains all processes.
+constexpr std::string_view kFirstNamespace = "pid:[4026531836]";
 
 std::string OwnNamespace() {
   std::error_code error;
@@ -26,7 +27,7 @@ std::string OwnNamespace() {
 std::string ProcPath(int64_t pid, std::string_view file) { return StrCat("/proc/", pid, "/", file); }
 
 std::optional<int64_t> EffectiveUser(const std::string& status) {
-  const size_t at = status.find("\nUid:\t");  // real, effective, saved, of files
+  const size_t at = status.find("\nUid:\t");  // real, effective, saved, filesystem uid
   if (at == std::string::npos) return std::nullopt;
   const std::vector<std::string> ids = Split(status.substr(at + 6, status.find('\n', at + 6) - at - 6), '\t');
   return ids.size() < 2 ? std::nullopt : ParseInt(ids[1]);
@@ -53,11 +54,12 @@ std::optional<SeenProcess> LookAtProcess(int64_t pid) {
   const auto command_line = ReadFile(ProcPath(pid, "cmdline"));
   if (!stat.ok() || !status.ok() || !command_line.ok()) return std::nullopt;
   const auto user = EffectiveUser(*status);
-  // The name stands in parentheses, and may hold anything.
+  // The name is in parentheses and may contain any character.
   const size_t name = stat->find('('), end = stat->rfind(')');
   if (end == std::string::npos) return std::nullopt;
   const std::vector<std::string> fields = Split(stat->substr(std::min(end + 2, stat->size())), ' ');
-  constexpr size_t kState = 0, kStart = 19;  // counted from the state, which is field 3
+  // The index after the name: the state is 0 here and field 3 in proc(5).
+  constexpr size_t kState = 0, kStart = 19;
   if (!user || fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X") return std::nullopt;
   return SeenProcess{.pid = pid,
                      .user = *user,
@@ -77,7 +79,7 @@ LedgerKeeper ThisKeeper() { return {.pid = getpid(), .start = StartTime(getpid()
 
 bool Runs(const SeenProcess& process, const LedgerEntry& entry) {
   if (process.user != entry.user || !process.name.starts_with(kPrograms)) return false;
-  // An argument is the job's folder, <home>/jobs/<id>.
+  // The command line has the folder of the job as an argument, <home>/jobs/<id>.
   const std::string folder = StrCat("/", entry.job.value);
   for (size_t at = process.command_line.find(folder); at != std::string::npos;
        at = process.command_line.find(folder, at + 1)) {
@@ -90,7 +92,7 @@ bool Runs(const SeenProcess& process, const LedgerEntry& entry) {
 
 std::optional<SeenProcess> FindKeeper(const JobId& job, int64_t user) {
   std::string folder = StrCat("/", job.value);
-  // The whole end of an argument: "jobs" is part of every job's folder.
+  // The id must end the argument, because "jobs" is part of every job's folder.
   folder.push_back('\0');
   for (SeenProcess& process : ProgramsOfTony()) {
     const bool keeps = process.name == "tony-keeper" && process.command_line.find(folder) != std::string::npos;
@@ -99,7 +101,8 @@ std::optional<SeenProcess> FindKeeper(const JobId& job, int64_t user) {
   return std::nullopt;
 }
 
-// Where /proc is mounted with hidepid, other users' processes are not to be seen; the first one is root's.
+// If /proc is mounted with hidepid, processes of other users are invisible. Process 1 belongs to root, so it serves as
+// the test.
 Witnesses::Witnesses()
     : namespace_(OwnNamespace()), sees_all_users_(geteuid() == 0 || access("/proc/1/stat", R_OK) == 0) {}
 
@@ -107,13 +110,13 @@ Witness Witnesses::Of(const LedgerEntry& entry) {
   if (entry.user == 0 || entry.user == geteuid()) return Witness::kRuns;
   if (!sees_all_users_) return Witness::kCannotTell;
   const bool here = entry.keeper.namespace_.empty() || entry.keeper.namespace_ == namespace_;
-  // Another container's processes are to be seen from the machine's own processes alone, under other numbers.
+  // Only the initial namespace shows the processes of other containers, and under other numbers.
   if (!here && namespace_ != kFirstNamespace) return Witness::kCannotTell;
   if (here && entry.keeper.pid > 0) {
     const auto keeper = LookAtProcess(entry.keeper.pid);
     if (keeper && keeper->start == entry.keeper.start && Runs(*keeper, entry)) return Witness::kRuns;
   }
-  // A keeper of another container or release, or one that died before its executors.
+  // The keeper may be in another container, be of an earlier release, or have died before its executors.
   if (!programs_) programs_ = ProgramsOfTony();
   const bool found = std::ranges::any_of(*programs_, [&](const SeenProcess& process) { return Runs(process, entry); });
   return found ? Witness::kRuns : Witness::kNone;

@@ -1,4 +1,5 @@
-// Whether a process runs the job of an entry in the ledger: what /proc shows to any user of processes that are not his.
+// The process check: whether a process runs the job of a ledger entry, judged by what /proc shows of other users'
+// processes.
 #pragma once
 
 #include <optional>
@@ -9,29 +10,29 @@
 
 namespace tony {
 
-LedgerKeeper ThisKeeper();  // this process
+LedgerKeeper ThisKeeper();
 
-// A process as all users see it. Another user's environment and program file are not to be seen; the name and the
-// command line are, and are the process's own to choose.
+// A process as all users see it. The environment and the program file of another user's process are not readable. Its
+// name and its command line are readable, and the process can choose both.
 struct SeenProcess {
   int64_t pid = 0;
   int64_t user = 0;
   std::string start;
-  std::string name;          // "tony-keeper"
+  std::string name;          // e.g. "tony-keeper"
   std::string command_line;  // NUL after each argument
 };
-std::optional<SeenProcess> LookAtProcess(int64_t pid);  // nothing: there is none, or it is a zombie
-// "process 1234 (python3) of mallory"; what would not print is left out.
+std::optional<SeenProcess> LookAtProcess(int64_t pid);  // nullopt: not found, or a zombie
+// Returns e.g. "process 1234 (python3) of mallory". A "?" replaces each character that cannot be printed.
 std::string Describe(const SeenProcess& process);
 
-// Whether it is a keeper or an executor of the job, by its name and its command line.
+// Returns true if the process is a keeper or an executor of the job, judged by its user, name and command line.
 bool Runs(const SeenProcess& process, const LedgerEntry& entry);
 
-// The keeper of the job, as far as it is this user's; nothing: there is none.
+// Returns the keeper of the job among the processes of `user`; nullopt if it has none.
 std::optional<SeenProcess> FindKeeper(const JobId& job, int64_t user);
 
-// One look at the machine's processes; reads no more of /proc than it must. Its own user's entries and root's are
-// believed unseen: they could do anything to us anyway.
+// Checks processes of the machine, and reads /proc only as far as needed. Entries of this user and of root are accepted
+// without a check, because these users could do anything to us anyway.
 class Witnesses {
  public:
   Witnesses();
@@ -40,7 +41,8 @@ class Witnesses {
  private:
   const std::string namespace_;
   const bool sees_all_users_;
-  std::optional<std::vector<SeenProcess>> programs_;  // of TonY, of all users; read at the first need
+  // TonY's programs of all users. They are read when first needed.
+  std::optional<std::vector<SeenProcess>> programs_;
 };
 
 }  // namespace tony

@@ -24,7 +24,7 @@ constexpr int64_t kMegabyte = 1 << 20;
 constexpr int64_t kMostGpus = 1024;
 constexpr int64_t kMostMinutes = 100LL * 365 * 24 * 60;
 
-// Of a name, or of a number as text.
+// Returns the uid for a user name, or for a uid as text.
 std::optional<int64_t> UserNumber(const std::string& name) {
   if (const auto user = FindUser(name); user.ok() && *user) return (*user)->uid;
   const auto number = ParseInt(name);
@@ -37,12 +37,12 @@ int64_t MemTotalMb(const fs::path& root) {
   for (const std::string& line : Split(*text, '\n')) {
     if (!line.starts_with("MemTotal:")) continue;
     const std::string_view number = Trim(std::string_view(line).substr(9));
-    return ParseInt(number.substr(0, number.find(' '))).value_or(0) / 1024;  // "MemTotal:  8123456 kB"
+    return ParseInt(number.substr(0, number.find(' '))).value_or(0) / 1024;  // e.g. "MemTotal:  8123456 kB"
   }
   return 0;
 }
 
-// The least of our own cgroup's limits and those above it.
+// Returns the lowest limit among the cgroup of this process and the cgroups above it.
 std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
   const auto own = OwnMemoryCgroup(root);
   if (!own) return std::nullopt;
@@ -51,7 +51,8 @@ std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
   for (fs::path folder = own->folder; folder.native().size() >= own->mount.native().size();
        folder = folder.parent_path()) {
     const auto text = ReadFile(folder / file);
-    const auto limit = text.ok() ? ParseInt(Trim(*text)) : std::nullopt;  // "max", and 2^63 or so: there is none
+    // "max" is not a number and means no limit, as does a number near 2^63.
+    const auto limit = text.ok() ? ParseInt(Trim(*text)) : std::nullopt;
     if (limit && (!least || *limit < *least)) least = limit;
   }
   return least ? std::optional(*least / kMegabyte) : std::nullopt;
@@ -60,7 +61,7 @@ std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
 int64_t UsableCores() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return std::max(1U, std::thread::hardware_concurrency());  // more cores than the set has bits
+  return std::max(1U, std::thread::hardware_concurrency());  // more cores than the set's bits
 }
 
 std::vector<int> NvidiaGpus(const fs::path& root) {
@@ -83,7 +84,7 @@ std::vector<std::string> Unknown(const JsonReader& fields, const std::vector<std
 
 Result<UserLimits> LimitsFrom(JsonReader fields) {
   TRY(fields.status());
-  // A name that is misspelt would be a limit that nobody has.
+  // A misspelt name is an error, because the intended limit would silently not apply.
   for (const std::string& name : Unknown(fields, {"memory_mb", "gpus", "run_minutes"}))
     fields.Fail(name, "one of memory_mb, gpus, run_minutes");
   UserLimits limits;
@@ -113,7 +114,7 @@ Result<StatedMachine> MachineFromJson(std::string_view json, Machine detected) {
   }
   TRY(fields.status());
   StatedMachine stated{std::move(detected), {}};
-  // An earlier release read over fields that it did not know, so what such a file says still counts.
+  // Unknown fields are only a warning, because earlier releases ignored them and such files must stay valid.
   for (const std::string& name : Unknown(fields, {"schema", "memory_mb", "gpus", "user_limits", "users"}))
     stated.warnings.push_back(StrCat("has no effect by its field ", name, ", which is not known"));
   if (fields.Has("user_limits")) {

@@ -1,4 +1,4 @@
-// What this machine has for jobs.
+// The resources of this machine that jobs may use.
 #pragma once
 
 #include <filesystem>
@@ -11,20 +11,21 @@
 
 namespace tony {
 
-// Memory: all of it, or the least limit of the cgroups (v1, v2) that we are in. Cores: those we may run on. GPUs: one
-// for each /dev/nvidia<n>, numbered from 0 as CUDA numbers those it sees. `root`: where /proc, /sys and /dev are.
+// Detects the machine. Memory: all of it, or the lowest limit of the cgroups (v1, v2) of this process. Cores: those
+// this process may run on. GPUs: one for each /dev/nvidia<n>, numbered from 0 as CUDA numbers the visible ones. `root`
+// is the folder with /proc, /sys and /dev.
 Machine DetectMachine(const std::filesystem::path& root = "/");
 
-// What machine.json says.
+// The content of machine.json.
 struct StatedMachine {
   Machine machine;
-  std::vector<std::string> warnings;  // what of it has no effect: fields and users that nobody knows
+  std::vector<std::string> warnings;  // fields and users without effect
 };
 
-// machine.json, by which the owner of the machine says what jobs may have of it, and what each user:
+// Parses machine.json, in which the owner of the machine limits what jobs and users may have:
 //   {"memory_mb": 16000, "gpus": [0, 1], "user_limits": {"memory_mb": 8000, "gpus": 1, "run_minutes": 1440},
 //    "users": {"alice": {"memory_mb": 12000}}}
-// What it does not say is taken from `detected`. kInvalid names the field that is wrong.
+// Missing fields are taken from `detected`. kInvalid names the field that is wrong.
 Result<StatedMachine> MachineFromJson(std::string_view json, Machine detected);
 
 }  // namespace tony
