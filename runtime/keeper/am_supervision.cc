@@ -24,7 +24,7 @@ constexpr Duration kLongestDelay{5000};
 
 std::filesystem::path DeathsFile(const JobRecords& records) { return records.place() / "am.deaths"; }
 
-// Times after `now` come from a clock that was set back since; they would never become old.
+// A time after `now` was recorded before the clock was set back. It would never become old.
 void Forget(std::deque<Instant>& times, Instant now) {
   std::erase_if(times, [now](Instant time) { return time > now || now - time > DeathBudget::kWindow; });
 }
@@ -84,37 +84,37 @@ void PageHolder::Take(UniqueFd socket) {
 
 namespace {
 
-// Of a start that the disk has no room for.
+// The retry interval of a start that fails because the disk is full.
 constexpr Duration kBetweenStarts{1000};
 
-// A timer later than this means that the keeper itself was stopped, and the AM very likely with it.
+// A timer that is this late shows that the keeper itself was stopped, and very likely the AM too.
 constexpr Duration kOverslept{1000};
 
-// Who is not dead this long after SIGKILL waits in the kernel for a disk, and keeps nobody from anything.
+// A process that survives SIGKILL this long is blocked in the kernel by a disk. The job ends without waiting for it.
 constexpr Duration kDying{10000};
 
-// What an AM ends with that cannot read the job's own files: the next one could not either.
+// The exit status of an AM that cannot read the job's own files. The next AM could not read them either.
 constexpr ExitStatus kUnreadable{ExitStatus::Kind::kExited, static_cast<int>(ErrorCode::kInvalid)};
-// An AM that found itself in a state that cannot be: the next one would replay the same decisions into it.
+// The exit status of an AM that failed a CHECK. The next AM would replay the same decisions and fail too.
 constexpr ExitStatus kInternalError{ExitStatus::Kind::kExited, kFailedCheck};
 
 Epoch NewestEpoch(const JobRecords& records) {
   Epoch newest;
   const auto stored = ReadFile(records.place() / "epoch");
   if (stored.ok()) newest.value = ParseInt(Trim(*stored)).value_or(0);
-  // A power cut may have emptied the file.
+  // A power cut may have emptied the file, so the epoch of the lease is read too.
   const auto lease = records.ReadLease();
   if (lease.ok() && *lease) newest = std::max(newest, (*lease)->epoch);
   return newest;
 }
 
-// Whose doing an end was that nobody here asked for.
+// Classifies an end that this keeper did not cause.
 AmDeath::Kind KindOf(const std::optional<ExitStatus>& status) {
   const bool killed = !status || *status == ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL};
   return killed ? AmDeath::Kind::kKilled : AmDeath::Kind::kCrashed;
 }
 
-// Its last line, without the log's own words in front.
+// Returns the last line of am.log, without the prefix that the log adds.
 std::string LastWordsOfAm(const JobRecords& records) {
   const std::string lines = LastLinesOfAm(records);
   const auto last = Trim(lines).substr(Trim(lines).rfind('\n') + 1);
@@ -140,7 +140,7 @@ AmSupervision::AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobRe
 }
 
 void AmSupervision::Begin() {
-  if (epoch_.value == 0) return Start();  // the job is new: no need to look at every process of the machine
+  if (epoch_.value == 0) return Start();  // new job: skips the process search
   const auto alive = Alive();
   if (alive.empty() && !JobFolder(records_).IsLocked("am.lock")) return Start();
   LogInfo(StrCat("an AM is alive, waiting for its hello, epoch ", epoch_.value));
@@ -158,7 +158,7 @@ void AmSupervision::Start() {
   const Status started = StartNext();
   if (started.ok()) return;
   const Error& error = started.error();
-  // A full disk under the job is no crash, and may pass; a folder that was taken away does not come back.
+  // A full disk is not a crash of the AM, and may pass. A removed folder does not come back.
   const auto is_there = TryIsThere(records_.place());
   const bool is_gone = is_there.ok() && !*is_there;
   if (error.code != ErrorCode::kCannotWrite || is_gone) return OnDeath(AmDeath::Kind::kCrashed, error.message);
@@ -170,7 +170,7 @@ void AmSupervision::Start() {
 }
 
 Status AmSupervision::StartNext() {
-  // One of an earlier epoch, that a keeper died over before its mark could be seen.
+  // An AM of an earlier epoch may live: its keeper died before the mark of the AM was visible.
   if (JobFolder(records_).IsLocked("am.lock")) KillMarked();
   const Epoch next = epoch_.Next();
   TRY(WriteFileByRename(records_.place() / "epoch", StrCat(next.value, "\n"), /*durable=*/false));
@@ -199,7 +199,7 @@ void AmSupervision::BeRunning() {
   CheckSilence(renewed_);
 }
 
-// An AM that is not our child. `pid_` stays 0 if it is gone already, or cannot be watched in a shortage of descriptors.
+// Watches an AM that is not our child. `pid_` stays 0 if the AM has exited already, or if no file descriptor is free.
 void AmSupervision::Watch(pid_t pid) {
   watch_.reset();
   process_ = HeldProcess(pid);
@@ -208,7 +208,8 @@ void AmSupervision::Watch(pid_t pid) {
   watch_ = process_.WhenEnded(loop_, [this] { OnEnded(std::nullopt); });
 }
 
-// One that was found by its mark. Held first, then looked at.
+// Watches an AM that was found by its mark. The process is held first and checked afterwards, so a reused pid is
+// noticed.
 void AmSupervision::WatchMarked(pid_t pid) {
   Watch(pid);
   if (IsMarked(pid, Mark())) return;
@@ -221,7 +222,7 @@ bool AmSupervision::OnHello(Epoch epoch, pid_t pid) {
   if (epoch != epoch_) return false;
   switch (state_) {
     case State::kAwaited:
-      if (pid_ == 0) Watch(pid);  // its mark was not to be seen
+      if (pid_ == 0) Watch(pid);  // its mark was not visible
       if (pid_ == 0) return false;
       LogInfo(StrCat("AM adopted: epoch ", epoch_.value, ", pid ", pid_));
       BeRunning();
@@ -329,7 +330,8 @@ void AmSupervision::Kill() {
   if (process_.valid()) {
     (void)process_.Signal(SIGKILL);
   } else if (pid_ > 0) {
-    kill(pid_, SIGKILL);  // our child, not reaped yet: the pid is still its own
+    // The pid cannot be reused, because our child is not reaped yet.
+    kill(pid_, SIGKILL);
   } else {
     KillMarked();
   }

@@ -1,5 +1,5 @@
-// How often AMs of a job have died of late, and when that is too often. On disk, so that a keeper that dies with them
-// does not make it forgotten.
+// The recent deaths of a job's AMs (application masters), and the decision when they are too many. Deaths are recorded
+// on disk, because the keeper (supervisor of the job) may die together with an AM.
 #pragma once
 
 #include <sys/types.h>
@@ -22,98 +22,111 @@ namespace tony::keeper {
 
 struct AmDeath {
   enum class Kind {
-    kCrashed,  // it ended by itself, could not be started, or hung and was killed by us
-    kKilled,   // by somebody else, or nobody saw how it ended
+    // The AM ended by itself, could not be started, or hung and was killed by the keeper.
+    kCrashed,
+    kKilled,  // killed by others, or cause unknown
   };
   Instant time;
   Kind kind = Kind::kCrashed;
 };
 
-// Pure. A crash that comes from the outside passes with a few tries; one that comes from the journal never does. Being
-// killed is not the AM's fault, but where it happens over and over (no memory left) there must be an end, too.
+// Decides whether and when an AM is restarted after a death. Pure. A crash with an outside cause passes after a few
+// retries; a crash caused by the journal never does. A kill is not the fault of the AM, but repeated kills (no memory
+// left) need a limit too.
 class DeathBudget {
  public:
   static constexpr size_t kMostCrashes = 5;
   static constexpr size_t kMostKills = 200;
   static constexpr Duration kWindow = std::chrono::minutes(5);
 
-  // How long after the newest death the next start is; nothing: there is none.
+  // Returns the delay between the newest death and the next start; nullopt: no further start.
   std::optional<Duration> Died(const AmDeath& death);
-  // What Died() would have made of deaths that an earlier keeper saw.
+  // Counts the deaths that an earlier keeper recorded, as Died() would have counted them.
   void Restore(const std::vector<AmDeath>& earlier);
 
  private:
   std::deque<Instant> crashes_, kills_;
 };
 
-Status RecordDeath(const JobRecords& records, const AmDeath& death);  // appended to am.deaths
-std::vector<AmDeath> ReadDeaths(const JobRecords& records);           // what cannot be read is left out
+Status RecordDeath(const JobRecords& records, const AmDeath& death);  // appends to am.deaths
+std::vector<AmDeath> ReadDeaths(const JobRecords& records);           // skips unreadable lines
 
-// The keeper's hold on the socket of the job's page. A master that dies leaves its port to whoever binds it first, and
-// a browser that asks again would bring him the page's token. So the keeper has the socket, too, accepts nothing at it,
-// and gives it to each master that it starts; who connects in between waits in the kernel's queue.
+// Keeps the listening socket of the job's page open across AMs. Otherwise another process could bind the port of a dead
+// AM, and a browser that reloads the page would send that process the page's token. The keeper accepts no connections
+// on the socket, but passes it to each AM that it starts. A browser that connects in between waits in the kernel's
+// queue.
 
 class PageHolder {
  public:
   explicit PageHolder(const JobRecords& records) : records_(records) {}
 
-  // For a master that is about to start. Opened now, at a new address, if there is none. Nothing: the job has no page,
-  // or none can be opened, which the log says; the job does without.
+  // Returns the socket for an AM that is about to start, and opens one at a new address if none is open. nullopt: the
+  // job has no page, or none can be opened; the log has the reason, and the job runs without a page.
   std::optional<int> SocketForMaster();
-  // From a master that outlived the keeper before. Of no use where there is one.
+  // Adopts the socket of an AM that outlived the previous keeper. Ignored if this keeper has a socket already.
   void Take(UniqueFd socket);
-  void LetGo() { socket_.Reset(); }  // when no master is started any more
+  void LetGo() { socket_.Reset(); }  // once no AM is started anymore
 
  private:
   const JobRecords records_;
   UniqueFd socket_;
 };
 
-// The keeper's AM: starts it, restarts it when it crashes, ends it when it hangs, gives up when that does not help.
+// Supervises the AM of a job: starts it, restarts it after a crash, kills it when it hangs, and gives up when restarts
+// do not help.
 //
 //   kNone --start--> kRunning --ended--> kBackoff --delay over--> kRunning ...
-//     |                  ^  \--silent too long: SIGKILL--> kHung --ended--> as a crash
-//     |                  |         \--too many deaths, or "no AM can rule this job"--> kGone, and the owner is told
+//     |                  ^  \--silent too long: SIGKILL--> kHung --ended--> as after a crash
+//     |                  |         \--too many deaths, or "no AM can lead this job"--> kGone, and the listener is called
 //     +--one is alive--> kAwaited --hello of its epoch--> kRunning
 //                            \--ended, or no hello in time: SIGKILL--> start
-//   any --Retire()--> kRetiring --ended, or SIGKILL after the farewell, or not even that ends it--> kGone
+//   any --Retire()--> kRetiring --ended, or SIGKILL after the farewell, with or without effect--> kGone
 
 struct AmOptions {
-  std::string program;       // absolute
-  Duration silence{30000};   // without a renewal it hangs. Above every am_lease: it has stopped ruling by then
-  Duration adoption{10000};  // for an AM that outlived an earlier keeper to say hello
-  Duration farewell{5000};   // for the AM to leave after it has finished the job
-  // A start, and the end of the job, that the job's folder takes no record of are tried for so long.
+  std::string program;  // absolute path
+  // An AM without a renewal for this long hangs. The value is above every am_lease, so such an AM has already stopped
+  // leading.
+  Duration silence{30000};
+  // How long an AM that outlived an earlier keeper may take to say hello.
+  Duration adoption{10000};
+  // How long an AM may take to exit after it has finished the job.
+  Duration farewell{5000};
+  // How long a start of an AM, and the end of the job, are retried if the job's folder cannot record them.
   Duration unstartable{60000}, unwritable{5000};
-  // Beyond the grace of the tasks, for the AM to end the job when the keeper was told to stop: a service manager that
-  // allows for the grace and twenty seconds sees a clean stop.
+  // The time beyond the grace of the tasks in which the AM must end the job after a stop signal to the keeper. A
+  // service manager that allows the grace plus twenty seconds sees a clean stop.
   Duration stop_margin{10000};
-  // The patience of containers (containers.h). The tasks' grace and a master's own limits included, a job ends within
-  // half a minute.
+  // The patience of the containers (containers.h). With the grace of the tasks and the limits of the AM included, a job
+  // ends within half a minute.
   Duration patience{10000};
 };
 
-// Loop thread only.
+// An AmSupervision is used on the loop thread only.
 class AmSupervision {
  public:
   struct Listener {
-    std::function<void()> on_start;                      // an AM has just been started
-    std::function<void()> before_judging;                // reads what the AM may have said while we slept
-    std::function<void(const std::string&)> on_gave_up;  // why; no AM runs any more, and the job is to end
-    // The same, but the AM itself said that no other will fare better: what it must read is damaged.
+    std::function<void()> on_start;  // an AM was started
+    // Reads messages that the AM may have sent while this process was stopped.
+    std::function<void()> before_judging;
+    // Called with the reason after too many deaths or an internal error of the AM. No AM runs anymore, and the job must
+    // end.
+    std::function<void(const std::string&)> on_gave_up;
+    // Called with the reason if the next AM would fare no better: the job's files are damaged, or its folder cannot
+    // record a start. No AM runs anymore.
     std::function<void(const std::string&)> on_unreadable;
-    std::function<void()> on_retired;  // no AM runs any more
+    std::function<void()> on_retired;  // no AM runs anymore
   };
   AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobRecords& records, std::vector<std::string> environment,
                 AmOptions options, Listener listener);
 
-  void Begin();  // adopts or starts
-  // False: it must not be listened to. It is not the newest, or nobody would see its end: then it may say hello again.
+  void Begin();  // adopts or starts an AM
+  // Returns false if the connection must be closed: the AM is not the newest, or the keeper could not notice its end.
+  // In the second case the AM may say hello again.
   bool OnHello(Epoch epoch, pid_t pid);
-  void TakePage(UniqueFd socket) { page_.Take(std::move(socket)); }  // that came with the hello
+  void TakePage(UniqueFd socket) { page_.Take(std::move(socket)); }  // the socket came with the hello
   void OnRenewed();
-  // The job has ended: no AM is started again, and the one that there is has its farewell to leave, or is killed at
-  // once. Safe to call twice, and instead of Begin().
+  // Stops the supervision because the job has ended: no AM is started anymore. The running AM gets its farewell to
+  // exit, or is killed at once. Both functions may be called twice, and without Begin().
   void Retire() { RetireWithin(options_.farewell); }
   void RetireAtOnce() { RetireWithin(Duration(0)); }
   bool Gone() const { return state_ == State::kGone; }
@@ -147,15 +160,17 @@ class AmSupervision {
 
   State state_ = State::kNone;
   PageHolder page_;
-  Epoch epoch_;  // of the newest AM
+  Epoch epoch_;  // epoch of the newest AM
   DeathBudget budget_;
   Instant renewed_;
-  // The first of the starts that the folder takes no record of.
+  // The time of the first start that the job's folder could not record.
   std::optional<Instant> unstarted_since_;
-  pid_t pid_ = 0;             // of an AM that is our child, or of one that we adopt; 0: none, or not known
-  HeldProcess process_;       // one that is not our child
-  EventLoop::FdWatch watch_;  // of its end; after it, and so released first
-  EventLoop::Timer timer_;    // of the state
+  // The pid of the AM, whether it is our child or adopted; 0: none, or unknown.
+  pid_t pid_ = 0;
+  HeldProcess process_;  // an adopted AM
+  // Notices the end of `process_`. Declared after it, so that the watch is released first.
+  EventLoop::FdWatch watch_;
+  EventLoop::Timer timer_;  // timeout of the current state
 };
 
 }  // namespace tony::keeper

@@ -23,16 +23,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// cgroup v2: what a cgroup has that says nothing, and the most it may say.
+// cpu.weight of cgroup v2: the default and the maximum.
 constexpr int64_t kUsualWeight = 100, kHighestWeight = 10000;
-// Of KeepCgroupsWarm: an application master takes some 10 ms to come up, many at once some more.
+// The number of moves of KeepCgroupsWarm(). An application master takes some 10 ms to start, and longer if many start
+// at once.
 constexpr int kWarmings = 12;
 constexpr std::chrono::milliseconds kBetweenWarmings{5};
-// Our own cgroups have none below them unless the user's program made some.
+// How many levels below a container's cgroup are visited. Only the user's program can make cgroups there.
 constexpr int kDeepest = 16;
 
 constexpr const char* kProcesses = "cgroup.procs";
-// Of a kill one by one, as process_tree.h has it for a tree.
+// The number of SIGSTOP passes before a kill one by one, as process_tree.h has it for a process tree.
 constexpr int kStoppingPasses = 10;
 
 bool Exists(const fs::path& path) { return access(path.c_str(), F_OK) == 0; }
@@ -43,7 +44,7 @@ Result<UniqueFd> OpenForWriting(const fs::path& file) {
   return fd;
 }
 
-// cgroupfs takes one write per value, and says at that write what it thinks of it. Never makes a file.
+// Writes a value. cgroupfs takes one value per write and reports errors at that write. The file is never created.
 Status Set(const fs::path& file, int64_t value) {
   TRY_ASSIGN(const UniqueFd fd, OpenForWriting(file));
   const std::string text = std::to_string(value);
@@ -57,12 +58,13 @@ const char* LimitFile(CgroupVersion version) {
   return version == CgroupVersion::kOne ? "memory.limit_in_bytes" : "memory.max";
 }
 
-// No program starts in less beside its executor: the kernel would end one or the other at once, again and again.
+// Returns the limit in bytes, at least 32 MB. With less memory the kernel would kill the executor or its program at
+// every start.
 int64_t LimitOf(const Resources& resources) { return std::max<int64_t>(resources.memory_mb, 32) << 20; }
 
 Status SetTwo(const fs::path& cgroup, const Resources& resources) {
   if (resources.memory_mb > 0) TRY(Set(cgroup / LimitFile(CgroupVersion::kTwo), LimitOf(resources)));
-  // A kernel without swap has no such file, a cgroup without the controller cpu not the other.
+  // A kernel without swap has no memory.swap.max, and a cgroup without the cpu controller has no cpu.weight.
   TRY(SetIfThere(cgroup / "memory.swap.max", 0));
   return SetIfThere(cgroup / "cpu.weight", std::clamp<int64_t>(kUsualWeight * resources.vcores, 1, kHighestWeight));
 }
@@ -70,16 +72,16 @@ Status SetTwo(const fs::path& cgroup, const Resources& resources) {
 Status SetOne(const fs::path& cgroup, const Resources& resources) {
   if (resources.memory_mb <= 0) return Ok();
   TRY(Set(cgroup / LimitFile(CgroupVersion::kOne), LimitOf(resources)));
-  // Memory and swap together: the same limit leaves no swap.
+  // The file limits memory and swap together, so the same limit leaves no swap.
   return SetIfThere(cgroup / "memory.memsw.limit_in_bytes", LimitOf(resources));
 }
 
 struct Wanted {
-  const char* file;  // that children of a place have
-  const char* what;  // it is, for people
+  const char* file;  // file that child cgroups need
+  const char* what;  // name of the feature, for people
 };
 
-// Whether cgroups can be made in `folder`, have what is wanted, and processes of `folder` or below can be moved there.
+// Returns Ok if cgroups can be made in `folder`, if they have what is wanted, and if processes can be moved there.
 Status TryPlace(const Wanted& wanted, const fs::path& folder) {
   const auto procs = folder / kProcesses;
   if (access(procs.c_str(), W_OK) != 0) return FileError(ErrorCode::kUnavailable, "write to", procs, errno);
@@ -92,7 +94,8 @@ Status TryPlace(const Wanted& wanted, const fs::path& folder) {
   return UnavailableError("cgroups in ", folder.string(), " have no ", wanted.what);
 }
 
-// v1: whoever has set a limit for us has set it on our own cgroup, and above it we would escape that.
+// On v1 only the own cgroup is tried, because an administrator's limit for us is set there and a cgroup above would
+// escape it.
 Result<CgroupPlace> NearestPlace(const OwnCgroup& own, const Wanted& wanted) {
   std::optional<Error> nearest;
   for (fs::path folder = own.folder;; folder = folder.parent_path()) {
@@ -119,7 +122,7 @@ std::vector<fs::path> ChildrenOf(const fs::path& cgroup) {
   return children;
 }
 
-// A cgroup's link count is that of its folders, so one look tells that there is nothing below it.
+// The link count of a folder is 2 plus the number of its subfolders, so one stat() shows whether a cgroup has children.
 bool HasChildren(const fs::path& cgroup) {
   struct stat info {};
   return stat(cgroup.c_str(), &info) == 0 && info.st_nlink != 2;
@@ -146,20 +149,22 @@ int64_t CountOomKills(CgroupVersion version, const fs::path& cgroup, int depth) 
   if (depth == 0 || !HasChildren(cgroup)) return kills;
   for (const auto& child : ChildrenOf(cgroup)) {
     const int64_t below = CountOomKills(version, child, depth - 1);
-    // v2 has added those below already, unless it is mounted with memory_localevents.
+    // On v2 the count already includes the cgroups below, except with the mount option memory_localevents.
     kills = version == CgroupVersion::kOne ? kills + below : std::max(kills, below);
   }
   return kills;
 }
 
-// The kernel's own word on v2, below it included. The list of v1 is made anew each time that it is opened.
+// On v2 cgroup.events answers, for the cgroups below too. On v1 the process list answers, which the kernel builds at
+// each open.
 bool HoldsProcesses(const fs::path& cgroup) {
   const auto events = ReadFile(cgroup / "cgroup.events");
   if (events.ok()) return events->find("populated 1") != std::string::npos;
   return !ProcessesInCgroup(cgroup).empty();
 }
 
-// Held first, then seen to be in it: so none is a stranger that has got the number meanwhile.
+// Signals all processes in the cgroup. Each is held first and then found in the cgroup again, so a reused pid is not
+// signalled.
 std::set<pid_t> SignalAllIn(const fs::path& cgroup, int signal) {
   std::map<pid_t, HeldProcess> held;
   for (const pid_t pid : ProcessesInCgroup(cgroup)) held.try_emplace(pid, pid);
@@ -171,7 +176,7 @@ std::set<pid_t> SignalAllIn(const fs::path& cgroup, int signal) {
   return signalled;
 }
 
-// Where new ones come meanwhile, all are stopped before they are killed, as in KillOwnTree().
+// If new processes appear meanwhile, all are stopped before they are killed, as in KillOwnTree().
 void KillOneByOne(const fs::path& cgroup) {
   std::set<pid_t> before = SignalAllIn(cgroup, SIGKILL);
   std::set<pid_t> now = SignalAllIn(cgroup, SIGSTOP);
@@ -235,7 +240,8 @@ Result<UniqueFd> MakeCgroup(const fs::path& cgroup, const Resources& resources) 
 bool KillCgroup(const fs::path& cgroup) {
   if (!HoldsProcesses(cgroup)) return false;
   if (Set(cgroup / "cgroup.kill", 1).ok()) {
-    SignalAllIn(cgroup, SIGKILL);  // whose first thread has ended alone is not reached by cgroup.kill
+    // cgroup.kill misses a process whose first thread has ended alone.
+    SignalAllIn(cgroup, SIGKILL);
   } else {
     KillOneByOne(cgroup);
   }
@@ -276,7 +282,7 @@ std::jthread KeepCgroupsWarm(const fs::path& root) {
   };
   try {
     return std::jthread(warm);
-  } catch (const std::system_error&) {  // this user may have no more threads
+  } catch (const std::system_error&) {  // thread limit of this user
     return {};
   }
 }

@@ -1,9 +1,10 @@
-// Memory limits, and all processes of a container, by cgroup v2 or v1 where one may be made: one for each container,
-// with its executor and whatever that starts. It keeps those that cleared their environment and left their session.
+// Cgroups (v2 or v1) that limit the memory of a container and contain all its processes. Each container has its own,
+// with its executor and everything that the executor starts, if cgroups can be made. Processes that cleared their
+// environment and left their session stay in it.
 //
-// A cgroup is known by its folder, so a keeper that comes later finds it, wherever it was started itself. Plain file
-// I/O that blocks for microseconds, but for the first entry in a while (KeepCgroupsWarm). A container is never refused
-// for want of a cgroup.
+// A cgroup is identified by its folder, so a later keeper (supervisor of the job) finds it, whatever cgroup that keeper
+// itself is in. The functions do plain file I/O that blocks for microseconds, except for the first move into a cgroup
+// after a while (KeepCgroupsWarm). A container is never refused because it has no cgroup.
 #pragma once
 
 #include <sys/types.h>
@@ -22,48 +23,53 @@
 
 namespace tony {
 
-// Where cgroups of containers can be made.
+// The folder in which cgroups of containers can be made.
 struct CgroupPlace {
   CgroupVersion version = CgroupVersion::kTwo;
   std::filesystem::path folder;
-  bool limits = true;  // false: it only keeps a container's processes together
+  // False: a cgroup only groups the processes of a container and limits nothing.
+  bool limits = true;
 };
-// v1: in our own cgroup of the memory hierarchy. v2: in the nearest of our own and those above it in which a child has
-// a memory limit; most often not our own, as one that holds processes passes no controller on. Tries it out. The error
-// says why there is none. `root` is "/" but in tests.
+// Finds a folder for cgroups with a memory limit, by trial. v1: the cgroup of this process in the memory hierarchy. v2:
+// the nearest cgroup, from the one of this process upwards, in which a child has a memory limit. The own cgroup rarely
+// qualifies on v2, because a cgroup that holds processes passes no controller on. The error has the reason why no
+// folder was found. `root` is "/" except in tests.
 Result<CgroupPlace> FindCgroupPlace(const std::filesystem::path& root = "/");
-// v2 alone, without limits: in the nearest of our own cgroup and those above it that we may write. For where the memory
-// controller is not ours to use, as in the hybrid layout of v1 and v2.
+// Finds a folder for v2 cgroups without limits: the nearest writable cgroup, from the one of this process upwards. Used
+// if the memory controller is not available to us, as in the hybrid layout of v1 and v2.
 Result<CgroupPlace> FindPlaceWithoutLimits(const std::filesystem::path& root = "/");
 
-// One clause for people: "by cgroup v2 below /sys/fs/cgroup/user.slice", "none: ...".
+// Returns one clause for people: "by cgroup v2 below /sys/fs/cgroup/user.slice", "none: ...".
 std::string DescribeMemoryLimits(const std::filesystem::path& root = "/");
 
 std::filesystem::path CgroupFolder(const CgroupPlace& place, const JobId& job, const ContainerId& container);
 
-// Harmless if it is there. The limit is at least 32 MB, which an executor and any program need. No swap beyond the
-// memory; on v2 also the share of the processors that vcores asks for. Returns what ProcessSpec::cgroup takes.
+// Makes the cgroup, if it does not exist, with the limits of `resources`. The memory limit is at least 32 MB, which an
+// executor and any program need. Swap beyond the memory is off; on v2 the share of the processors follows `vcores`.
+// Returns the descriptor for ProcessSpec::cgroup.
 Result<UniqueFd> MakeCgroup(const std::filesystem::path& cgroup, const Resources& resources);
 Result<UniqueFd> MakeCgroupWithoutLimits(const std::filesystem::path& cgroup);
-// Of it and of those that its processes made below it. Empty if it is not there.
+// Returns the processes in the cgroup and in the cgroups that its processes made below it; empty if it does not exist.
 std::vector<pid_t> ProcessesInCgroup(const std::filesystem::path& cgroup);
-// SIGKILL to all in it and below it. By cgroup.kill, which no fork escapes (v2 since Linux 5.14), else one by one, each
-// held by a pidfd and seen to be in it. True: something lived in it; called again until the kernel says that it is
-// empty.
+// Sends SIGKILL to all processes in the cgroup and below it. Uses cgroup.kill, from which no fork escapes (v2 since
+// Linux 5.14). Without cgroup.kill each process is held by a pidfd, found in the cgroup again, and signalled. Returns
+// true if a process lived in the cgroup; the caller repeats the call until the result is false.
 bool KillCgroup(const std::filesystem::path& cgroup);
-// How many of its processes the kernel has killed for want of memory, in it and in those below it that are still there.
-// 1 for "some": a kernel that counts none (v1 before Linux 4.13), but has refused memory at the limit.
+// Returns how many processes the kernel has killed for lack of memory, in the cgroup and in the existing cgroups below
+// it. A kernel without that count (v1 before Linux 4.13) yields 1 if it has refused memory at the limit.
 int64_t OomKillsOfTree(const std::filesystem::path& cgroup);
-// With those below it. Harmless if it is gone; an error while something lives in it.
+// Removes the cgroup and the cgroups below it. Ok if it does not exist; an error while a process lives in it.
 Status RemoveCgroup(const std::filesystem::path& cgroup);
 
-// Removes empty ones in `place`, of whatever job, that are older than `age`: nobody came back for a job whose keeper
-// and all else were killed. A younger one may be about to be entered.
+// Removes the empty cgroups of any job in `place` that are older than `age`. They are left over if a keeper and
+// everything else of its job were killed and the job was never restarted. A younger cgroup may be about to get its
+// first process.
 void RemoveForgottenCgroups(const CgroupPlace& place, std::chrono::seconds age);
 
-// The first entry into any cgroup waits in the kernel until all processors have passed a quiet point, some 8 ms; those
-// within the next 10 ms do not. Sees to it that there was one just before, by moving us to where we are, until it is
-// stopped but not for long. The thread does nothing that a fork beside it could trip over.
+// Makes moves into cgroups fast while an AM starts. The first move into any cgroup waits in the kernel for some 8 ms,
+// until all processors have passed a quiet point. Moves within the next 10 ms do not wait. The thread therefore moves
+// this process into its present cgroup every few milliseconds, until it is stopped and for a short time at most. The
+// thread does nothing that could disturb a concurrent fork.
 std::jthread KeepCgroupsWarm(const std::filesystem::path& root = "/");
 
 }  // namespace tony

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kLongestName = 64;
 
-// "exited 3", "signaled 9", "unknown"; then the error, if any, to the end of the line.
+// Returns "exited 3", "signaled 9" or "unknown 0", and the error, if any, up to the end of the line.
 std::string ExitLine(const ContainerExited& exited) {
   std::string error = exited.error;
   std::ranges::replace(error, '\n', ' ');
@@ -42,7 +42,7 @@ std::optional<ContainerExited> ParseExit(const ContainerId& id, const std::vecto
   return exited;
 }
 
-// "launching 0,1 /sys/fs/cgroup/x"; "-" is none. A path may have blanks.
+// Returns e.g. "launching 0,1 /sys/fs/cgroup/x"; "-" means none. The path is last, because it may contain blanks.
 std::string LaunchingLine(const std::vector<int>& gpus, const fs::path& cgroup) {
   return StrCat("launching ", gpus.empty() ? "-" : NumberList(gpus), " ", cgroup.empty() ? "-" : cgroup.string());
 }
@@ -58,7 +58,8 @@ void ParseLaunching(const std::vector<std::string>& words, ContainerRecord& reco
 ContainerRecord ParseRecord(const ContainerId& id, const std::string& content) {
   ContainerRecord record{id};
   auto lines = Split(content, '\n');
-  if (!lines.empty()) lines.pop_back();  // each whole line ends with a line end
+  // Removes the text after the last newline: empty, or a torn line.
+  if (!lines.empty()) lines.pop_back();
   for (const auto& line : lines) {
     const auto words = Split(line, ' ');
     if (words.size() == 3 && words[0] == "started") {
@@ -125,7 +126,7 @@ std::vector<std::string> GpuEnvironment(const std::vector<int>& gpus, bool machi
   if (gpus.empty())
     return machine_has_gpus ? std::vector<std::string>{"CUDA_VISIBLE_DEVICES="} : std::vector<std::string>();
   const std::string list = NumberList(gpus);
-  // By itself CUDA numbers the fastest GPU first; the machine's numbers are those of the bus.
+  // By default CUDA numbers the fastest GPU first. The numbers of this machine follow the PCI bus.
   return {StrCat("CUDA_VISIBLE_DEVICES=", list), StrCat("NVIDIA_VISIBLE_DEVICES=", list),
           "CUDA_DEVICE_ORDER=PCI_BUS_ID"};
 }
@@ -138,7 +139,8 @@ std::string NumberList(const std::vector<int>& numbers) {
 
 namespace {
 
-// Far above what the largest job needs, and far below the billion that some machines allow and some programs walk.
+// Far above the need of the largest job, and far below the billion that some machines allow and some programs iterate
+// over.
 constexpr rlim_t kEnough = 65536;
 
 }  // namespace
@@ -154,14 +156,14 @@ void RaiseOpenFiles() {
 
 void LimitOpenFiles(pid_t process, int64_t soft) {
   rlimit limit{};
-  if (prlimit(process, RLIMIT_NOFILE, nullptr, &limit) != 0) return;  // it has ended
+  if (prlimit(process, RLIMIT_NOFILE, nullptr, &limit) != 0) return;  // the child has ended
   limit.rlim_cur = std::min(static_cast<rlim_t>(soft), limit.rlim_max);
   prlimit(process, RLIMIT_NOFILE, &limit, nullptr);
 }
 
 namespace {
 
-// "flags:\t0100001" in /proc/pid/fdinfo/1, octal.
+// Reads the line "flags:\t0100001" of /proc/PID/fdinfo/1, an octal number.
 bool IsOpenForWriting(pid_t process, int fd) {
   const auto info = ReadFile(StrCat("/proc/", process, "/fdinfo/", fd));
   if (!info.ok()) return false;
@@ -187,7 +189,7 @@ bool WritesBelow(pid_t process, const std::filesystem::path& folder) {
 
 namespace {
 
-// An executor that was forked, but whose pid was not written down: of the marked processes the topmost.
+// Finds an executor that was forked and whose pid was not recorded: the topmost of the processes with the mark.
 Result<pid_t> FindExecutor(const std::string& mark) {
   TRY_ASSIGN(const auto processes, TryListProcesses());
   const auto is_marked = [&](const ProcessEntry& p) { return VariableIn(p.environment, kContainerMark) == mark; };
@@ -199,7 +201,8 @@ Result<pid_t> FindExecutor(const std::string& mark) {
   return 0;
 }
 
-// In a shortage of descriptors a live process looks like one that has ended. A look takes two, as this does.
+// Returns false if file descriptors are short, because a live process then looks like an ended one. A check of a
+// process takes two descriptors, and so does this function.
 bool CanLookAtProcesses() {
   const HeldProcess self(getpid());
   return self.valid() && ReadStat(getpid());
@@ -250,7 +253,7 @@ Status Containers::AdoptOne(const ContainerRecord& record) {
     TRY_ASSIGN(container.pid, FindExecutor(mark));
   }
   if (container.pid > 0) container.process = HeldProcess(container.pid);
-  // Held first, then looked at: the pid cannot change hands in between.
+  // The process is held first and checked afterwards, so the pid cannot be reused in between.
   const bool is_it = record.pid == 0 ? IsMarked(container.pid, StrCat(kContainerMark, "=", mark))
                                      : StartTime(container.pid) == record.start_time;
   if (!container.process.valid() || !is_it) {
@@ -285,7 +288,7 @@ void Containers::StartWaiting() {
     if (MayStart(launch)) StartExecutor(launch);
 }
 
-// GPUs are short while a container that is being killed still holds its own.
+// Picks the GPUs of the launch. They are short while a container that is being killed still holds its own.
 bool Containers::MayStart(const LaunchContainer& launch) {
   const int asked = launch.what.resources.gpus;
   auto gpus = PickGpus(admission_->gpus, TakenGpus(), asked);
@@ -320,8 +323,8 @@ void Containers::StartExecutor(const LaunchContainer& launch) {
     container.exited.error = started.error().message;
     return End(id, container);
   }
-  WarnUnless(started);                                              // its mark finds it all the same
-  if (open_files_ > 0) LimitOpenFiles(container.pid, open_files_);  // long before it starts a task
+  WarnUnless(started);                                              // the mark still identifies the executor
+  if (open_files_ > 0) LimitOpenFiles(container.pid, open_files_);  // long before the first task starts
   LogInfo(StrCat("container ", id.value, " started: pid ", container.pid));
   listener_.on_started(id);
 }
@@ -374,7 +377,8 @@ void Containers::Terminate(const Container& container) {
   if (container.process.valid()) {
     (void)container.process.Signal(SIGTERM);
   } else {
-    kill(container.pid, SIGTERM);  // our child, not reaped yet: the pid is still its own
+    // The pid cannot be reused, because our child is not reaped yet.
+    kill(container.pid, SIGTERM);
   }
 }
 
@@ -385,10 +389,12 @@ void Containers::StopAll() {
 
 void Containers::StopIdle() {
   const auto processes = TryListProcesses();
-  if (!processes.ok()) return;  // who cannot be looked at is not idle; the next call tells
+  // An executor that cannot be checked does not count as idle; the next call decides.
+  if (!processes.ok()) return;
   for (const auto& [id, container] : containers_)
     if (!idle_.contains(id) && DescendantsIn(*processes, container.pid).empty()) {
-      idle_.insert(id);  // asked again and again it would wait again and again for an answer to its last report
+      // A repeated signal would make the executor wait again for an answer to its last report.
+      idle_.insert(id);
       Terminate(container);
     }
 }

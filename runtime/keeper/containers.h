@@ -1,4 +1,4 @@
-// What the keeper writes down of each container, so that a keeper that comes after it knows them: containers/<id>.
+// The record of a container on disk, containers/<id>. A later keeper (supervisor of the job) adopts containers from it.
 #pragma once
 
 #include <sys/types.h>
@@ -28,19 +28,22 @@ namespace tony::keeper {
 
 struct ContainerRecord {
   ContainerId id;
-  pid_t pid = 0;                 // of the executor; 0: the keeper died between fork and writing it down
-  std::string start_time;        // of that process
-  std::vector<int> gpus;         // that it was given
-  std::filesystem::path cgroup;  // that was made for it, or was about to be; empty: none
+  // The pid of the executor; 0: the keeper died between the fork and the record of the pid.
+  pid_t pid = 0;
+  std::string start_time;  // start time of that process
+  std::vector<int> gpus;   // GPU numbers of the container
+  // The cgroup that was made for the container, or was about to be made; empty: none.
+  std::filesystem::path cgroup;
   std::optional<ContainerExited> exited;
 };
 
-// Lines are appended, never synced: after a power cut there is nothing to adopt. A torn last line is ignored.
+// Appends lines and never syncs them, because after a power cut no container is left to adopt. A torn last line is
+// ignored.
 class ContainerRecords {
  public:
   explicit ContainerRecords(const JobRecords& records) : folder_(records.place() / "containers") {}
 
-  // Before the fork, and before the cgroup is made.
+  // Call it before the fork, and before the cgroup is made.
   Status Launching(const ContainerId& id, const std::vector<int>& gpus, const std::filesystem::path& cgroup) const;
   Status Started(const ContainerId& id, pid_t pid, const std::string& start_time) const;
   Status Exited(const ContainerExited& exited) const;
@@ -51,103 +54,115 @@ class ContainerRecords {
   std::filesystem::path folder_;
 };
 
-// Whether it may be the name of a file here: an id comes from the AM.
+// Returns true if the id, which comes from the AM, is safe as a file name.
 bool IsContainerName(const ContainerId& id);
 
-// Which GPUs of a job a container gets, and how its processes are told. Pure.
+// The GPUs that a container gets from its job, and the environment that shows them to its processes. Pure.
 
-// `count` of `all` that are not among `taken`, the lowest first. Nothing: too few are left.
+// Returns the `count` lowest numbers of `all` that are not in `taken`; nullopt if too few are left.
 std::optional<std::vector<int>> PickGpus(const std::vector<int>& all, const std::vector<int>& taken, int count);
 
-// What a container's processes start with. `machine_has_gpus`: one that got none must not see those of others, which
-// CUDA would show to whoever says nothing.
+// Returns the GPU variables for a container's processes. `machine_has_gpus`: a container without GPUs gets an empty
+// CUDA_VISIBLE_DEVICES, because without the variable CUDA shows the GPUs of other containers.
 std::vector<std::string> GpuEnvironment(const std::vector<int>& gpus, bool machine_has_gpus);
 
-std::string NumberList(const std::vector<int>& numbers);  // "0,3"
+std::string NumberList(const std::vector<int>& numbers);  // e.g. "0,3"
 
-// How many files keeper, AM and tasks may have open. An AM has a connection to each executor and a keeper a descriptor
-// of each, so theirs is raised; a task keeps what its submitter had, as programs that use select() break above 1024.
+// The limits of open files for keeper, AM and tasks. An AM has a connection to each executor and the keeper has a
+// descriptor of each, so their limits are raised. A task keeps the limit of its submitter, because programs that use
+// select() break above 1024.
 
-void RaiseOpenFiles();                             // of this process, and of what it starts
-void LimitOpenFiles(pid_t process, int64_t soft);  // of a child
+void RaiseOpenFiles();                             // for this process and its children
+void LimitOpenFiles(pid_t process, int64_t soft);  // for a child process
 
-// Finds a task's daemon that has cut all other ties: no mark in its environment, no ancestor of ours.
+// Finding a daemon of a task that has cut all other ties: no mark in its environment, and none of our processes among
+// its ancestors.
 
-// Whether standard output or error of the process is open for writing on a file below `folder`, an absolute path
-// without links. Nobody but a job's own processes writes to its logs; who reads them is not meant.
+// Returns true if standard output or error of the process is open for writing on a file below `folder`, an absolute
+// path without links. Only processes of the job write to its logs. Processes that read them do not count.
 bool WritesBelow(pid_t process, const std::filesystem::path& folder);
 
-// The keeper's containers: starts executors, sees them end, and sweeps what they leave.
+// The containers of the keeper: starts executors, notices their ends, and cleans up the processes that they leave.
 //
 //   (launch) -> kRunning --executor ended--------------------> kSweeping --nothing left--> kEnded
 //                  |                                               ^
 //                  +--kill--> kKilling --executor ended------------+
 //
-// SIGKILL does not end a process of another user or one that the kernel holds. Nobody waits for such a process for
-// ever: the container goes from kKilling or kSweeping to kLeft, and its end is reported with the name of the process
-// (ContainerExited::left). When the process is gone the container goes to kEnded. Until then the container keeps its
-// GPUs, and the job its place.
+// SIGKILL does not end a process of another user or a process that the kernel holds. The keeper waits for such a
+// process only for a limited time. Then the container goes from kKilling or kSweeping to kLeft, and its end is reported
+// with the name of the process (ContainerExited::left). When the process has exited, the container goes to kEnded.
+// Until then the container keeps its GPUs, and the job keeps its reservation in the ledger.
 //
-// Before that a launch waits until the job is admitted to the machine and has the GPUs that it needs. Sweeping and
-// killing: SIGKILL to all that is found, look again, until nothing is found. An executor that leaves nothing, the usual
-// case, costs no look at all processes.
+// A launch waits until the job is admitted to the machine and the GPUs of the container are free. Sweeping and killing
+// send SIGKILL to all processes that are found, and search again, until none is found. In the usual case an executor
+// leaves nothing, and no search through all processes is needed.
 
-// Loop thread only. Ended containers stay known until the job's end.
+// Used on the loop thread only. Ended containers stay known until the end of the job.
 class Containers {
  public:
-  // What the job has of this machine.
+  // The share of this machine that the job holds.
   struct Admission {
-    int lock = -1;  // of its claim: executors inherit it, so that the claim lives as long as they do
+    // The lock of the job's reservation. Executors inherit it, so that the reservation lives as long as they do.
+    int lock = -1;
     std::vector<int> gpus;
     bool machine_has_gpus = false;
   };
   struct Listener {
     std::function<void(const ContainerId&)> on_started;
-    std::function<void(const ContainerExited&)> on_exited;  // nothing of the container is left
+    // Called when no process of the container is left, or when the rest cannot be ended (ContainerExited::left).
+    std::function<void(const ContainerExited&)> on_exited;
   };
-  // `environment`: what every executor starts with, below what its launch says.
-  // `patience`: how long what SIGKILL does not end is waited for; below what a master waits for the end of a container
-  // that it ordered killed.
+  // `environment` is the environment of every executor; the variables of a launch override it.
+  // `patience` limits the wait for processes that SIGKILL does not end. It is below the time that an AM waits for the
+  // end of a container that it ordered killed.
   Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRecords& records,
              std::vector<std::string> environment, Listener listener, Duration patience = Duration(10'000));
 
-  // Takes over what an earlier keeper has left: executors that live, or what is left of others. kUnavailable: which of
-  // them live cannot be told now, and another keeper has to try again.
+  // Adopts the containers of an earlier keeper: watches live executors, and cleans up after the others. kUnavailable:
+  // it cannot be found out now which executors live, and another keeper has to try again.
   Status Adopt();
-  void FindCgroups(bool with_limits);  // soon before the first launch
+  void FindCgroups(bool with_limits);  // call shortly before the first launch
   void Admit(Admission admission);
-  void Launch(const LaunchContainer& launch);  // of a known container: only says again how it stands
-  void Stop(const StopContainer& stop);        // one that was never launched ends here and now
-  void StopAll();                              // as Stop() with kTerm, of all
-  void StopIdle();  // once, those whose executor has no process below it, and so no task to look after
+  // Starts the container. If it is known already, only its state is reported again.
+  void Launch(const LaunchContainer& launch);
+  // A container that was never launched ends at once.
+  void Stop(const StopContainer& stop);
+  void StopAll();  // Stop() with kTerm for all
+  // Stops, once, each executor that has no process below it, because such an executor has no task to look after.
+  void StopIdle();
   void KillAll();
-  bool AnyToEnd() const;     // whose end has not been told
-  std::string Left() const;  // what of containers whose end has been told does not end, for people; "": nothing
+  // Returns true if the end of some container was not reported yet.
+  bool AnyToEnd() const;
+  // Returns the processes that remain of containers whose end was reported, for people; empty: none.
+  std::string Left() const;
   size_t Running() const;
   KeeperInventory Inventory() const;
-  // At the end of the job, when no AM is left: SIGKILL to all that is found of it. "": nothing is left beside Left();
-  // else what, for people.
+  // Sends SIGKILL to all processes of the job that are found. For the end of the job, when no AM is left. Returns what
+  // is left in addition to Left(), for people; empty: nothing.
   std::string KillAllOfJob();
-  void RemoveCgroups();  // that could not be removed as their containers ended
+  // Removes cgroups that could not be removed when their containers ended, and forgotten cgroups of any job.
+  void RemoveCgroups();
 
  private:
   enum class State { kRunning, kKilling, kSweeping, kLeft, kEnded };
   struct Container {
     State state = State::kRunning;
-    bool adopted = false;  // not our child: nor are the orphans that it leaves
+    // Started by an earlier keeper: neither the executor nor the orphans that it leaves are our children.
+    bool adopted = false;
     pid_t pid = 0;
-    HeldProcess process;       // an adopted executor, which is not our child
-    EventLoop::FdWatch watch;  // of its end; after it, and so released first
+    HeldProcess process;  // an adopted executor
+    // Notices the end of `process`. Declared after it, so that the watch is released first.
+    EventLoop::FdWatch watch;
     std::vector<int> gpus;
     std::filesystem::path cgroup;  // empty: none, or removed
     ContainerExited exited;
     Duration killed_for{0};
-    std::vector<ProcessEntry> left;  // in kLeft
+    std::vector<ProcessEntry> left;  // the remaining processes, in kLeft
   };
 
   Status AdoptOne(const ContainerRecord& record);
   void StartWaiting();
-  bool MayStart(const LaunchContainer& launch);  // false: it waits, or has ended
+  bool MayStart(const LaunchContainer& launch);  // false: waiting, or failed
   std::vector<int> TakenGpus() const;
   void StartExecutor(const LaunchContainer& launch);
   ProcessSpec ExecutorOf(const LaunchContainer& launch, const Container& container) const;
@@ -164,14 +179,14 @@ class Containers {
   void SweepSoon();
   static void WarnUnless(const Status& status);
 
-  // containers_end.cc
+  // Defined in containers_end.cc.
   UniqueFd MakeCgroupFor(const LaunchContainer& launch, Container& container);
   void CheckThatItsCgroupHasIt(Container& container);
   void DoWithoutCgroups(Container& container, const std::string& why);
   static void JudgeMemory(Container& container, const std::optional<ExitStatus>& status);
   void RemoveCgroupOf(Container& container);
 
-  SweepScope Scope() const;  // what a sweep must know now
+  SweepScope Scope() const;  // input of the next sweep
   bool NothingCanBeLeft() const;
   bool OrphansMayBeInits() const;
   bool IsSpared(pid_t child, const std::set<pid_t>& doomed) const;
@@ -186,20 +201,20 @@ class Containers {
   EventLoop& loop_;
   BoostProcessRunner& runner_;
   const JobId job_;
-  const std::filesystem::path folder_;  // of the job
+  const std::filesystem::path folder_;  // folder of the job
   const ContainerRecords records_;
   const std::vector<std::string> environment_;
-  const int64_t open_files_;  // a task's limit; 0: as it is
+  const int64_t open_files_;  // limit of a task; 0: unchanged
   const Listener listener_;
   const Duration patience_;
-  std::optional<CgroupPlace> cgroups_;  // nothing: not found, or of no use
+  std::optional<CgroupPlace> cgroups_;  // nullopt: not found, or unusable
   std::jthread warmth_;
-  bool cgroups_work_ = false;           // an executor was seen in one
-  std::optional<Admission> admission_;  // nothing: not yet
+  bool cgroups_work_ = false;           // an executor has entered its cgroup
+  std::optional<Admission> admission_;  // nullopt: not admitted yet
   std::vector<LaunchContainer> waiting_;
   std::map<ContainerId, Container> containers_;
-  std::set<ContainerId> idle_;  // stopped as such
-  SharedMemory shared_memory_;  // of what a sweep ends
+  std::set<ContainerId> idle_;  // already stopped by StopIdle()
+  SharedMemory shared_memory_;  // shared memory of killed processes
   Duration sweep_delay_{0}, since_sweep_{0};
   Instant swept_at_{};
   EventLoop::Timer sweep_timer_;

@@ -1,4 +1,4 @@
-// The containers' part after their executors': what an executor leaves, and when a container has ended.
+// The end of a container: which processes its executor leaves, and when none of them is left.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,13 +17,13 @@
 namespace tony::keeper {
 namespace {
 
-// Killed processes are gone within some milliseconds; one in the kernel's hands may take seconds.
+// Killed processes exit within some milliseconds; a process that the kernel holds may take seconds.
 constexpr Duration kFirstSweepDelay{2};
 constexpr Duration kLongestSweepDelay{100};
-// Orphans of an adopted executor are init's, and no kernel's list says that none is left: one that turns into another
-// program just then shows no mark. So many looks in a row must find nothing.
+// Orphans of an adopted executor belong to init, so the kernel's list of our children does not show that none is left.
+// A process that calls exec just then shows no mark. Therefore this many searches in a row must find nothing.
 constexpr int kEmptyLooks = 3;
-// A process that can be ended, as one that forks without pause, gets so many times the patience.
+// A process that we can end, e.g. one that forks without pause, gets this many times the patience.
 constexpr int kMorePatience = 3;
 constexpr Duration kBetweenLooksAtLeft{1000};
 
@@ -45,7 +45,8 @@ void Containers::OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus
 void Containers::End(const ContainerId& id, Container& container) {
   container.state = State::kEnded;
   if (std::exchange(container.exited.left, false)) container.exited.error.clear();
-  RemoveCgroupOf(container);  // first: a container whose end is recorded is not looked at again
+  // The cgroup is removed first, because a later keeper does not check a container whose end is recorded.
+  RemoveCgroupOf(container);
   if (IsContainerName(id)) WarnUnless(records_.Exited(container.exited));
   if (!container.exited.error.empty()) LogWarn(StrCat("container ", id.value, ": ", container.exited.error));
   listener_.on_exited(container.exited);
@@ -56,14 +57,15 @@ void Containers::WarnUnless(const Status& status) {
   if (!status.ok()) LogWarn(status.error().message);
 }
 
-// One look at all processes serves every container that ended in this turn of the loop.
+// A single search through all processes serves every container that ended in this turn of the loop.
 void Containers::SweepSoon() {
   sweep_delay_ = Duration(0);
   swept_at_ = loop_.Now();
   sweep_timer_ = loop_.After(sweep_delay_, [this] { Sweep(); });
 }
 
-// What an executor leaves comes to its subreaper, which is us if it was our child.
+// Returns true if no container can have left a process. The orphans of an executor become children of its subreaper,
+// which is this keeper if the executor was its child.
 bool Containers::NothingCanBeLeft() const {
   for (const auto& [id, container] : containers_)
     if (container.state == State::kKilling || (container.state == State::kSweeping && container.adopted)) return false;
@@ -84,12 +86,12 @@ SweepScope Containers::Scope() const {
   return scope;
 }
 
-// Which of our children live on, with all below them: the AM, executors but those that are being killed, and what has
-// the mark of one of these.
+// Returns true if this child of the keeper lives on, with all processes below it: the AM, an executor that is not being
+// killed, and a process with the mark of a running container.
 bool Containers::IsSpared(pid_t child, const std::set<pid_t>& doomed) const {
   if (runner_.Started(child)) return !doomed.contains(child);
   const auto environment = TryEnvironmentOf(child);
-  if (!environment) return true;  // it may be a live container's
+  if (!environment) return true;  // may belong to a live container
   const auto id = ContainerOf(*environment, job_);
   const auto container = id ? containers_.find(*id) : containers_.end();
   return container != containers_.end() && container->second.state == State::kRunning;
@@ -102,7 +104,7 @@ std::set<pid_t> Containers::Doomed() const {
   return doomed;
 }
 
-// What no look at /proc has met may still be in the kernel's list of our children.
+// Adds children that no search of /proc has found and that the kernel still lists as ours.
 void Containers::AddStrayChildren(Victims& victims) const {
   const std::set<pid_t> left = LeftAlive();
   for (const pid_t child : OwnChildren().value_or(std::vector<pid_t>())) {
@@ -139,7 +141,7 @@ Victims Containers::KillLeftovers() {
   Victims victims;
   for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && victims.Empty(); --looks) {
     auto processes = TryListProcesses();
-    victims.strays = !processes.ok();  // it may be of any container
+    victims.strays = !processes.ok();  // may belong to any container
     if (!processes.ok()) continue;
     std::erase_if(*processes, [&](const ProcessEntry& process) { return left.contains(process.pid); });
     victims = FindLeftovers(*processes, Scope());
@@ -150,12 +152,13 @@ Victims Containers::KillLeftovers() {
   return victims;
 }
 
-// A process that is left keeps nobody waiting for ever, unless it cannot be seen. An executor that does not die is left
-// itself, and no longer watched.
+// Gives up on processes that SIGKILL does not end, so that the end of the container is reported in bounded time. A
+// process that cannot be seen is still waited for. An executor that does not die counts as left too.
 void Containers::JudgeLeft(const ContainerId& id, Container& container, const std::set<pid_t>& victims) {
   container.killed_for += since_sweep_;
   if (container.killed_for < patience_) return;
-  const std::set<pid_t> known = LeftAlive();  // another container's: the next sweep leaves them out
+  // Processes that other containers have left. The next sweep ignores them.
+  const std::set<pid_t> known = LeftAlive();
   std::string first;
   for (const pid_t pid : victims) {
     if (known.contains(pid)) continue;
@@ -168,7 +171,7 @@ void Containers::JudgeLeft(const ContainerId& id, Container& container, const st
   for (const pid_t pid : victims) container.left.push_back({pid, 0, "", StartTime(pid)});
   LogError(StrCat("container ", id.value, ": ", first));
   container.state = State::kLeft;
-  // The kernel's word about memory stays, because it says why the executor ended.
+  // The text about memory stays, because it says why the executor ended.
   container.exited.error += StrCat(container.exited.error.empty() ? "" : "; ", first);
   container.exited.left = true;
   listener_.on_exited(container.exited);
@@ -181,9 +184,9 @@ void Containers::LookAtLeft(const ContainerId& id, Container& container) {
 }
 
 void Containers::Sweep() {
-  // A keeper that was stopped has not tried meanwhile.
+  // The time during which the keeper itself was stopped does not count.
   since_sweep_ = std::min(loop_.Now() - std::exchange(swept_at_, loop_.Now()), kBetweenLooksAtLeft);
-  (void)runner_.ReapStrangers();  // what has been reaped is no stray child
+  (void)runner_.ReapStrangers();  // reaped processes are not strays
   Victims victims = NothingCanBeLeft() ? Victims() : KillLeftovers();
   std::set<pid_t> alive(victims.pids.begin(), victims.pids.end());
   for (const auto& [id, container] : containers_) {
@@ -213,7 +216,8 @@ void Containers::Sweep() {
 
 std::string Containers::KillAllOfJob() {
   (void)runner_.ReapStrangers();
-  // AM and executors are gone: what the runner still has writes the history, and may wait for its file system alone.
+  // The AM and the executors have exited. Processes that the runner still has write the history, and may wait for its
+  // file system; they are spared.
   const auto writes = [this, is_left = LeftAlive()](pid_t pid) {
     return runner_.Started(pid) || is_left.contains(pid);
   };
@@ -234,7 +238,7 @@ std::string Containers::KillAllOfJob() {
                           : StrCat(left.size(), " processes, ", DescribeWithState(left[0]), " for one");
 }
 
-// The containers' cgroups. Without them they do as well: then nothing limits their memory.
+// The cgroups of the containers. Containers run without cgroups too, but then nothing limits their memory.
 
 void Containers::FindCgroups(bool with_limits) {
   auto place = with_limits ? FindCgroupPlace() : Result<CgroupPlace>(UnavailableError("the job wants none"));
@@ -260,14 +264,14 @@ UniqueFd Containers::MakeCgroupFor(const LaunchContainer& launch, Container& con
   return UniqueFd();
 }
 
-// What does not work for the first will not for any, and what works for it will for all.
+// If the first container cannot enter its cgroup, cgroups are turned off for all. If it can, the others can too.
 void Containers::CheckThatItsCgroupHasIt(Container& container) {
   if (container.cgroup.empty() || cgroups_work_) return;
   cgroups_work_ = !ProcessesInCgroup(container.cgroup).empty();
   if (cgroups_work_) return;
   siginfo_t info{};
   waitid(P_PID, static_cast<id_t>(container.pid), &info, WEXITED | WNOHANG | WNOWAIT);
-  if (info.si_pid != 0) return;  // it has ended already, so nothing was to be seen
+  if (info.si_pid != 0) return;  // already ended, so nothing was visible
   DoWithoutCgroups(container, StrCat(container.cgroup.string(), " lets nobody in"));
 }
 
@@ -278,9 +282,10 @@ void Containers::DoWithoutCgroups(Container& container, const std::string& why) 
   container.cgroup.clear();
 }
 
-// Before anybody kills what the executor has left. The kernel may choose the executor at the container's limit, because
-// a file in /dev/shm keeps its memory whoever is killed before. A SIGKILL that others sent after a kill which the
-// program survived is taken for the kernel's, too, because nobody can tell them apart.
+// Sets the error of an executor that the kernel killed for lack of memory. Called before any remaining process of the
+// container is killed. The kernel may choose the executor at the container's limit, because a file in /dev/shm keeps
+// its memory whichever process is killed first. If the kernel has killed another process of the container before, a
+// SIGKILL from a different sender cannot be distinguished, and counts as the kernel's.
 void Containers::JudgeMemory(Container& container, const std::optional<ExitStatus>& status) {
   const bool seen = status.has_value();
   if (seen && *status != ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}) return;

@@ -23,9 +23,10 @@
 namespace tony::keeper {
 namespace {
 
-// The AM's connection, and some of AMs that are about to learn that they are not it.
+// Connections: one of the leading AM, and some of AMs that are about to be refused.
 constexpr size_t kMostConnections = 16;
-// Finished, or about to be when its AM or keeper died: what the world was told stays so.
+// Returns true if the job has finished, or was about to when its AM or keeper died. A published verdict does not
+// change.
 bool IsOver(const JobRecords& records) {
   std::error_code error;
   return std::filesystem::exists(JobFolder(records).finished(), error) || records.HasVerdict();
@@ -73,7 +74,7 @@ Status Keeper::Begin() {
     Finish();
   } else {
     am_.Begin();
-    // While the AM starts.
+    // The keeper enters the ledger while the AM starts.
     EnterLedger();
     const auto spec = records_.ReadSpec();
     if (spec.ok()) {
@@ -81,7 +82,7 @@ Status Keeper::Begin() {
       am_lease_ = spec->timers.am_lease;
       LimitStart(spec->startup_timeout);
     }
-    am_heard_ = loop_.Now();  // it gets its time to start
+    am_heard_ = loop_.Now();  // gives the AM time to start
     LookForKills();
     containers_.FindCgroups(/*with_limits=*/!spec.ok() || spec->memory_limits);
   }
@@ -140,7 +141,7 @@ void Keeper::OnRequest(Peer, const LaunchContainer& launch) {
 
 void Keeper::OnRequest(Peer, const StopContainer& stop) { containers_.Stop(stop); }
 
-// A master that could not write the end leaves that to us.
+// An AM that could not write the end sends its status, and the keeper writes the end.
 void Keeper::OnRequest(Peer, const FinishJob& finish) {
   if (phase_ != Phase::kServing) {
     if (phase_ != Phase::kRecording && phase_ != Phase::kEndingTasks) Report(JobFinished{});
@@ -161,7 +162,7 @@ void Keeper::Report(const KeeperReport& report) {
   if (am_peer_ != 0) peers_.at(am_peer_)->Send(Encode(report));
 }
 
-// Never the end of the keeper before that of its job: that would leave a job without its arbiter.
+// A signal never ends the keeper before its job, because the job would lose its supervisor.
 void Keeper::OnSignal(const EventLoop::SentSignal& signal) {
   if (signal.number == SIGCHLD) return (void)runner_.ReapStrangers();
   const std::string sender = signal.sender > 0 ? StrCat(" from process ", signal.sender, " of uid ", signal.user) : "";
@@ -171,14 +172,14 @@ void Keeper::OnSignal(const EventLoop::SentSignal& signal) {
   Stop(what);
 }
 
-// The keeper's part in the machine's ledger: the job is entered as it begins, and leaves when nothing of it is left.
+// The keeper's part in the ledger of the machine. It enters the job when it begins, and leaves when no process of the
+// job is left.
 
 namespace {
 
-// A ledger that cannot be used may be again: a disk that was full, a folder that somebody repairs. Until then the job
-// says what it waits for, and may be killed.
+// The interval at which the run limit of the user is read again.
 constexpr Duration kBetweenLimitLooks{60'000};
-// A turn that comes within it was not waited for.
+// A nested job that is admitted within this time does not count as waiting.
 constexpr Duration kNestedPatience{5000};
 
 }  // namespace
@@ -187,6 +188,8 @@ void Keeper::EnterLedger() {
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;
   const Status entered = TryToEnterLedger();
   if (entered.ok()) return;
+  // The ledger may become usable again: a full disk gets space, or someone repairs the folder. Until then the job
+  // reports the reason and can be killed.
   SayTurn(JobQueued{StrCat("waits for the ledger, which cannot be used: ", entered.error().message)});
   claim_timer_ = loop_.After(kBetweenTries, [this] { EnterLedger(); });
 }
@@ -209,8 +212,8 @@ void Keeper::OnQueued(const std::string& why) {
   if (above_ && !nested_timer_) nested_timer_ = loop_.After(kNestedPatience, [this] { EndIfNested(); });
 }
 
-// A job that a task of another job has submitted does not wait, because that task may wait for it and keep what it
-// waits for. Its submit has looked already; somebody else was quicker then.
+// Ends a waiting job that a task of another job submitted, because that task may wait for it and keep what it needs.
+// `tony submit` refuses such a job, so another job must have been admitted in between.
 void Keeper::EndIfNested() {
   nested_timer_ = loop_.After(kNestedPatience, [this] { EndIfNested(); });
   const auto* queued = turn_ ? std::get_if<JobQueued>(&*turn_) : nullptr;
@@ -229,7 +232,7 @@ void Keeper::OnAdmitted() {
   WatchRunTime();
 }
 
-// The limit is read again and again: the owner of the machine may have raised it, or set one.
+// The limit is read again each minute, because the owner of the machine may raise it or set one.
 void Keeper::WatchRunTime() {
   if (!claim_ || claim_->admitted_at() == Instant()) return;
   const auto minutes = ledger_ ? ledger_->ReadMachine().LimitsOf(geteuid()).run_minutes : std::nullopt;

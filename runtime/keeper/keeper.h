@@ -1,36 +1,36 @@
-// The arbiter of one local job: parent of its AM and executors, and the last to leave.
+// The keeper: the supervisor of one local job. It is the parent of the job's AM and executors, and exits last.
 //
-//   kServing --Finish from the AM--> kRecording --> kFinishing --AM and containers gone--> kSweeping --nothing left-->
+//   kServing --Finish from the AM--> kRecording --> kFinishing --AM, containers exited---> kSweeping --nothing left-->
 //     |  \                             ^                                                   kWritingHistory --> kDone
-//     |   \--AM dies over and over, or hears nothing of a kill--> kEndingTasks -+  containers gone, verdict written
+//     |   \--AM dies too often, or does not react to a kill-----> kEndingTasks -+  containers exited, verdict written
 //     |                                                                   ^ kill  |
 //     \--no AM can read the job--> kRunningOut -----------------------------------+  the last task has ended by itself
 //
-// The keeper does not wait for a process that SIGKILL does not end (containers.h): the job ends, its locks are let go,
-// and clients go on. The keeper then stays in kHolding, between kWritingHistory and kDone, and keeps the job's place in
-// the ledger, because memory and GPUs of such a process are not free. SIGTERM gives the place back all the same.
+// The keeper does not wait for a process that SIGKILL does not end (containers.h): the job ends, its locks are
+// released, and clients continue. The keeper then stays in kHolding, between kWritingHistory and kDone. It keeps the
+// reservation of the job in the ledger, because the memory and the GPUs of such a process are not free. SIGTERM makes
+// the keeper give the reservation back nevertheless.
 //
-// While kRunningOut it obeys kills without a condition, and refuses the others, because only an AM knows who owns and
-// watches the job.
+// In kRunningOut the keeper executes kills without a condition. It refuses all other kills, because only an AM knows
+// the owner and the watchers of the job.
 //
-// Where the job's folder was removed nothing can be recorded: from any phase before kSweeping it goes to kFinishing,
-// with the tasks' grace, and the keeper exits with 66.
+// If the job's folder was removed, nothing can be recorded. From any phase before kSweeping the keeper goes to
+// kFinishing, gives the tasks their grace, and exits with 66.
 //
-// Where the end cannot be recorded, because the disk fails, is read-only or full, it is tried for
-// AmOptions::unwritable. Then the keeper leaves the verdict beside the ledger (lost_job.h), ends what it would
-// have ended, and exits with 73. The job's place in the ledger is free before that, as soon as no process of the job is
-// left.
+// If the disk fails, is read-only or is full, the end cannot be recorded. The keeper retries for AmOptions::unwritable.
+// Then it stores the verdict in the ledger's folder (lost_job.h), ends the job's processes, and exits with 73. Before
+// that, the reservation is given back as soon as no process of the job is left.
 //
-// Of kRecording (a line in the log of ended jobs) and kWritingHistory neither lasts longer than its limit: they write
-// where a file system may not answer (lost_job.h), and nothing but the keeper's own exit waits for the second.
+// kRecording (a line in the log of ended jobs) and kWritingHistory have time limits, because they write where a file
+// system may not respond (lost_job.h). Only the keeper's own exit waits for kWritingHistory.
 //
-// SIGTERM, SIGINT and SIGHUP end the job as a kill does: its tasks have their grace, the verdict is KILLED and names
-// the signal and who sent it, and the keeper exits with 0. That is asked of the AM; where it does not come about within
-// the grace and the margin, the keeper does it without one. Further signals change nothing: whoever repeats himself
-// does not mean something else.
+// SIGTERM, SIGINT and SIGHUP end the job like a kill: its tasks have their grace, the verdict is KILLED and names the
+// signal and its sender, and the keeper exits with 0. The keeper requests that end from the AM. If the job has not
+// ended within the grace and the margin, the keeper ends it without the AM. Further signals change nothing, because a
+// repeated signal means the same.
 //
-// It decides nothing about the job: it starts, watches and ends processes. All it knows is in the job's folder or to
-// be seen in /proc, so that another keeper can take over at any moment.
+// The keeper decides nothing about the job: it starts, watches and ends processes. All that it knows is in the job's
+// folder or visible in /proc, so that another keeper can replace it at any moment.
 #pragma once
 
 #include <cstdint>
@@ -53,18 +53,19 @@
 
 namespace tony::keeper {
 
-// Loop thread only. The caller holds keeper.lock and is a subreaper; it stops the loop when `on_done` is called.
+// Used on the loop thread only. The caller holds keeper.lock, is a subreaper, and stops the loop in `on_done`.
 class Keeper {
  public:
   Keeper(EventLoop& loop, JobRecords records, std::vector<std::string> environment, AmOptions am,
          EventLoop::Callback on_done);
 
   Status Begin();
-  // Once on_done was called. kNotFound: the job's folder was removed; kCannotWrite: it took no record of the end.
+  // The result, valid once `on_done` was called. kNotFound: the job's folder was removed; kCannotWrite: the folder
+  // could not record the end.
   const Status& end() const { return end_; }
 
  private:
-  using Peer = int64_t;  // a connection
+  using Peer = int64_t;  // number of a connection
   static constexpr Duration kBetweenTries{1000};
   enum class Phase {
     kServing,
@@ -90,7 +91,7 @@ class Keeper {
   void Report(const KeeperReport& report);
   void OnSignal(const EventLoop::SentSignal& signal);
 
-  // keeper.cc
+  // The ledger, defined in keeper.cc.
   void EnterLedger();
   Status TryToEnterLedger();
   void OnQueued(const std::string& why);
@@ -98,11 +99,12 @@ class Keeper {
   void OnAdmitted();
   void SayTurn(KeeperReport turn);
   void LeaveLedger();
-  void WatchRunTime();  // ends the job when it has run for as long as its user may
+  // Ends the job when it has run for as long as its user may run one.
+  void WatchRunTime();
   void EndAtRunLimit(int64_t minutes);
   void EndBecause(const std::string& reason);
 
-  // keeper_end.cc
+  // Kills and limits that do not wait for an AM, defined in keeper_end.cc.
   void LookForKills();
   void JudgeUnheardKill(bool overslept);
   std::optional<KillRequest> KillToObey(const std::vector<RecordedKill>& kills) const;
@@ -111,14 +113,14 @@ class Keeper {
   void HearAm();
   void LimitStart(Duration limit);
 
-  // keeper_end.cc
+  // The end of the job, defined in keeper_end.cc.
   void GiveUp(const std::string& reason);
   void RunOut(const std::string& reason);
   void SayTrouble();
   void LookForFolder();
   void LeaveGoneFolder();
   void LookAtTasks();
-  void EndTasks(Duration grace);  // asks, and kills after the grace
+  void EndTasks(Duration grace);  // SIGTERM, then SIGKILL after the grace
   void Stop(const std::string& reason);
   void EndWithoutAm(Verdict verdict, Duration grace);
   void Finish();
@@ -143,34 +145,37 @@ class Keeper {
   Containers containers_;
   AmSupervision am_;
   Phase phase_ = Phase::kServing;
-  Verdict verdict_;          // of a job that ends without an AM
-  std::string stop_reason_;  // why somebody told this keeper to stop; empty: nobody did
-  size_t running_told_ = 0;  // containers, when the trouble was last told
+  Verdict verdict_;          // if the keeper writes the end
+  std::string stop_reason_;  // empty: no signal to stop
+  // The number of running containers in the last degraded status.
+  size_t running_told_ = 0;
   FolderPresence presence_;
-  // The status as it was read at the beginning, without tasks.
+  // The status at the start of the keeper, without tasks.
   JobStatus first_status_;
-  // The moment until which a failing record of the end is tried again.
+  // Until this time a failing record of the end is retried.
   std::optional<Instant> unwritten_end_;
-  Duration grace_{0};                     // of the tasks, as it was read at the beginning
-  Duration am_lease_{Timers().am_lease};  // the same
-  Instant am_heard_{};                    // when a master that rules said something last
-  std::optional<Instant> unheard_kill_;   // when a kill was first seen
+  Duration grace_{0};                     // from the job spec
+  Duration am_lease_{Timers().am_lease};  // from the job spec
+  Instant am_heard_{};                    // last message of a leading AM
+  std::optional<Instant> unheard_kill_;   // when a kill was first found
   Status end_;
-  // The claim is there, or was.
+  // Set once the job was entered into the ledger.
   std::optional<LedgerFolder> ledger_;
   std::unique_ptr<LedgerClaim> claim_;
-  std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
-  std::optional<JobId> above_;        // its task submitted this job
+  // The last report about the ledger: JobAdmitted or JobQueued.
+  std::optional<KeeperReport> turn_;
+  // Set if a task of that other job submitted this job.
+  std::optional<JobId> above_;
   EventLoop::Timer claim_timer_, run_timer_, nested_timer_;
   Instant sweep_end_;
-  std::string left_;  // what the job has left on the machine, for people
+  std::string left_;  // processes that remain, for people
 
   UniqueFd listener_;
   std::map<Peer, std::unique_ptr<MessageChannel>> peers_;
   Peer newest_peer_ = 0;
-  Peer am_peer_ = 0;  // who said the right hello last; 0: nobody
+  Peer am_peer_ = 0;  // the leading AM; 0: none connected
   EventLoop::FdWatch accepting_, signals_;
-  EventLoop::Timer timer_, stop_timer_, presence_timer_;  // of the phase; of SIGTERM
+  EventLoop::Timer timer_, stop_timer_, presence_timer_;  // `timer_`: the phase; `stop_timer_`: SIGTERM
   EventLoop::Timer unheard_timer_, start_timer_;
 };
 

@@ -1,4 +1,4 @@
-// The keeper's part after the AM's: how a job ends, with an AM and without one.
+// The end of a job, with an AM and without one.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,21 +21,23 @@ namespace tony::keeper {
 namespace {
 
 constexpr Duration kBetweenSweeps{5};
-// What is not dead this long after SIGKILL is in the kernel's hands and will die when those let go.
+// A process that survives SIGKILL this long is blocked in the kernel, and dies when the kernel releases it.
 constexpr Duration kLongestSweep{30000};
-// Between looks at what keeps the job's place.
+// The interval of checks in kHolding.
 constexpr Duration kBetweenHolds{1000};
-// Between looks at tasks that run out and at whether somebody wants them killed: Azkaban's adapter waits for a second
-// for what becomes of its kill.
+// The interval of checks in kRunningOut: for tasks that have ended, and for kills. Azkaban's adapter waits a second for
+// the result of its kill.
 constexpr Duration kBetweenLooks{250};
-// For the line of an ended job: above the time that its writer waits for others who write (ended_log.cc).
+// The limit for the line in the log of ended jobs. It is above the time that the writer waits for other writers
+// (ended_log.cc).
 constexpr Duration kRecordLimit{3000};
-// A history of some thousand attempts takes less on a disk that answers. Who waits for the job waits for this, too.
+// The limit for the history. Some thousand attempts take less on a disk that responds. Clients that wait for the job
+// wait for the history too.
 constexpr Duration kHistoryLimit{2000};
-// For an executor to sweep up after its task's grace, before we do.
+// The time that an executor has to clean up after the grace of its task, before the keeper kills it.
 constexpr Duration kExecutorMargin{2000};
 
-// Clients wait until these locks are free. The descriptors are looked up, because the process that started this one
+// Releases the locks that clients wait for. Their descriptors are searched, because the process that started this one
 // opened one of them.
 void LetGoOfLocks(const JobRecords& records) {
   std::vector<int> locks;
@@ -61,12 +63,12 @@ Verdict Killed(const std::string& reason) {
 
 }  // namespace
 
-// A signal that tells the keeper to stop is a kill: the AM ends the job, and so the keeper. Where the AM cannot be
-// asked or does not do it in time, it is ended first.
+// A signal to the keeper is a kill: the AM ends the job, and the keeper exits. If the kill cannot be requested from the
+// AM, or the AM is too slow, the keeper ends the AM first.
 void Keeper::Stop(const std::string& reason) {
   stop_reason_ = reason;
   if (phase_ == Phase::kHolding) return BeDone();
-  if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // it is on its way
+  if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // the job is ending already
   const auto written = records_.WriteKill({reason});
   if (!written.ok()) LogError(written.error().message);
   if (!written.ok()) return EndForKill({.reason = reason});
@@ -81,7 +83,8 @@ void Keeper::EndWithoutAm(Verdict verdict, Duration grace) {
   EndTasks(grace);
 }
 
-// False: no process can be made, and `tony gc` and `tony history --export` write what is not written now.
+// Runs `work` in a child process. Returns false if no process can be made; `tony gc` and `tony history --export` then
+// write what is missing.
 bool Keeper::StartWriter(void (*work)(const JobRecords&), EventLoop::Callback on_end) {
   const auto started = runner_.StartCopy([&] { work(records_); },
                                          [on_end = std::move(on_end)](ExitStatus) {
@@ -94,8 +97,8 @@ bool Keeper::StartWriter(void (*work)(const JobRecords&), EventLoop::Callback on
 void Keeper::Finish() {
   records_.GiveUpReserve();
   phase_ = Phase::kRecording;
-  // Before `finished`: without that a job whose keeper dies now gets another one, which comes here too. No job fails
-  // for the sake of its line, nor does the machine wait for it.
+  // The line comes before `finished`. Without `finished`, a job whose keeper dies now gets another keeper, which writes
+  // the line too. A job never fails because of its line, and does not wait longer than the limit.
   timer_ = loop_.After(kRecordLimit, [this] {
     LogWarn("the log of ended jobs does not answer");
     WriteFinished();
@@ -111,7 +114,7 @@ void Keeper::WriteFinished() {
   TakeLeave();
 }
 
-// A job whose end cannot be recorded does not run longer than others.
+// Ends the job although its end cannot be recorded, so that such a job does not run longer than others.
 void Keeper::LeaveUnwritten(const Error& error) {
   if (!ledger_) {
     if (auto found = LedgerFolder::FindFor(records_); found.ok()) ledger_ = *std::move(found);
@@ -168,12 +171,12 @@ void Keeper::SayTrouble() {
 void Keeper::LookAtTasks() {
   if (phase_ != Phase::kRunningOut) return;
   timer_ = loop_.After(kBetweenLooks, [this] {
-    // A kill that comes after this read is neither obeyed nor refused before the next one.
+    // A kill that arrives after this read is handled after the next read.
     const auto kills = records_.ReadKills();
     if (!kills.ok()) LogWarn(kills.error().message);
     if (const auto kill = kills.ok() ? KillToObey(*kills) : std::nullopt) return EndForKill(*kill);
     if (kills.ok()) Refuse(*kills);
-    // An executor whose task has ended, or was never told to start, would wait for an AM.
+    // An executor whose task has ended, or was never started, would wait for an AM.
     containers_.StopIdle();
     if (containers_.Running() != running_told_) SayTrouble();
     LookAtTasks();
@@ -187,7 +190,7 @@ void Keeper::LookForFolder() {
   });
 }
 
-// Nothing can be recorded any more, nor would anybody find it.
+// Ends a job whose folder was removed. Nothing can be recorded, and no client would find a record.
 void Keeper::LeaveGoneFolder() {
   if (phase_ == Phase::kSweeping || phase_ == Phase::kWritingHistory || phase_ == Phase::kHolding ||
       phase_ == Phase::kDone)
@@ -210,7 +213,7 @@ void Keeper::EndTasks(Duration grace) {
   Proceed();
 }
 
-// The next step of an end, once what it waits for is gone.
+// Takes the next step of the end, once the AM and the containers have exited.
 void Keeper::Proceed() {
   if (!am_.Gone() || containers_.AnyToEnd()) return;
   switch (phase_) {
@@ -259,7 +262,7 @@ void Keeper::SweepJob() {
   WriteHistory();
 }
 
-// Last of all; `tony history --export` mends what this does not get done.
+// The last step. `tony history --export` completes what is missing.
 void Keeper::WriteHistory() {
   phase_ = Phase::kWritingHistory;
   const auto history = HistoryFolder(records_);
@@ -301,7 +304,8 @@ void Keeper::BeDone() {
   on_done_();
 }
 
-// The job's place is given back as soon as no process has it: other jobs do not wait for a disk.
+// Retries a failed step. The reservation is given back as soon as no process of the job is left, so that other jobs do
+// not wait for a disk.
 void Keeper::TryAgain(void (Keeper::*step)(), const Error& error) {
   LogWarn(error.message);
   if (am_.Gone() && !containers_.AnyToEnd() && containers_.Left().empty() && containers_.KillAllOfJob().empty())
@@ -311,18 +315,18 @@ void Keeper::TryAgain(void (Keeper::*step)(), const Error& error) {
   timer_ = loop_.At(std::min(loop_.Now() + kBetweenTries, *unwritten_end_), [this, step] { (this->*step)(); });
 }
 
-// A master that says nothing: kills that it does not hear, and the limit of its first start. A kill does not wait until
-// its silence has lasted for so long that it counts as hung.
+// AMs that are silent: kills to which the AM does not react, and the limit of its first start. A kill does not wait
+// until the silence counts as a hang.
 
 namespace {
 
-// A master that has no connection to us starts, within some 50 ms, or hangs. One that has connects and hears of a kill
-// within a second by itself; it says something each third of its lease.
+// An AM without a connection is starting, which takes some 50 ms, or hangs. A connected AM finds a kill within a second
+// by itself, and sends a message each third of its lease.
 constexpr Duration kPatienceUnconnected{1500};
 constexpr Duration kPatienceConnected{2000};
 constexpr Duration kUnheardLook{250};
 constexpr Duration kUnheardLookAtConnected{1000};
-// A timer later than this means that this process was stopped, or the whole machine.
+// A timer that is this late shows that this process, or the whole machine, was stopped.
 constexpr Duration kSleptThrough{1000};
 
 }  // namespace
@@ -340,7 +344,7 @@ void Keeper::JudgeUnheardKill(bool overslept) {
   const auto kills = records_.ReadKills();
   const auto kill = kills.ok() ? KillToObey(*kills) : std::nullopt;
   if (!kill) return unheard_kill_.reset();
-  if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();  // what it may have said while we slept
+  if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();  // messages from while we were stopped
   const Instant now = loop_.Now();
   if (!unheard_kill_ || overslept) unheard_kill_ = now;
   const Duration patience = am_peer_ == 0 ? kPatienceUnconnected : kPatienceConnected + am_lease_ / 3;
@@ -349,8 +353,9 @@ void Keeper::JudgeUnheardKill(bool overslept) {
   EndForKill(*kill);
 }
 
-// A kill without a condition; and before any AM has ruled, a kill on condition of the owner who submitted the job,
-// because no other owner can have come since. Such a kill holds for the next keeper, too: its file stays.
+// Returns the kill to execute, the one with the shortest grace. A kill without a condition is always executed. A
+// conditional kill by the owner who submitted the job is executed until an AM has led, because the owner cannot have
+// changed before. The file of such a kill stays, so that the next keeper finds it too.
 std::optional<KillRequest> Keeper::KillToObey(const std::vector<RecordedKill>& kills) const {
   if (kills.empty()) return std::nullopt;
   const auto lease = records_.ReadLease();
@@ -368,7 +373,7 @@ std::optional<KillRequest> Keeper::KillToObey(const std::vector<RecordedKill>& k
   return soonest;
 }
 
-// The client of a kill takes the loss of its file for the refusal.
+// Refuses kills by removing their files. The client of a kill takes the removal as the refusal.
 void Keeper::Refuse(const std::vector<RecordedKill>& kills) const {
   for (const auto& [name, request] : kills) {
     LogWarn(StrCat("kill request ", name, " (", request.reason,
@@ -378,7 +383,7 @@ void Keeper::Refuse(const std::vector<RecordedKill>& kills) const {
   }
 }
 
-// As the AM would end the job for this kill.
+// Ends the job as the AM would end it for this kill.
 void Keeper::EndForKill(const KillRequest& kill) {
   EndWithoutAm(Killed(ReasonWithAsker(kill)), kill.grace < Duration(0) ? grace_ : kill.grace);
 }
@@ -388,7 +393,7 @@ void Keeper::HearAm() {
   start_timer_.reset();
 }
 
-// Only until the first master has said hello, whichever keeper it was to.
+// Limits the time until the first AM has said hello, to this or an earlier keeper.
 void Keeper::LimitStart(Duration limit) {
   const auto lease = records_.ReadLease();
   const auto submission = records_.ReadSubmission();

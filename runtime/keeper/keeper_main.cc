@@ -1,4 +1,4 @@
-// tony-keeper JOB_FOLDER
+// The program tony-keeper JOB_FOLDER: supervises one job on this machine.
 #include <cstdio>
 #include <filesystem>
 
@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   }
   tony::keeper::AmOptions am;
   am.program = tony::SiblingProgram("tony-am");
-  // The folder's last name is the job's, whatever stands behind it.
+  // The last component of the canonical path is the job's id, even if the argument ends with "/".
   std::error_code error;
   const auto folder = std::filesystem::canonical(argv[1], error);
   if (error) {

@@ -8,7 +8,7 @@
 namespace tony {
 namespace {
 
-// A container's name is short and an error line is cut, so that a part stays far below kMaxKeeperMessage.
+// Container names are short and error texts are cut, so a part stays far below kMaxKeeperMessage.
 constexpr size_t kEntriesPerPart = 100;
 constexpr size_t kMaxErrorText = 1000;
 

@@ -1,14 +1,13 @@
-// What the AM and the keeper say to each other over keeper.sock, one message a packet.
+// The messages between the AM and the keeper (supervisor of the job) over keeper.sock, one message per packet.
 //
-//   AM      -> keeper   Hello, then Renew again and again; Launch, Stop, Finish at any time. The socket of the job's
-//   page
-//                       comes with the Hello, as a descriptor beside the message; a keeper that holds it has no use for
-//                       it, and one of an earlier release does not see it
-//   keeper  -> AM       Inventory (in parts) after Hello, then Queued or Admitted, as soon as that is known and when it
-//                       changes; Renewed after each Renew; Started, Exited; Finished
+//   AM      -> keeper   Hello, then Renew repeatedly; Launch, Stop, Finish at any time. The socket of the job's page
+//                       comes with the Hello, as a descriptor beside the message. A keeper that has the socket ignores
+//                       it, and a keeper of an earlier release does not see it.
+//   keeper  -> AM       Inventory (in parts) after Hello; then Queued or Admitted, once known and after each change;
+//                       Renewed after each Renew; Started, Exited; Finished
 //
-// message_fields.h says how a message stands in bytes. A message has version 2 only where it has a field that version 1
-// lacks, because a job of a release that kept no programs of its own may have a keeper or a master of version 1. Each
+// message_fields.h defines the bytes of a message. A message has version 2 only if it has a field that version 1 lacks.
+// Jobs of earlier releases did not keep their own programs, so such a job may have a keeper or an AM of version 1. Any
 // other version is an error.
 #pragma once
 
@@ -24,21 +23,24 @@
 
 namespace tony {
 
-// Fits the smallest usual send buffer of a socket (208 KiB) with room for the kernel's own.
+// Fits the smallest usual send buffer of a socket (208 KiB), with room for the kernel's overhead.
 inline constexpr size_t kMaxKeeperMessage = 128 * 1024;
 
 struct AmHello {
-  Epoch epoch;  // the keeper closes the connection of any but the newest
+  // The keeper closes the connection of every AM except the newest.
+  Epoch epoch;
 };
 struct AmRenew {
-  int64_t stamp = 0;  // comes back in KeeperRenewed: the AM's own time of asking
+  // The AM's time of the request, which KeeperRenewed returns.
+  int64_t stamp = 0;
 };
-// What to start in a container: a program.
+// The program to start in a container.
 struct LaunchSpec {
   std::vector<std::string> argv;
-  std::vector<std::string> env;  // "NAME=value", beside what the keeper gives every process
-  std::string log_file;          // its stdout and stderr
-  Resources resources;           // what the container may use
+  // "NAME=value" for each variable, in addition to those that the keeper gives to every process.
+  std::vector<std::string> env;
+  std::string log_file;  // for stdout and stderr
+  Resources resources;   // limits of the container
 };
 struct LaunchContainer {
   ContainerId container;
@@ -49,34 +51,38 @@ struct StopContainer {
   StopMode mode = StopMode::kTerm;
 };
 struct FinishJob {
-  // The status with its verdict and no tasks, for a keeper that does not find it in the job's folder. Empty: it is
-  // there.
+  // The status with its verdict and without tasks, for a keeper that cannot find it in the job's folder. Empty: the
+  // folder has the status.
   std::string status_json;
 };
 using KeeperRequest = std::variant<AmHello, AmRenew, LaunchContainer, StopContainer, FinishJob>;
 
 struct KeeperInventory {
   std::vector<ContainerId> running;
-  std::vector<ContainerExited> exited;  // of the whole job, also those told to an earlier AM
-  bool last = true;                     // no more parts follow
+  // All ended containers of the job, including those that were reported to an earlier AM.
+  std::vector<ContainerExited> exited;
+  bool last = true;  // no further parts follow
 };
 struct KeeperRenewed {
   int64_t stamp = 0;
 };
-struct JobFinished {};  // recorded: no AM is started again
-struct JobAdmitted {};  // what the job asks for of this machine is its own: containers start
-struct JobQueued {      // told again when the reason changes
-  std::string why;      // "waits for 8192 MB of memory: 4096 of 24000 MB are free; 1 job is before it"
+// The end is recorded: no AM is started again.
+struct JobFinished {};
+// The job holds what it requests of this machine: containers start.
+struct JobAdmitted {};
+struct JobQueued {  // Sent again when the reason changes.
+  // The pending reason: "waits for 8192 MB of memory: 4096 of 24000 MB are free; 1 job is before it".
+  std::string why;
 };
 using KeeperReport = std::variant<KeeperInventory, KeeperRenewed, ContainerStarted, ContainerExited, JobFinished,
                                   JobAdmitted, JobQueued>;
 
 std::string Encode(const KeeperRequest& request);
 std::string Encode(const KeeperReport& report);
-Result<KeeperRequest> DecodeRequest(std::string_view message);  // kInvalid
+Result<KeeperRequest> DecodeRequest(std::string_view message);  // kInvalid: not a valid message
 Result<KeeperReport> DecodeReport(std::string_view message);
 
-// The inventory in parts that each fit a message. Never none: the last part may be empty.
+// Splits the inventory into parts that each fit a message. Returns at least one part, which may be empty.
 std::vector<KeeperInventory> InParts(const KeeperInventory& whole);
 
 }  // namespace tony

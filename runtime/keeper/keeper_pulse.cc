@@ -21,7 +21,7 @@
 namespace tony {
 namespace {
 
-// A main thread that has ended is a zombie while another thread of it is held.
+// A process whose main thread has ended is a zombie while the kernel holds another of its threads.
 bool IsHeldByKernel(const ProcessStat& stat) { return !stat.dead && (stat.state == 'D' || stat.state == 'Z'); }
 
 bool IsStopped(const ProcessStat& stat) { return stat.state == 'T' || stat.state == 't'; }
@@ -79,7 +79,7 @@ namespace fs = std::filesystem;
 
 constexpr Duration kOverslept{3000};
 
-// Compares the name that the kernel has for the open file, because a look at the file itself might wait for its disk.
+// Compares the file names in /proc, because access to the file itself might wait for its disk.
 bool HasOpen(int64_t pid, const fs::path& file) {
   std::error_code error;
   fs::directory_iterator fd(StrCat("/proc/", pid, "/fd"), error);
@@ -90,7 +90,7 @@ bool HasOpen(int64_t pid, const fs::path& file) {
   return false;
 }
 
-// Each is held before it is looked at.
+// Each process is held before it is checked, so that `fn` never gets a reused pid.
 void ForEachHolder(const JobRecords& records, const std::function<void(pid_t, const HeldProcess&)>& fn) {
   std::error_code error;
   const fs::path lock = fs::canonical(records.place(), error) / "keeper.lock";
@@ -118,7 +118,7 @@ Duration KeeperPulse::Silence(Instant now) {
   return Duration(0);
 }
 
-// Where the queue was full there is no question yet: the keeper has answered when there is room again.
+// If the queue was full, no connection was made. The keeper has responded when the queue has room again.
 bool KeeperPulse::HasAnswered() {
   if (!question_.valid()) {
     const auto again = ReachKeeper(records_);

@@ -1,4 +1,4 @@
-// Words for a process that keeps others waiting: which one, whose, in what state, and what can be done.
+// Texts about a process that blocks others: which process, of which user, in which state, and what can be done.
 #pragma once
 
 #include <sys/types.h>
@@ -14,46 +14,47 @@
 
 namespace tony {
 
-// "process 1234 (python3) of alice, stopped (state T)"; "": there is none.
+// Returns e.g. "process 1234 (python3) of alice, stopped (state T)"; empty if the process does not exist.
 std::string DescribeWithState(pid_t pid);
 
-// The reason why SIGKILL by this user does not end the process: it is another user's, or the kernel holds it. "":
-// neither, or it is gone.
+// Returns why SIGKILL by this user does not end the process: another user owns it, or the kernel holds it. Empty:
+// neither is true, or the process has exited.
 std::string WhyItStays(pid_t pid);
 
-// Names the process of the job that most likely keeps a client waiting, except keeper and master in good order:
-// "process 1234 (sleep) of root cannot be ended by alice: ...". "": no process of the job can be seen. Reads all of
-// /proc.
+// Names the process of the job that most likely blocks a client, e.g. "process 1234 (sleep) of root cannot be ended by
+// alice: ...". A keeper (supervisor) or an AM in good order is not named. Empty: no process of the job is visible.
+// Reads all of /proc.
 std::string WhoKeepsWaiting(const JobRecords& records);
 
-// Finds out whether a job's keeper answers. A keeper that is stopped, frozen or hangs holds its lock and its place in
-// the ledger, so that no other can begin. The master or a waiting client ends it, as a keeper ends a master that hangs.
-// The next keeper begins when the kernel has ended the old one and its lock is free.
+// Checks whether the keeper of a job responds. A keeper that is stopped, is frozen or hangs holds its lock and the
+// job's reservation in the ledger, so no other keeper can start. The AM or a waiting client kills it, as a keeper kills
+// an AM that hangs. The next keeper starts when the kernel has ended the old one and released its lock.
 
-// One thread; does not wait.
+// Used by one thread; calls do not block.
 class KeeperPulse {
  public:
   static constexpr Duration kWorthSaying{5000};
-  static constexpr Duration kLongestSilence{30'000};  // as a master's (AmOptions::silence)
+  static constexpr Duration kLongestSilence{30'000};  // like AmOptions::silence for an AM
 
   explicit KeeperPulse(JobRecords records) : records_(std::move(records)) {}
-  // To be called about once a second; a longer gap means that the caller was stopped, and the time begins anew. How
-  // long the keeper has not answered; zero: it has, or nobody listens.
+  // Returns how long the keeper has not responded; zero: it has responded, or does not listen. Call it about once a
+  // second. After a longer gap the caller itself was stopped, and the measurement restarts.
   Duration Silence(Instant now);
 
  private:
   bool HasAnswered();
 
   const JobRecords records_;
-  UniqueFd question_;  // a connection that says nothing: each keeper closes it
+  // A connection that sends no message. Each keeper that responds closes it.
+  UniqueFd question_;
   std::optional<Instant> asked_;
   Instant looked_{};
 };
 
-// The keepers that have the job's keeper.lock open, which only the one that holds it does for long. A keeper's copy
-// that writes apart is one of them.
+// Returns the processes named tony-keeper that have the job's keeper.lock open; only the keeper that holds the lock
+// keeps it open for long. A copy of the keeper that writes records (WriteApart) is one of them.
 std::vector<pid_t> KeepersOf(const JobRecords& records);
-// SIGKILL to these.
+// Sends SIGKILL to the processes that KeepersOf() returns.
 void EndKeeper(const JobRecords& records);
 
 }  // namespace tony

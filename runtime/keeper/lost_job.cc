@@ -30,7 +30,8 @@ void WarnUnless(const Status& status) {
   if (!status.ok()) LogWarn(status.error().message);
 }
 
-// Whoever reads the caller's output to its end is not to wait for a writer that cannot end.
+// Redirects the output of the writer. Otherwise a process that reads the caller's output to its end would wait for a
+// blocked writer.
 void WriteToLogOf(const JobRecords& records) {
   const UniqueFd log(open((records.place() / "keeper.log").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -43,7 +44,7 @@ void WriteToLogOf(const JobRecords& records) {
 
 void WriteHistoryBegin(const JobRecords& records) {
   WarnUnless(BeginHistory(records));
-  // The job may have ended while this waited for the disk.
+  // The job may have ended while this process waited for the disk.
   if (records.HasVerdict()) WriteHistoryEnd(records);
 }
 
@@ -70,9 +71,9 @@ void WriteApart(const JobRecords& records, void (*work)(const JobRecords&), Dura
 
 namespace {
 
-constexpr off_t kTailBytes = 2000;  // some twenty lines: what a person reads first
+constexpr off_t kTailBytes = 2000;  // about twenty lines
 
-// By its log folders, which an AM makes before it launches an attempt.
+// Finds the newest attempt by its log folder, which an AM makes before it launches the attempt.
 int NewestAttempt(const JobRecords& records, const TaskId& task) {
   int newest = 0;
   std::error_code error;
@@ -82,7 +83,7 @@ int NewestAttempt(const JobRecords& records, const TaskId& task) {
   return newest;
 }
 
-// The document may be older than the AM was.
+// Adds attempts that the AM launched after its last status document.
 void CatchUp(const JobRecords& records, JobStatus& status) {
   for (auto& task : status.tasks) {
     const int newest = NewestAttempt(records, task.id);
@@ -91,7 +92,7 @@ void CatchUp(const JobRecords& records, JobStatus& status) {
   }
 }
 
-// No exit code is lost because nobody was there to be told of it.
+// Ends tasks whose executor kept an outcome, so that no exit code is lost.
 void EndTasksWithKeptOutcome(const JobRecords& records, JobStatus& status, Instant now) {
   for (auto& task : status.tasks) {
     if (task.state != "active") continue;
@@ -191,7 +192,7 @@ void ForgetUnwrittenEnd(const fs::path& ledger, const JobId& job) {
 
 namespace {
 
-// Where the job's folder cannot be read, this process's own ledger is the best guess.
+// If the job's folder cannot be read, the ledger of this process is the best guess.
 std::optional<std::filesystem::path> LedgerOf(const JobRecords& records) {
   auto ledger = LedgerFolder::FindFor(records);
   if (!ledger.ok()) ledger = LedgerFolder::FindHere();
@@ -203,7 +204,7 @@ std::optional<JobStatus> EndInLedger(const JobRecords& records) {
   return ledger ? FindUnwrittenEnd(*ledger, records.job()) : std::nullopt;
 }
 
-// For those who find a lost job, and want to know how it ended.
+// How long a client that finds a lost job waits for the records of its end.
 constexpr Duration kHistoryPatience{3000};
 
 }  // namespace
@@ -212,8 +213,8 @@ bool HasEndedUnrecorded(const JobRecords& records) {
   return JobFolder(records).IsOfEarlierBoot() || EndInLedger(records).has_value();
 }
 
-// The locks come first: they are the kernel's own word, and outlive a boot id that changes under living processes
-// (a virtual machine or container that was moved).
+// The locks are checked first, because the kernel guarantees them. A boot id can change under living processes (a
+// virtual machine or container that was moved).
 bool IsLost(const JobRecords& records) {
   const JobFolder folder(records);
   return !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock") && HasEndedUnrecorded(records);
@@ -222,7 +223,7 @@ bool IsLost(const JobRecords& records) {
 Result<JobStatus> LostStatus(const JobRecords& records) {
   if (auto kept = EndInLedger(records)) {
     auto status = EndedStatus(records, *kept->verdict, *kept->ended);
-    // The folder may be unreadable.
+    // The job's folder may be unreadable.
     return status.ok() ? std::move(status) : *std::move(kept);
   }
   const Instant restart = BootTime(RealClock().Now());

@@ -1,7 +1,7 @@
-// What is kept of a job outside of its own folder is written by processes of their own. That place may be on a file
-// system that does not answer: then whoever writes cannot be killed, nor do its locks end, not even those of its other
-// threads. So keepers, and clients that find a lost job, never write there themselves. They wait for a while, and leave
-// the writer alone with what it waits for.
+// Processes that write the records of a job outside its own folder. The file system of these records may not respond. A
+// process that writes there then cannot be killed, and its locks are not released, not even those of its other threads.
+// Therefore keepers (supervisors of a job), and clients that find a lost job, never write there themselves. They wait
+// for the writer for a while, and then leave it alone.
 #pragma once
 
 #include <filesystem>
@@ -15,62 +15,64 @@
 
 namespace tony {
 
-// The work of such processes. What goes wrong is a line in the log.
-void WriteHistoryBegin(const JobRecords& records);  // history_files.h, for a job whose master is starting
-void WriteEndedLine(const JobRecords& records);     // ended_log.h
-void WriteHistoryEnd(const JobRecords& records);    // history_files.h
+// The work of these processes. Failures become lines in the log.
+void WriteHistoryBegin(const JobRecords& records);  // see history_files.h; the AM starts
+void WriteEndedLine(const JobRecords& records);     // see ended_log.h
+void WriteHistoryEnd(const JobRecords& records);    // see history_files.h; the job ended
 
-// `work` in a process of its own, and waits for it for so long: for callers without an event loop. The process writes
-// to the log of the job's keeper.
+// Runs `work` in a process of its own and waits for it up to `patience`. For callers without an event loop. The process
+// writes to the log of the job's keeper.
 void WriteApart(const JobRecords& records, void (*work)(const JobRecords&), Duration patience);
 
-// The status document of a job that no AM writes any more: made by the keeper when no AM can be kept running, and by
-// whoever finds a job whose machine has been started anew.
+// The status document of a job without an AM. The keeper makes it when no AM can be kept running. A client makes it
+// when it finds a job whose machine was restarted.
 
-// The last document of the job, or one made from its spec, ended with `verdict`. A task that ran ends as its executor
-// kept it, else with the verdict's class. A document that has a verdict already is returned as it is.
+// Returns the last status of the job, or one made from its spec, ended with `verdict`. A task that ran ends with the
+// outcome that its executor kept, otherwise with the verdict's class. A status that has a verdict already is returned
+// unchanged.
 Result<JobStatus> EndedStatus(const JobRecords& records, const Verdict& verdict, Instant now);
 
-// The same, not ended: `trouble` says what it waits for. Tasks whose outcome their executor kept have ended.
+// Returns the last status of the job, not ended and degraded: `trouble` says what the job waits for. Tasks whose
+// executor kept an outcome have ended.
 Result<JobStatus> TroubledStatus(const JobRecords& records, const std::string& trouble);
 
-// FAILED, class infra, with the last lines of am.log.
+// Returns the verdict FAILED of class infra, with the last lines of am.log.
 Verdict InfraVerdict(const JobRecords& records, const std::string& reason);
 
-std::string LastLinesOfAm(const JobRecords& records);  // of am.log, some twenty; may be empty
+std::string LastLinesOfAm(const JobRecords& records);  // about twenty; may be empty
 
-// The end of a job whose own folder takes no record of it, because its disk fails, is read-only or is full. The keeper
-// leaves it in the ledger's folder, which lies on another file system in most installations. The next command that
-// looks at the job finds it there, and writes it into the job's folder as soon as that can be written (lost_job.h).
+// The end of a job whose own folder cannot record it, because its disk fails, is read-only or is full. The keeper
+// stores the end in the ledger's folder, which is on another file system in most installations. The next command that
+// reads the job finds the end there, and writes it into the job's folder as soon as that is writable.
 //
 //   .end-<job id>.<random>   the status document, without tasks and restarts
 //
-// A file of another user counts for nothing, and the random part keeps others from taking the name first.
+// A file of another user is ignored, and the random part keeps others from taking the name first.
 
-// `status` has a verdict. kCannotWrite leaves nothing behind. Returns the file, for people.
+// Stores an end. `status` has a verdict. Returns the file, for people. kCannotWrite leaves nothing behind.
 Result<std::filesystem::path> KeepUnwrittenEnd(const std::filesystem::path& ledger, JobStatus status);
-// Nothing: there is none of this process's user.
+// nullopt: this user has stored no end.
 std::optional<JobStatus> FindUnwrittenEnd(const std::filesystem::path& ledger, const JobId& job);
 void ForgetUnwrittenEnd(const std::filesystem::path& ledger, const JobId& job);
 
-// Jobs that have ended without a record of it in their folder: their machine was started anew while they ran, or their
-// folder could not be written (lost_job.h). Nothing of them lives, and nothing may be started for them, because
-// that would run them a second time.
+// Lost jobs: jobs that have ended without a record of that in their folder. Their machine was restarted while they ran,
+// or their folder could not be written. None of their processes lives, and none may be started, because that would run
+// the job a second time.
 
-// True where the job has ended without a record of that in its folder. For a caller that holds keeper.lock.
+// Returns true if the job has ended without a record of that in its folder. For a caller that holds keeper.lock.
 bool HasEndedUnrecorded(const JobRecords& records);
 
-// The same for others: nobody keeps it.
+// Returns the same for other callers: false while a keeper or an AM lives.
 bool IsLost(const JobRecords& records);
 
-// How such a job ended. Writes nothing.
+// Returns how a lost job ended. Writes nothing.
 Result<JobStatus> LostStatus(const JobRecords& records);
 
-// Writes that as the final status, for ever, into the log of ended jobs and the history for TonY's portal. The caller
-// holds keeper.lock.
+// Finalizes a lost job: writes its final status, its line in the log of ended jobs, and its history for TonY's portal.
+// The caller holds keeper.lock.
 Status EndLostJob(const JobRecords& records);
 
-// Takes the lock for it. Harmless if the job is not lost, or somebody else does the same now.
+// Finalizes the job if it is lost, under keeper.lock. Ok if it is not lost, or if another process does the same now.
 Status SettleIfLost(const JobRecords& records);
 
 }  // namespace tony

@@ -19,7 +19,7 @@ SocketPlace PlaceIn(const JobRecords& records) { return {records.place(), "keepe
 }  // namespace
 
 Result<UniqueFd> ListenAsKeeper(const JobRecords& records) {
-  constexpr int kBacklog = 16;  // one AM connects, again and again at worst
+  constexpr int kBacklog = 16;  // at worst one AM reconnects repeatedly
   return ListenAt(PlaceIn(records), SocketKind::kMessages, kBacklog);
 }
 
@@ -37,13 +37,13 @@ void RemoveKeeperSocket(const JobRecords& records) { RemoveSocket(PlaceIn(record
 
 namespace {
 
-// One message with room for one descriptor; the kernel closes what comes beyond that.
+// A message with room for one descriptor; the kernel closes further descriptors.
 struct Envelope {
   Envelope(char* text, size_t size) : part{text, size} {
     header.msg_iov = &part;
     header.msg_iovlen = 1;
   }
-  Envelope(const Envelope&) = delete;  // it points into itself
+  Envelope(const Envelope&) = delete;  // not copyable: points into itself
 
   void ExpectDescriptor() {
     header.msg_control = control;
@@ -104,7 +104,7 @@ bool MessageChannel::SendNow(const Outgoing& outgoing) const {
   do {
     sent = sendmsg(socket_.get(), &envelope.header, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
-  // Any other failure is the end of the connection, which the reading side sees.
+  // Any other failure means that the connection has ended, which the reading side notices.
   return sent >= 0 || (errno != EAGAIN && errno != ENOBUFS);
 }
 
@@ -114,7 +114,7 @@ void MessageChannel::SendQueued() {
 }
 
 void MessageChannel::ReadNow() {
-  // So that a talkative peer does not keep the loop from all else; what is left makes it readable again.
+  // The limit keeps a busy peer from blocking the loop. The socket stays readable if messages are left.
   constexpr int kMessagesPerTurn = 64;
   for (int i = 0; i < kMessagesPerTurn && ReadOne(); ++i) {
   }
@@ -130,7 +130,7 @@ bool MessageChannel::ReadOne() {
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   received_ = size > 0 ? envelope.Descriptor() : UniqueFd();
   if (size > 0 && static_cast<size_t>(size) <= kMaxKeeperMessage) {
-    const auto on_message = on_message_;  // it may destroy this channel
+    const auto on_message = on_message_;  // a copy: may destroy this channel
     on_message(std::string(buffer_, 0, size));
     return *alive;
   }

@@ -1,4 +1,4 @@
-// keeper.sock in a job's folder: where the keeper listens and the AM connects.
+// keeper.sock in a job's folder: the keeper (supervisor) listens there, and the AM connects.
 #pragma once
 
 #include <sys/types.h>
@@ -17,29 +17,32 @@
 
 namespace tony {
 
-// A name left by an earlier keeper is replaced: the caller holds keeper.lock.
+// Listens on the socket and replaces the one that an earlier keeper left. The caller holds keeper.lock.
 Result<UniqueFd> ListenAsKeeper(const JobRecords& records);
-// Never block. kUnavailable: nobody listens. Nothing, or kUnavailable as well: the keeper lives, and its queue is full.
+// Connects without blocking. kUnavailable: no process listens. If the keeper lives and its queue is full, ReachKeeper()
+// returns nullopt and ConnectToKeeper() kUnavailable.
 Result<std::optional<UniqueFd>> ReachKeeper(const JobRecords& records);
 Result<UniqueFd> ConnectToKeeper(const JobRecords& records);
 void RemoveKeeperSocket(const JobRecords& records);
 
 // Whole messages over a connected SOCK_SEQPACKET socket.
 
-// Loop thread only. The owner may destroy it in any callback. Messages that the peer does not read are queued without
-// a bound: both ends of ours are bounded by the number of a job's containers.
+// Used on the loop thread only. The owner may destroy the channel in any callback. Messages that the peer does not read
+// are queued without a bound, because AM and keeper send a number bounded by the job's containers.
 class MessageChannel {
  public:
   using OnMessage = std::function<void(std::string_view)>;
-  // `on_closed`: the peer has gone or sent what is too long. Called once, never from inside a call.
+  // `on_closed`: the peer has closed the connection, or has sent a message that is too long. Called once, never inside
+  // a call.
   MessageChannel(EventLoop& loop, UniqueFd socket, OnMessage on_message, EventLoop::Callback on_closed);
   ~MessageChannel() { *alive_ = false; }
 
-  void Send(std::string message, UniqueFd with = {});  // `with`: a descriptor that the peer gets, too
-  // In `on_message`: the descriptor that came with the message, once; not valid: none did. Nobody need take it.
+  void Send(std::string message, UniqueFd with = {});  // `with`: a descriptor to pass along
+  // Returns the descriptor that came with the message, once; invalid: none came. For use in `on_message`; the call is
+  // optional.
   UniqueFd TakeDescriptor() { return std::move(received_); }
-  void ReadNow();             // delivers what has arrived, without waiting for the loop to see it
-  pid_t PeerProcess() const;  // who connected, or listened
+  void ReadNow();             // delivers received messages at once
+  pid_t PeerProcess() const;  // pid of the connected process
   bool PeerIsOurUser() const;
 
  private:
@@ -47,9 +50,9 @@ class MessageChannel {
     std::string message;
     UniqueFd with;
   };
-  bool SendNow(const Outgoing& outgoing) const;  // false: later
+  bool SendNow(const Outgoing& outgoing) const;  // false: try again later
   void SendQueued();
-  bool ReadOne();  // false: nothing more now, or ever
+  bool ReadOne();  // false: no further message
 
   EventLoop& loop_;
   UniqueFd socket_;
@@ -59,7 +62,7 @@ class MessageChannel {
   UniqueFd received_;
   std::deque<Outgoing> queue_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false once closed or destroyed
-  EventLoop::FdWatch readable_, writable_;                      // last: end before what they watch
+  EventLoop::FdWatch readable_, writable_;                      // declared last, so destroyed first
 };
 
 }  // namespace tony

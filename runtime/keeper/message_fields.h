@@ -1,6 +1,7 @@
-// How messages between a master and a keeper stand in bytes, by the lists of job/fields.h: one byte of version, one of
-// type (the index in the variant), and the fields in order without their names: numbers as eight bytes, texts and lists
-// with their length in front, all little-endian. What comes Later() is only in messages of version 2. Pure.
+// The encoding of messages between an AM and a keeper (supervisor of the job), by the field lists of job/fields.h. A
+// message has one byte for the version, one for the type (the index in the variant), and the fields in order without
+// their names. Numbers have eight bytes; texts and lists begin with their length; all is little-endian. Fields with
+// Later() are only in messages of version 2. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace tony {
 
-// The version of a message without the later fields, which a keeper or master of an earlier release understands.
+// The version without the later fields, which a keeper or an AM of an earlier release understands.
 inline constexpr char kFirstMessageVersion = 1;
 inline constexpr char kMessageVersion = 2;
 
@@ -109,7 +110,7 @@ class PacketReader {
   }
   template <class T>
   void Read(std::vector<T>& list) {
-    const size_t size = Length(sizeof(int64_t));  // each item holds a number at least
+    const size_t size = Length(sizeof(int64_t));  // at least one number per item
     for (size_t i = 0; ok_ && i < size; ++i) Read(list.emplace_back());
   }
   template <class T>
@@ -131,7 +132,7 @@ class PacketReader {
     Fail();
     return 0;
   }
-  // The number of items of at least `unit` bytes: never more than what is left can hold.
+  // Reads a number of items of at least `unit` bytes each. Fails if the rest of the message cannot hold that many.
   size_t Length(size_t unit) {
     int64_t value = 0;
     Read(value);
@@ -153,7 +154,7 @@ std::string EncodeMessage(const std::variant<Messages...>& message, char version
   return out;
 }
 
-// kInvalid. `what` begins each error.
+// Returns kInvalid for a damaged message. `what` begins each error text.
 template <class Variant>
 Result<Variant> DecodeMessage(std::string_view text, std::string_view what) {
   if (text.size() < 2 || text[0] < kFirstMessageVersion || text[0] > kMessageVersion)

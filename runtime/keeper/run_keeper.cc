@@ -19,19 +19,19 @@ namespace tony::keeper {
 
 Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
   std::signal(SIGPIPE, SIG_IGN);
-  // The lock that says that a keeper was started (local_am_launcher.cc) is not for what we start.
+  // The inherited lock keeper.start (local_am_launcher.cc) must not pass on to the processes that this one starts.
   (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   const JobRecords records = LocalJobRecords(path);
   const JobFolder folder(path);
   auto lock = folder.Lock("keeper.lock");
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) return Ok();
   if (!lock.ok()) return lock.error();
-  // Left to the kernel, which lets go of it when the process is gone: who waits for the lock waits for that.
+  // The kernel releases the lock when this process has ended, so waiting for the lock means waiting for that end.
   (void)lock->Release();
   TRY_ASSIGN(const auto environment, records.ReadEnvironment());
   if (HasEndedUnrecorded(records)) return EndLostJob(records);
   if (const Status written = folder.WriteBoot(BootId()); !written.ok()) LogWarn(written.error().message);
-  // An older folder does not say what to give back to the tasks.
+  // The folder of an earlier release has no limit to restore for the tasks, so the limit is not raised.
   if (const auto submission = records.ReadSubmission(); submission.ok() && submission->open_files > 0) RaiseOpenFiles();
   BecomeSubreaper();
   EventLoop loop;

@@ -1,4 +1,4 @@
-// The program tony-keeper, but for its limits.
+// The program tony-keeper, called with its time limits.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace tony::keeper {
 
-// Keeps the job of this folder until it has ended. Returns at once where another keeper does.
+// Supervises the job of this folder until the job has ended. Returns at once if another keeper supervises it.
 Status RunKeeper(const std::filesystem::path& folder, const AmOptions& am);
 
 }  // namespace tony::keeper

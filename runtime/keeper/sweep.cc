@@ -16,7 +16,8 @@ std::optional<ContainerId> ContainerOf(const std::string& environment, const Job
 
 namespace {
 
-// Whether the list knows all above it, up to init. It is not of one moment: a parent may have ended meanwhile.
+// Returns true if the list has all ancestors of the process, up to init. A parent may have ended while the list was
+// made.
 bool DescentIsKnown(const std::vector<ProcessEntry>& processes, const ProcessEntry& process) {
   const ProcessEntry* at = &process;
   for (size_t steps = 0; at->parent > 1; ++steps) {
@@ -27,7 +28,7 @@ bool DescentIsKnown(const std::vector<ProcessEntry>& processes, const ProcessEnt
   return true;
 }
 
-// What has no mark, is below no live executor, and writes to the job's logs.
+// Returns the processes that have no mark, are not below a live executor, and write to the job's logs.
 std::set<pid_t> LogWriters(const std::vector<ProcessEntry>& processes, const SweepScope& scope) {
   std::set<pid_t> writers;
   if (!scope.writes_logs) return writers;
@@ -43,7 +44,7 @@ std::set<pid_t> LogWriters(const std::vector<ProcessEntry>& processes, const Swe
   return writers;
 }
 
-// Orphans that came to the keeper or are known by what they write, and all below them.
+// Returns orphans that came to the keeper, and writers of its job's logs, with all processes below them.
 std::set<pid_t> Strays(const std::vector<ProcessEntry>& processes, const SweepScope& scope) {
   std::set<pid_t> tops = LogWriters(processes, scope);
   for (const auto& process : processes)

@@ -1,4 +1,4 @@
-// Which processes of this machine a sweep must end. Pure: works on a list of processes.
+// Decides which processes of this machine a sweep (the cleanup of a job) must kill. Pure: works on a list of processes.
 #pragma once
 
 #include <sys/types.h>
@@ -16,33 +16,34 @@ namespace tony::keeper {
 
 struct SweepScope {
   JobId job;
-  pid_t keeper = 0;                         // never a victim
-  std::set<ContainerId> live;               // theirs are spared
-  std::function<bool(pid_t)> is_own_child;  // started by the keeper itself: the AM and executors
-  // Where executors were adopted, whose orphans do not come to the keeper: how else a stray is known, and below whom
-  // nobody is one. Nothing: there are none.
+  pid_t keeper = 0;            // never a victim
+  std::set<ContainerId> live;  // containers whose processes are spared
+  // True for a process that the keeper itself started: the AM and the executors.
+  std::function<bool(pid_t)> is_own_child;
+  // Set if executors were adopted, because their orphans do not become children of the keeper. A process for which
+  // `writes_logs` is true is a stray, except below the `live_executors`. Null: no executor was adopted.
   std::function<bool(pid_t)> writes_logs = nullptr;
   std::set<pid_t> live_executors = {};
 };
 
 struct Victims {
   std::vector<pid_t> pids;
-  // Whether something of the container, or something that may be of any container, is still there.
+  // Returns true if a process of the container, or a process that may belong to any container, still exists.
   bool MayBeOf(const ContainerId& container) const { return strays || containers.contains(container); }
   bool Empty() const { return pids.empty() && containers.empty() && !strays; }
   std::set<ContainerId> containers;
   bool strays = false;
 };
 
-// Whose mark is in the environment. Nothing: no container's of this job.
+// Returns the container whose mark is in the environment; nullopt: no container of this job.
 std::optional<ContainerId> ContainerOf(const std::string& environment, const JobId& job);
 
-// Everything with the mark of a container that is not live, and every orphan that came to the keeper, with all below
-// it, unless it has the mark of a live container: who cleared its environment is found by its descent. Where that does
-// not help, by the logs that it still writes to.
+// Finds every process with the mark of a container that is not live, and every orphan that came to the keeper, with all
+// processes below it. Processes with the mark of a live container are spared. A process that cleared its environment is
+// found by its ancestors, or by the logs that it still writes to.
 Victims FindLeftovers(const std::vector<ProcessEntry>& processes, const SweepScope& scope);
 
-// At the end of the job: everything with its mark, everything below the keeper, whoever writes to its logs.
+// Finds all processes at the end of the job: those with its mark, those below the keeper, and writers of its logs.
 std::vector<pid_t> FindAllOfJob(const std::vector<ProcessEntry>& processes, const SweepScope& scope);
 
 }  // namespace tony::keeper

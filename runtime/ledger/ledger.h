@@ -165,10 +165,10 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
 
 // The next step of one job in the ledger, as a pure core that remembers which jobs were ahead of the job.
 //
-// The job records once, when it enters the queue, which entries are ahead of it: the first of each other user. A job that
-// comes later never goes before it, whatever number its owner chooses. A job that could be admitted and does not admit
-// itself is passed after a while. Therefore a job waits for at most one job of each other user, and a keeper that is
-// stopped, or only pretends to wait, does not block it.
+// The job records once, when it enters the queue, which entries are ahead of it: the first of each other user. A job
+// that comes later never goes before it, whatever number its owner chooses. A job that could be admitted and does not
+// admit itself is passed after a while. Therefore a job waits for at most one job of each other user, and a keeper that
+// is stopped, or only pretends to wait, does not block it.
 //
 //   kAside --first of its user, and within the limits--> kInLine --first in the queue, and all is free--> kAdmitted
 //      ^------ another job of the user goes first, or a limit is reached ------'
