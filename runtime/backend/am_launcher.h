@@ -1,4 +1,4 @@
-// Starts the application master of a job, or brings it back. Seam: LocalAmLauncher.
+// Starts or restarts the application master (AM) of a job. Interface; implemented by LocalAmLauncher for this machine.
 #pragma once
 
 #include <string>
@@ -11,21 +11,23 @@ namespace tony {
 
 class AmLauncher : public Arbiter {
  public:
-  // Returns once the keeper is started (not: once the AM answers). False: nothing was started, because one lives or
-  // begins, or nothing is left to keep. Until it can be seen to rule, which may take long on a busy machine, Look()
-  // answers kStarting, whoever asks.
+  // Starts the AM, or the process that starts it. Returns once that process runs, which is before the AM answers.
+  // False: nothing was started, because a process of the job lives or is starting, or because the job has ended. After
+  // a start, Look() returns kStarting to every caller until the started process holds its lock, which may take long on
+  // a busy machine.
   virtual Result<bool> Start(const JobRecords& records) = 0;
 
-  // The result of a look at an arbiter that may hang.
+  // The result of LookAfter(), which checks an arbiter that may hang.
   struct Pulse {
-    bool silent = false;    // it is there and does not answer
-    bool hopeless = false;  // nor can it be ended
-    std::string note = {};  // for people, once: who it is, since when, what is done about it
+    bool silent = false;    // alive, but does not respond
+    bool hopeless = false;  // killed, but still alive
+    // A text for people, reported once: which process it is, since when it is silent, and what is done about it.
+    std::string note = {};
   };
-  // A client that waits calls this about once a second. An arbiter that is silent for too long is ended, so that
-  // another can be started.
+  // Checks the arbiter; a waiting client calls this about once a second. An arbiter that is silent for too long is
+  // killed, so that another can be started.
   virtual Pulse LookAfter(const JobRecords&) { return {}; }
-  // Names, for people, the process that keeps a job from its end. Empty: no such process can be seen from here.
+  // Returns, for people, the process that keeps the job from its end. Empty: no such process is visible from here.
   virtual std::string WhoKeepsWaiting(const JobRecords&) const { return {}; }
 };
 

@@ -1,9 +1,10 @@
-// Who rules a job, seen from outside: what verbs and adapters ask, so that they know neither locks nor processes. Seam:
-// LocalArbiter; AmLauncher, which can also start one.
+// The view of a job's supervision from outside: which of its processes live, and whether it is lost. Verbs and adapters
+// use it, so they need no knowledge of locks and processes. Interface; implemented by LocalArbiter, and by AmLauncher,
+// which can also start an AM.
 //
-// Who brings a job to its end for good also writes what is kept of it elsewhere: its line of ended.log and the files of
-// TonY's history. That is the arbiter, here the keeper as it leaves, or Settle() for one that can no longer; no master,
-// no verb and no adapter writes them. `tony gc` and `tony history --export` add what was not written then.
+// The process that finalizes a job also writes its records elsewhere: its line in ended.log and the files of TonY's
+// history. That process is the arbiter (on one machine the keeper, just before it exits), or Settle() if no arbiter
+// lives. No AM, verb or adapter writes these records. `tony gc` and `tony history --export` add the missing ones.
 #pragma once
 
 #include <optional>
@@ -17,44 +18,54 @@
 namespace tony {
 
 struct ArbiterView {
-  // Says nothing of whether the job has ended: that is what its status is for.
+  // The supervision of a job. It does not show whether the job has ended; the status of the job does.
   enum class Kind {
-    kKept,      // its keeper lives: an AM that dies comes back by itself
-    kStarting,  // a keeper was started, by whomever, and does not keep it yet
-    kAmAlone,   // its AM lives, and brings the keeper back
-    kNobody,    // nothing of it lives, and it may be brought back
-    kLost,      // nothing of it lives, and nothing may be started for it: its machine was started anew
+    // The keeper (supervisor) of the job lives and restarts an AM that dies.
+    kKept,
+    // A keeper was started, by any process, and does not hold its lock yet.
+    kStarting,
+    // the AM lives and restarts the keeper
+    kAmAlone,
+    // No process of the job lives, and the job may be restarted.
+    kNobody,
+    // No process of the job lives, and none may be started, e.g. because the job's machine was restarted.
+    kLost,
   };
   Kind kind = Kind::kNobody;
-  bool swept = false;      // of a job that has ended: nothing will be started to sweep up after it
-  std::string waits = {};  // why a job that is ruled has no master yet, for people; empty: it has, or nobody knows
+  // True for an ended job for which no process will be started anymore, not even for its cleanup.
+  bool swept = false;
+  // Why a supervised job has no AM yet, for people; empty: it has an AM, or the reason is unknown.
+  std::string waits = {};
 
   bool IsKept() const { return kind == Kind::kKept; }
   bool WillBeKept() const { return kind == Kind::kKept || kind == Kind::kStarting; }
-  bool IsRuled() const { return WillBeKept() || kind == Kind::kAmAlone; }  // whether a process of ours lives for it
+  // Returns true if a process of TonY lives for the job.
+  bool IsRuled() const { return WillBeKept() || kind == Kind::kAmAlone; }
 };
 
-// Calls do not wait, but for Settle, and the store of the records.
+// Calls do not block, except Settle() and calls to the store of the records.
 class Arbiter {
  public:
   virtual ~Arbiter() = default;
   virtual ArbiterView Look(const JobRecords& records) const = 0;
-  // How a job has ended that nobody could write the end of. Writes nothing; nothing: it may go on, or has its end.
+  // Returns how the job ended if that is not recorded; nullopt: the job may continue, or its end is recorded. Writes
+  // nothing.
   virtual Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const = 0;
-  // Writes such an end, for ever. Harmless where there is none, or somebody else does the same now.
+  // Finalizes a job that ended without a record: writes that end permanently. Ok if the job has no such end, or if
+  // another process does the same now.
   virtual Status Settle(const JobRecords& records) const = 0;
-  // How a client speaks to an AM at a host and port; empty: there is none of this job's.
+  // Returns how a client reaches the job's AM at a host and port; empty: the job has no AM there.
   virtual Result<MakeChannel> WayToAm(const JobRecords&) const { return MakeChannel(); }
-  // Ends a job that waits for its first AM and may wait long, as a kill that is in its records already asks; false: it
-  // is the AM's to decide, or the keeper's.
+  // Executes a kill of a job that waits for its first AM, because that wait may be long. False: nothing was done,
+  // because the AM or the keeper of the job decides about the kill.
   virtual Result<bool> EndUnruled(const JobRecords&, const KillRequest&) const { return false; }
-  // Ends a job whose records cannot be read or written, as a plain kill would, and waits for `limit` until nothing of
-  // it is left. Returns how it ended, or a status without a verdict where it still ends; nothing: that cannot be done
-  // without records. kUnavailable: nobody was found who could end it.
+  // Kills a job whose records cannot be read or written, like a kill without conditions, and waits up to `limit` until
+  // none of its processes is left. Returns how the job ended, or a status without a verdict if it is still ending.
+  // nullopt: this backend cannot do that without records. kUnavailable: no process was found that could end the job.
   virtual Result<std::optional<JobStatus>> EndWithoutRecords(const JobId&, Duration /*limit*/) const {
     return std::optional<JobStatus>();
   }
-  // For people: where to see why its keeper cannot stay alive, and its last words.
+  // Returns, for people, where to find out why the job's keeper does not stay alive, and its last log line.
   virtual std::string WhyItEnds(const JobRecords& records) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// The schedulers that a job may run on, as verbs and adapters reach them.
+// A scheduler on which jobs can run, as seen by verbs and adapters.
 #pragma once
 
 #include <memory>
@@ -20,27 +20,27 @@
 
 namespace tony {
 
-// Has no state of its own; any thread.
+// A Backend has no state of its own and may be used by any thread.
 class Backend {
  public:
-  // `keeps_programs`: the jobs run programs of this machine, so that each keeps those that it was submitted with.
+  // `keeps_programs`: jobs run programs of this machine, so each job keeps the programs that it was submitted with.
   explicit Backend(bool keeps_programs) : keeps_programs_(keeps_programs) {}
   virtual ~Backend() = default;
   bool keeps_programs() const { return keeps_programs_; }
 
-  // This user's jobs, and what is known under request ids. Errors: the place is not known, or not reached.
+  // Returns the jobs of this user, and the jobs by request id. Errors: the place is unknown or cannot be reached.
   virtual Result<std::unique_ptr<JobStore>> Jobs(const ClusterOf& of) const = 0;
   virtual Result<std::unique_ptr<RequestIndex>> Requests(const ClusterOf& of) const = 0;
   virtual const Arbiter& arbiter() const = 0;
-  // An arbiter that can also start a job's AM again. The loop must outlive it.
+  // Returns an arbiter that can also restart a job's AM. The loop must outlive it.
   virtual std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const = 0;
-  // Whether the scheduler can run the job at all, asked before anything is staged or started; the error says why not.
-  // The value is what a person should know beside that, in lines.
+  // Checks whether the scheduler can ever run the job, before anything is staged or started. The error says why not.
+  // The value has additional notes for people, one per line.
   virtual Result<std::vector<std::string>> Check(const ParsedJobSpec& job, CheckFor purpose) const = 0;
-  // What a submit would ask, ship and start there; nothing where the spec says all of it.
+  // Returns what a submit would request, upload and start; empty if the spec already shows all of that.
   virtual Result<PlannedSteps> Plan(const ParsedJobSpec&) const { return PlannedSteps(); }
   virtual const JobLogs& logs() const = 0;
-  // Null: the scheduler has no file system of its own.
+  // null: the scheduler has no file system
   virtual const ClusterFiles* cluster_files() const { return nullptr; }
   virtual const Operations& operations() const = 0;
 

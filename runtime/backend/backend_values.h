@@ -1,4 +1,4 @@
-// Small values that a backend takes and gives.
+// Small parameter and result values of a backend.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace tony {
 
-// Whose cluster is meant, of a scheduler that may reach several: that of a job by its id (empty: no job is named), or
-// that where a job with these site files is to be made.
+// Selects the cluster of a scheduler that can reach several: the cluster of a job by its id (empty: no job is named),
+// or the cluster for a new job with these site files.
 using ClusterOf = std::variant<JobId, SiteFiles>;
 
-// A check for a plan changes nothing on this machine, leaves out the limits of this process, and looks at the job's
-// sources in the cluster.
+// The purpose of a check. A check for a plan changes nothing on this machine, ignores the limits of this process, and
+// checks the job's sources in the cluster.
 enum class CheckFor { kSubmit, kPlan };
 
-// What a submit would have a scheduler do, in words for people, as `tony plan` tells it.
+// A step that a submit would take, in words for people, as `tony plan` shows it.
 struct PlannedStep {
   std::string what;  // "asked", "shipped", "started"
   std::string text;

@@ -14,16 +14,17 @@
 
 namespace tony {
 
-// Has no state; any thread. Each call waits for the file system.
+// A ClusterFiles has no state and may be used by any thread. Each call waits for the file system.
 class ClusterFiles {
  public:
   virtual ~ClusterFiles() = default;
-  // A source of a job with these site files: the file, or those that are in the folder. Errors do not name the source.
-  // kInvalid: there is none; kNotPermitted: this user may not read it.
+  // Returns the file of a source, or the files in it if it is a folder, for a job with these site files. Errors do not
+  // name the source. kInvalid: the source does not exist; kNotPermitted: this user may not read it.
   virtual Result<std::vector<RemoteFile>> LookAt(const SiteFiles& site_files, const FileSpec& file) const = 0;
-  // The whole of a source that is read before there is a job, on the cluster that is known without one.
+  // Returns the whole content of a source that is read before the job exists, from the cluster that is known without a
+  // job.
   virtual Result<std::string> Read(const std::string& source) const = 0;
-  // Writes the files of a job's history into this folder.
+  // Returns a writer for the history files of the job in this folder.
   virtual Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job,
                                                                      const std::string& folder) const = 0;
 };

@@ -1,4 +1,4 @@
-// What `tony gc` has a backend remove that lies elsewhere than on this machine. Values.
+// The order and the result of `tony gc` for places other than this machine. Values.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,27 @@
 namespace tony {
 
 struct GarbageOrder {
-  std::function<bool(const JobRecords&)> may_go;  // a whole job: it ended long ago, and nothing of it runs
-  std::function<Status()> before_jobs_go;         // once, if some do
-  Instant now{}, not_since{};                     // what else may go was written before that
-  bool dry_run = false;                           // says what would go, and removes nothing
+  // True for a whole job that may be removed: it ended long ago, and none of its processes runs.
+  std::function<bool(const JobRecords&)> may_go;
+  // Called once before the first job is removed, if any is.
+  std::function<Status()> before_jobs_go;
+  // `not_since`: other garbage may be removed if it was written before that time.
+  Instant now{}, not_since{};
+  bool dry_run = false;  // reports and removes nothing
 };
 
 struct Garbage {
-  std::vector<std::string> jobs;        // their ids
+  std::vector<std::string> jobs;        // job ids
   std::vector<std::string> staged;      // names of staged content
-  std::vector<std::string> unfinished;  // of what was never made whole
-  std::vector<std::string> notes;       // of this machine on jobs elsewhere that are gone; their ids
-  std::vector<std::string> kept;        // what would be old enough to go, and why it stays: for people
-  int64_t bytes = 0;                    // of the staged content
-  int requests = 0;                     // request ids that are forgotten
-  Status failure = {};                  // not everything could be removed; the rest has been
+  std::vector<std::string> unfinished;  // incomplete uploads and jobs
+  // Ids of removed jobs elsewhere about which this machine had notes.
+  std::vector<std::string> notes;
+  // Entries that are old enough and stay nevertheless, with the reason, for people.
+  std::vector<std::string> kept;
+  int64_t bytes = 0;  // size of the staged content
+  int requests = 0;   // number of removed request ids
+  // Set if something could not be removed; the rest was removed.
+  Status failure = {};
 };
 
 }  // namespace tony

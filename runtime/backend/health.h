@@ -1,4 +1,4 @@
-// What `tony doctor` finds, wherever it looks.
+// The results of `tony doctor` for all backends.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace tony {
 
-enum class Health { kOk, kWarn, kFail };  // fail: jobs cannot run
+enum class Health { kOk, kWarn, kFail };  // kFail: jobs cannot run
 constexpr auto NamesOf(Health) { return EnumNames("ok", "warn", "fail"); }
 struct Check {
-  std::string name;  // "ledger"
+  std::string name;  // e.g. "ledger"
   Health health = Health::kOk;
-  std::string text;    // what was found
-  std::string advice;  // what to do; empty where nothing is to be done
+  std::string text;    // the finding
+  std::string advice;  // the advice; empty: no action needed
 };
 using Checks = std::vector<Check>;
 

@@ -1,4 +1,4 @@
-// Where the logs and the page of a job are.
+// The places of a job's logs and of its page.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace tony {
 
-// Has no state; any thread.
+// A JobLogs has no state and may be used by any thread.
 class JobLogs {
  public:
   virtual ~JobLogs() = default;
-  // kUnavailable says where else the logs are read.
+  // Returns a source for the logs of the job. kUnavailable names the place where the logs can be read instead.
   virtual Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const = 0;
   virtual std::string PlaceOfLogs(const JobRecords& records) const = 0;  // for people
-  // Where a browser finds a job that has no master yet, or has ended; empty: there is no page without a master.
+  // Returns the address of the page of a job that has no AM yet, or has ended; empty: only an AM serves a page.
   virtual std::string PageWithoutMaster(const JobId&) const { return ""; }
 };
 

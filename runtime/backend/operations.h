@@ -1,4 +1,4 @@
-// What an operator asks of a scheduler, beyond single jobs.
+// The operations of a scheduler that concern more than a single job.
 #pragma once
 
 #include "runtime/backend/garbage.h"
@@ -8,14 +8,14 @@
 
 namespace tony {
 
-// Has no state; any thread.
+// An Operations has no state and may be used by any thread.
 class Operations {
  public:
   virtual ~Operations() = default;
   virtual Result<QueueView> Queue() const = 0;
-  // Removes what lies elsewhere and may go; what is on this machine the caller removes.
+  // Removes garbage in other places; the caller removes the garbage on this machine.
   virtual Result<Garbage> CollectGarbage(const GarbageOrder&) const { return Garbage(); }
-  virtual Checks Doctor() const = 0;  // what stands in the way of jobs, and what to do
+  virtual Checks Doctor() const = 0;  // problems for jobs, and their solutions
 };
 
 }  // namespace tony

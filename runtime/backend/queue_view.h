@@ -1,4 +1,4 @@
-// What a scheduler says of all jobs that it has or that wait for it, whosever they are.
+// A scheduler's view of the running and waiting jobs of all users.
 #pragma once
 
 #include <cstdint>
@@ -13,47 +13,49 @@ namespace tony {
 struct QueuedJob {
   JobId job;
   std::string user;
-  std::string queue;    // of a cluster; empty: there is but one
-  int64_t process = 0;  // behind it, on this machine; 0: none
-  bool runs = false;    // else it waits
+  std::string queue;    // a cluster's queue; empty: only one
+  int64_t process = 0;  // pid on this machine; 0: none
+  bool runs = false;    // false: waits
   int64_t priority = 0;
-  int64_t memory_mb = 0, vcores = 0, gpus = 0;  // that all its tasks ask for
+  int64_t memory_mb = 0, vcores = 0, gpus = 0;  // for all its tasks
   std::vector<int> held_gpus;
   Instant since{};
-  std::string why;  // it waits
+  std::string why;  // the pending reason
 };
 
-// An entry that is not what it says, and so is left out.
+// A rejected entry, with the reason for its rejection.
 struct DoubtedJob {
   std::string file, user, why;
 };
 
-// Keeps everybody from the queue.
+// A process that blocks the queue for all users.
 struct QueueBlocker {
   int64_t process = 0;
   std::string user, name;
 };
 
-// One of a cluster's queues. Shares are of the whole cluster; 1 is all of it.
+// A queue of a cluster. Shares are relative to the whole cluster; 1 is the whole cluster.
 struct QueueShare {
   std::string name;
-  bool takes_jobs = false;  // it runs and has none below it
-  bool is_open = false;     // to this user
+  // True if the queue runs and has no child queues.
+  bool takes_jobs = false;
+  bool is_open = false;  // this user may submit
   double guaranteed = 0, most = 0, used = 0;
-  int running = 0, waiting = 0;  // jobs
+  int running = 0, waiting = 0;  // numbers of jobs
 };
 
-// What a scheduler does not know, or has not, is empty.
+// The state of a scheduler's queue. Fields that the scheduler does not know or have are empty.
 struct QueueView {
-  std::string place;        // where it is kept, or who keeps it
-  bool is_private = false;  // of this user's jobs alone
+  std::string place;        // folder or address of the queue
+  bool is_private = false;  // only this user's jobs
   int64_t memory_mb = 0, free_memory_mb = 0;
   int64_t cores = 0, free_cores = 0;
-  int nodes = 0;  // of a cluster
+  int nodes = 0;  // number of a cluster's nodes
   std::vector<int> gpus, free_gpus;
   std::vector<QueueShare> queues;
-  std::vector<QueuedJob> jobs;  // in the order of their turns
-  int dead = 0;                 // left out: of jobs that nobody rules
+  std::vector<QueuedJob> jobs;  // in queue order
+  // Number of entries that are ignored, because no process of their jobs lives.
+  int dead = 0;
   std::vector<DoubtedJob> doubted;
   std::vector<QueueBlocker> blockers;
   std::vector<std::string> warnings;

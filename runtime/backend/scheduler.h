@@ -1,7 +1,7 @@
-// Where an AM gets containers from. Seam: LocalScheduler, YarnScheduler, and the simulator's.
+// The source of an AM's containers. Interface; implemented by LocalScheduler, YarnScheduler and the simulator.
 //
-// Loop thread only. Calls return at once; what happens is told to the sink, never from inside a call. Everything may
-// be asked again after the AM died and came back: a container is known by its id, and asking twice changes nothing.
+// Used on the loop thread only. Calls return at once; results are sent to the sink, never inside a call. Every call may
+// be repeated after a restart of the AM: a container is known by its id, and a repeated request changes nothing.
 #pragma once
 
 #include <functional>
@@ -15,21 +15,22 @@ class Scheduler {
  public:
   using Sink = std::function<void(SchedulerEvent)>;
   virtual ~Scheduler() = default;
-  // Whether the arbiter has been reached within am_lease until this very moment. After the process stood still this is
-  // false before SchedulerLost can be told.
+  // Returns true if the arbiter was reached within am_lease before this call. After the process was stopped, this is
+  // false even before the SchedulerLost event.
   virtual bool Holds() const = 0;
-  // True where the scheduler sees each process of a container, and so tells each end. An attempt that is silent lives
-  // as long as the end of its container has not been told.
+  // Returns true if the scheduler sees each process of a container and therefore reports each end. A silent attempt
+  // then counts as alive until the end of its container is reported.
   virtual bool ConfirmsEnds() const { return false; }
   virtual void Request(const std::vector<ContainerAsk>& asks) = 0;
-  // No container is wanted any more for these, which have none. One that is granted all the same comes to the sink.
+  // Withdraws the requests for these attempts, which have no container yet. A container that is granted nevertheless is
+  // sent to the sink.
   virtual void Withdraw(const std::vector<AttemptId>& attempts) = 0;
   virtual void Launch(const ContainerId& container, const ExecutorLaunch& what) = 0;
-  // Also before it was launched: then it never starts.
+  // A container that was not launched yet never starts.
   virtual void Stop(const ContainerId& container, StopMode mode) = 0;
-  // How much of the job is done, from 0 to 1, for those who look at the scheduler and not at the job.
+  // Reports the progress of the job, from 0 to 1, for people who watch the scheduler and not the job.
   virtual void TellProgress(double done) = 0;
-  // The job has ended so: end what is left of it, and do not start an AM again. `done` is called when that is recorded.
+  // Ends the rest of a job with this verdict, and lets no AM start again. `done` is called when that is recorded.
   virtual void Finish(const Verdict& verdict, std::function<void()> done) = 0;
 };
 

@@ -16,10 +16,10 @@
 namespace tony {
 namespace {
 
-// The kernel holds a process that SIGKILL has not ended for so long.
+// A process that survives SIGKILL this long is blocked in the kernel.
 constexpr Duration kDying{10'000};
 
-// Programs that somebody else may have put there are not run.
+// Programs that another user may have put there are not run.
 bool HasAll(const std::filesystem::path& programs) {
   return IsOursAlone(programs.parent_path()) && IsOursAlone(programs) &&
          std::ranges::all_of(kJobPrograms, [&](std::string_view name) {
@@ -27,13 +27,14 @@ bool HasAll(const std::filesystem::path& programs) {
          });
 }
 
-// The job's own, whatever lies beside this program now. Without them it is better brought back than lost.
+// Returns the job's own keeper, whatever keeper is beside this program now. If the job's programs are missing, the
+// keeper beside this program is used, because that is better than to lose the job.
 std::string KeeperOf(const JobRecords& records) {
   const std::string beside = SiblingProgram("tony-keeper");
   const auto submission = records.ReadSubmission();
   if (!submission.ok() || submission->programs.empty()) return beside;
   const std::filesystem::path name = std::filesystem::path(submission->programs).filename();
-  // The job's own AM, which may know the job's folder by another path than its home's.
+  // This program may be the job's own AM, which may know the job's folder by another path than its home's.
   if (std::filesystem::path(beside).parent_path().filename() == name) return beside;
   const std::filesystem::path own = JobFolder(records).home() / "programs" / name;
   if (HasAll(own)) return (own / "tony-keeper").string();
@@ -42,7 +43,7 @@ std::string KeeperOf(const JobRecords& records) {
   return beside;
 }
 
-// Its AM may still wait for the word of a keeper that has died.
+// A finished job needs no keeper, except if its AM lives: the AM may still wait for a reply of a keeper that has died.
 bool IsOver(const JobFolder& folder) {
   std::error_code error;
   return std::filesystem::exists(folder.finished(), error) && !folder.IsLocked("am.lock");
@@ -50,8 +51,8 @@ bool IsOver(const JobFolder& folder) {
 
 }  // namespace
 
-// From before there is a keeper until that has ended the lock is held, by us or by the keeper, which inherits it and
-// need not know: that of an earlier release does not.
+// The lock keeper.start is held from before the keeper exists until the keeper has ended: first by this process, then
+// by the keeper, which inherits it. The keeper need not know the lock; a keeper of an earlier release does not.
 Result<bool> LocalAmLauncher::Start(const JobRecords& records) {
   const JobFolder folder(records);
   const auto lock = folder.Lock("keeper.start");

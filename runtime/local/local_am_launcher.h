@@ -1,4 +1,4 @@
-// Starts the keeper of a job, which starts the AM.
+// Starts the keeper (supervisor) of a job, which starts the AM.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace tony {
 
-// The keeper runs detached, with the environment that was stored with the job, wherever this is called from: it lives
-// on when the caller ends, by whatever signal to its terminal or group. A second keeper of one job leaves at once. It
-// is the keeper of the programs that the job was submitted with, and so are all that it starts; a job of an earlier
-// release names none, and gets the keeper beside the caller.
+// Starts keepers of jobs. A keeper runs detached, with the environment that was stored with the job. It survives the
+// end of the caller, whatever signal the caller's terminal or process group gets. A second keeper of a job exits at
+// once. The keeper comes from the programs that the job was submitted with, and so do all programs that it starts. A
+// job of an earlier release names no programs and gets the keeper beside the caller.
 class LocalAmLauncher : public AmLauncher {
  public:
   explicit LocalAmLauncher(ProcessRunner& runner) : runner_(runner) {}
@@ -22,15 +22,17 @@ class LocalAmLauncher : public AmLauncher {
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
   std::string WhyItEnds(const JobRecords& records) const override;
-  Pulse LookAfter(const JobRecords& records) override;  // of one job
+  Pulse LookAfter(const JobRecords& records) override;  // for one job
   std::string WhoKeepsWaiting(const JobRecords& records) const override;
 
  private:
   ProcessRunner& runner_;
   const LocalArbiter arbiter_;
   std::optional<KeeperPulse> pulse_;
-  Instant silent_since_{};  // as it was said; the epoch: it was not
-  bool ended_ = false;      // a keeper was, and none has answered since
+  // Start of the silence that was already reported; the epoch: not reported.
+  Instant silent_since_{};
+  // A silent keeper was killed, and no keeper has responded since.
+  bool ended_ = false;
 };
 
 }  // namespace tony

@@ -1,4 +1,5 @@
-// The locks of keeper and AM say who lives, the boot id whether the machine does.
+// The arbiter of local jobs. The locks of keeper (supervisor) and AM show which of them live, and the boot id shows
+// whether the machine was restarted.
 #pragma once
 
 #include "runtime/backend/arbiter.h"
@@ -10,7 +11,8 @@ class LocalArbiter : public Arbiter {
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
-  // Sends SIGTERM to the job's keeper, which is found among the processes of this user without any file of the job.
+  // Sends SIGTERM to the job's keeper. The keeper is found among the processes of this user, without any file of the
+  // job.
   Result<std::optional<JobStatus>> EndWithoutRecords(const JobId& job, Duration limit) const override;
   std::string WhyItEnds(const JobRecords& records) const override;
 };

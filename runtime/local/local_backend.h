@@ -1,4 +1,4 @@
-// This machine, without a cluster's manager.
+// The backend that runs jobs on this machine, without a cluster manager.
 #pragma once
 
 #include "runtime/backend/backend.h"

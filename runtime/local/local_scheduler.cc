@@ -17,12 +17,12 @@
 namespace tony {
 namespace {
 
-// A keeper that was just started listens within some milliseconds; one that hangs is not worth a busy loop.
+// A new keeper listens within some milliseconds. A keeper that hangs must not cause a busy loop.
 constexpr Duration kFirstRetry{10};
 constexpr Duration kLongestRetry{500};
-// Time for a started keeper to take its lock, before another is started in vain.
+// The time that a started keeper gets to take its lock, so that no second one is started without need.
 constexpr Duration kBetweenLaunches{1000};
-// Between looks at a keeper that does not renew the lease.
+// The interval of checks of a keeper that does not renew the lease.
 constexpr Duration kPulse{1000};
 // Two renewals may be late before the lease ends.
 constexpr int kRenewalsPerLease = 3;
@@ -32,7 +32,8 @@ constexpr int kRenewalsPerLease = 3;
 LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch) {
   const std::filesystem::path logs = AttemptFolder(records.place(), launch.attempt).logs;
-  (void)MakeFolder(logs);  // the executor says it better when it cannot write there
+  // The executor's own error is clearer if it cannot write there.
+  (void)MakeFolder(logs);
   return {.argv = {executor_program, records.place().string(), ToString(launch.attempt.task),
                    StrCat(launch.attempt.number), container.value, kLoopback},
           .env = {},
@@ -96,7 +97,8 @@ void LocalScheduler::Stop(const ContainerId& container, StopMode mode) {
   Send(StopContainer{container, wanted});
 }
 
-// The verdict is in the job's folder, where everybody looks for it, except where the folder could not be written.
+// The verdict is in the job's folder, where clients find it. It is sent to the keeper if the folder could not be
+// written.
 void LocalScheduler::Finish(const Verdict& verdict, std::function<void()> done) {
   finished_ = std::move(done);
   JobStatus end{.job = records_.job()};
@@ -130,7 +132,8 @@ void LocalScheduler::ConnectLater() {
 
 void LocalScheduler::OnClosed() {
   if (link_ == Link::kNotNeeded) return channel_.reset();
-  // Refused at the greeting (another AM rules, or the keeper was about to die) is not lost: no busy loop then.
+  // A connection that is refused at the greeting (another AM leads, or the keeper is about to end) is retried later,
+  // not at once, to avoid a busy loop.
   if (link_ == Link::kGreeting) return ConnectLater();
   LogWarn("connection to the keeper lost");
   link_ = Link::kDown;
@@ -156,13 +159,14 @@ void LocalScheduler::CheckLease() {
   if (standing_ != Standing::kLost && !LeaseHolds()) {
     standing_ = Standing::kLost;
     Tell(SchedulerLost{StrCat("no answer from the keeper for ", am_lease_.count(), " ms")});
-    ConnectLater();  // so that what it reports when it is back begins with its inventory
+    // The connection is closed, so that the reports of a keeper that returns begin with its inventory.
+    ConnectLater();
     LookAfterKeeper();
   }
   lease_timer_ = loop_.At(LeaseHolds() ? contact_ + am_lease_ : loop_.Now() + am_lease_, [this] { CheckLease(); });
 }
 
-// A keeper that hangs is ended, so that its lock is free for the next.
+// A keeper that hangs is killed, so that its lock is free for the next keeper.
 void LocalScheduler::LookAfterKeeper() {
   pulse_timer_ = loop_.After(kPulse, [this] {
     if (standing_ != Standing::kLost || link_ == Link::kNotNeeded) return;
@@ -187,7 +191,7 @@ void LocalScheduler::On(const KeeperInventory& part) {
 
 void LocalScheduler::On(const KeeperRenewed& renewed) {
   contact_ = std::max(contact_, FromMillis(renewed.stamp));
-  // An answer that was under way for longer than the lease is no proof that the keeper still counts on us.
+  // An answer that took longer than the lease does not prove that the keeper still counts on this AM.
   if (link_ == Link::kGreeting && inventory_.last && LeaseHolds()) GoUp();
 }
 
@@ -226,7 +230,7 @@ void LocalScheduler::On(const JobQueued& queued) {
   ActOnTurn();
 }
 
-// While there is no keeper, what the last one said holds no more: the next one may have to queue the job again.
+// Without a keeper the last report is void, because the next keeper may have to queue the job again.
 void LocalScheduler::ActOnTurn() {
   if (link_ != Link::kUp) return;
   switch (turn_) {
@@ -266,7 +270,7 @@ void LocalScheduler::Send(const KeeperRequest& request) {
   if (link_ == Link::kUp) channel_->Send(Encode(request));
 }
 
-// Never from inside a call of the AM's.
+// Events are posted, so that the sink is never called inside a call of the AM.
 void LocalScheduler::Tell(SchedulerEvent event) {
   loop_.Post([this, event = std::move(event), alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) sink_(event);

@@ -1,4 +1,5 @@
-// The AM's side of the local scheduler: speaks to the keeper of its job, and brings it back when it died.
+// The AM's side of the local scheduler: communicates with the keeper (supervisor) of its job, and restarts a keeper
+// that has died.
 #pragma once
 
 #include <cstdint>
@@ -18,38 +19,42 @@
 
 namespace tony {
 
-// The parts that an application master gives to its scheduler.
+// The parameters that an AM passes to its scheduler.
 struct MasterSide {
   EventLoop& loop;  // outlives the scheduler
   JobRecords records;
   Epoch epoch;
   Duration am_lease{0};
   Scheduler::Sink sink;
-  // The attempt that was started in a container, until its end is known.
+  // Returns the attempt that was started in a container and whose end is unknown yet.
   std::function<std::optional<AttemptId>(const ContainerId&)> unended_in;
-  UniqueFd page_socket = {};  // of the job's page, for the next master; none: it has no page
+  // The socket of the job's page, for the next AM; invalid: the job has no page.
+  UniqueFd page_socket = {};
 };
 
 std::unique_ptr<Scheduler> MakeLocalScheduler(MasterSide side);
 
-// How the executor of an attempt is started: the program, on a job's folder and this machine's own address.
+// Returns how the executor of an attempt is started: the program, with a job's folder and the loopback address.
 LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch);
-// What an executor kept of its attempt's end. Nothing: it kept none, or none that can be read, which the log says.
+// Returns the outcome that an executor kept of its attempt. nullopt: the executor kept none, or it cannot be read,
+// which the log reports.
 std::optional<KeptOutcome> OutcomeKeptOf(const JobRecords& records, const AttemptId& attempt);
 
-// Grants every container that is asked for, on this machine, once the machine's ledger has admitted the job. What is
-// launched or stopped while the keeper cannot be reached, or got lost with it, is said again when it is reached. The
-// references outlive it.
+// Grants every requested container on this machine, once the ledger of the machine has admitted the job. Launches and
+// stops that cannot reach the keeper, or are lost with it, are repeated when a keeper is reached. The references
+// outlive this object.
 class LocalScheduler : public Scheduler {
  public:
   using MakeLaunch = std::function<LaunchSpec(const ContainerId&, const ExecutorLaunch&)>;
-  using OutcomeKeptIn = std::function<std::optional<KeptOutcome>(const ContainerId&)>;  // of one that has ended
+  // Called for a container that has ended.
+  using OutcomeKeptIn = std::function<std::optional<KeptOutcome>(const ContainerId&)>;
   LocalScheduler(EventLoop& loop, JobRecords records, Epoch epoch, Duration am_lease, AmLauncher& launcher,
                  MakeLaunch make_launch, OutcomeKeptIn outcome_kept_in, Sink sink);
   ~LocalScheduler() override;
 
-  // The socket of the job's page: each keeper that this speaks to gets it, and holds it for the next AM.
+  // Takes the socket of the job's page. Each keeper that this object connects to gets the socket and holds it for the
+  // next AM.
   void HandToKeeper(UniqueFd page_socket) { page_socket_ = std::move(page_socket); }
 
   bool Holds() const override { return link_ == Link::kNotNeeded || LeaseHolds(); }
@@ -58,13 +63,16 @@ class LocalScheduler : public Scheduler {
   void Withdraw(const std::vector<AttemptId>& attempts) override;
   void Launch(const ContainerId& container, const ExecutorLaunch& what) override;
   void Stop(const ContainerId& container, StopMode mode) override;
-  void TellProgress(double) override {}  // who looks at this machine's jobs asks the job itself
+  // Clients query the progress of a local job from the job itself.
+  void TellProgress(double) override {}
   void Finish(const Verdict& verdict, std::function<void()> done) override;
 
  private:
-  enum class Standing { kNew, kReached, kLost };          // as the sink was told
-  enum class Link { kDown, kGreeting, kUp, kNotNeeded };  // the connection; not needed: the job has ended
-  enum class Turn { kUnknown, kWaiting, kAdmitted };      // the job's in the ledger, as the keeper said last
+  enum class Standing { kNew, kReached, kLost };  // as last reported to the sink
+  // The connection to the keeper. kNotNeeded: the job has ended.
+  enum class Link { kDown, kGreeting, kUp, kNotNeeded };
+  // The job's state in the ledger, as last reported by the keeper.
+  enum class Turn { kUnknown, kWaiting, kAdmitted };
 
   void Connect();
   void ConnectLater();
@@ -98,27 +106,28 @@ class LocalScheduler : public Scheduler {
   const Sink sink_;
 
   Standing standing_ = Standing::kNew;
-  Instant contact_;  // the newest time of asking that the keeper answered
+  // Send time of the newest request that the keeper answered.
+  Instant contact_;
   int64_t granted_ = 0;
 
   Turn turn_ = Turn::kUnknown;
   std::string why_waiting_;
   std::string delay_told_;
-  std::vector<ContainerAsk> requested_;  // not yet granted
+  std::vector<ContainerAsk> requested_;  // not granted yet
 
   UniqueFd page_socket_;
   Link link_ = Link::kDown;
   std::unique_ptr<MessageChannel> channel_;
-  KeeperInventory inventory_;  // while greeting: what came so far
+  KeeperInventory inventory_;  // kGreeting: the parts received so far
   Duration retry_{0};
-  Instant next_launch_;  // of a keeper; not before
+  Instant next_launch_;  // earliest next start of a keeper
 
-  std::map<ContainerId, LaunchSpec> launches_;  // not yet known to have started
-  std::map<ContainerId, StopMode> stops_;       // not yet known to have ended
-  std::set<ContainerId> ended_;                 // told to the sink
-  // Finish() has sent this.
+  std::map<ContainerId, LaunchSpec> launches_;  // start not confirmed yet
+  std::map<ContainerId, StopMode> stops_;       // end not confirmed yet
+  std::set<ContainerId> ended_;                 // end reported to the sink
+  // The message that Finish() has sent.
   FinishJob finish_;
-  std::function<void()> finished_;  // until the keeper has recorded the end
+  std::function<void()> finished_;  // set until the end is recorded
   EventLoop::Timer retry_timer_, renew_timer_, lease_timer_, pulse_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -26,9 +26,10 @@
 namespace tony {
 namespace {
 
-// A master has a connection to each executor, a keeper a descriptor of each; beside them each has some twenty.
+// The AM has a connection to each executor, and the keeper (supervisor) a descriptor of each. Each of the two needs
+// some twenty more.
 constexpr int64_t kFilesBesideTasks = 32;
-// Client, keeper and master, with their threads; an executor and the user's process for each task.
+// Client, keeper and AM, with their threads; an executor and the user's process for each task.
 constexpr int64_t kProcessesBesideTasks = 7, kProcessesOfTask = 2;
 
 std::string Needs(const JobSpec& spec, int64_t needed) {
@@ -36,30 +37,30 @@ std::string Needs(const JobSpec& spec, int64_t needed) {
   return StrCat(", and a job of ", tasks, tasks == 1 ? " task" : " tasks", " needs ", needed);
 }
 
-// What comes to nothing after many tries is better refused.
+// A job that would fail after many retries is refused instead.
 Status CheckOwnLimits(const JobSpec& spec) {
   rlimit files{}, processes{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || getrlimit(RLIMIT_NPROC, &processes) != 0) return Ok();
   const int64_t needed_files = kFilesBesideTasks + spec.TotalTasks();
   const int64_t needed_processes = kProcessesBesideTasks + kProcessesOfTask * spec.TotalTasks();
-  // Keeper and master raise theirs as far as they may.
+  // Keeper and AM raise their own limits as far as permitted.
   if (files.rlim_max < static_cast<rlim_t>(needed_files) || files.rlim_cur < static_cast<rlim_t>(kFilesBesideTasks))
     return UnavailableError("at most ", files.rlim_cur, " open files are allowed here (ulimit -n)",
                             Needs(spec, needed_files));
-  if (geteuid() != 0 && processes.rlim_cur < static_cast<rlim_t>(needed_processes))  // root is not bound
+  if (geteuid() != 0 && processes.rlim_cur < static_cast<rlim_t>(needed_processes))  // root has no limit
     return UnavailableError("at most ", processes.rlim_cur, " processes are allowed here (ulimit -u)",
                             Needs(spec, needed_processes));
   return Ok();
 }
 
-// A refusal may come of what the warnings tell.
+// Adds the warnings, because they may explain the refusal.
 Status WithWarnings(const Status& refusal, const std::vector<std::string>& warnings) {
   if (refusal.ok() || warnings.empty()) return refusal;
   return Error{refusal.error().code, StrCat(refusal.error().message, "; ", Join(warnings, "; "))};
 }
 
-// The job of the caller that this process runs in a task of, by its environment or, where that was emptied, by the
-// keeper that it descends from.
+// Returns the job in whose task this process runs. The job is found by the environment. If the environment was emptied,
+// it is found by the keeper among the ancestors of this process.
 const LedgerEntry* JobAbove(const Ledger& ledger, const std::vector<std::string>& environment) {
   std::set<int64_t> ancestors;
   for (pid_t pid = getpid(); pid > 1 && ancestors.insert(pid).second;) {
@@ -84,7 +85,7 @@ Status CheckNested(const JobSpec& spec, const Ledger& ledger, const std::vector<
   return UnavailableError(WhyNestedCannotWait(above->job, ledger.WhyItWaits(mine)));
 }
 
-// Says where the GPUs that the shell chose do not count; empty where they do.
+// Returns a note if the job ignores the GPUs that the shell selected; empty if it uses them.
 std::string GpuNote(const JobSpec& spec, const Machine& machine, const std::vector<std::string>& environment) {
   const std::string pin = VariableOf(environment, kVisibleGpus).value_or("");
   if (pin.empty() || machine.gpus.empty() || VariableOf(environment, kJobMark)) return {};
@@ -125,10 +126,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The AM has a connection to each executor and the keeper a descriptor of each: enough for a job of 1000 tasks.
+// The AM has a connection to each executor, and the keeper a descriptor of each: enough for a job of 1000 tasks.
 constexpr int64_t kEnoughFiles = 4096;
 constexpr int64_t kEnoughProcesses = 4096;
-constexpr int64_t kEnoughWatchers = 512;  // a command that follows a job and a keeper that waits have one each
+// Each command that follows a job and each waiting keeper has one inotify instance.
+constexpr int64_t kEnoughWatchers = 512;
 
 Check FailOf(std::string name, const Error& error, std::string advice = "") {
   return {std::move(name), Health::kFail, error.message, std::move(advice)};
@@ -291,7 +293,7 @@ Result<QueueView> LookAtQueue() {
                  .gpus = machine.gpus,
                  .free_gpus = ledger.ledger.FreeGpus(),
                  .dead = ledger.dead};
-  std::vector<LedgerEntry> entries = ledger.ledger.entries();  // those who stand aside come last
+  std::vector<LedgerEntry> entries = ledger.ledger.entries();  // deferred jobs come last
   std::stable_partition(entries.begin(), entries.end(),
                         [](const LedgerEntry& entry) { return entry.place != Place::kAside; });
   for (const LedgerEntry& entry : entries) view.jobs.push_back(JobOf(ledger.ledger, entry));

@@ -1,4 +1,4 @@
-// Whether this machine can run a job at all, asked before anything is staged or started.
+// Checks whether this machine can run a job, before anything is staged or started.
 #pragma once
 
 #include <string>
@@ -11,21 +11,22 @@
 
 namespace tony {
 
-// For submit. kInvalid: the job asks for more than the machine has, or there is no place for the ledger. kUnavailable:
-// this process may have too few open files (ulimit -n) or processes (-u) for a job of so many tasks. kNotPermitted: in
-// this user namespace a job's processes could not tell their user from strangers. Otherwise what a person should know
-// of the ledger, in lines: that it is private, that machine.json is not understood.
+// The check for submit. kInvalid: the job requests more than the machine has, or the ledger has no place. kUnavailable:
+// this process has too low a limit of open files (ulimit -n) or processes (-u) for the number of tasks, or a task of
+// another job submits a job that would have to wait. kNotPermitted: in this user namespace a job's processes could not
+// distinguish their user from others. Otherwise the result has notes for people, one per line, e.g. that the ledger is
+// private or that machine.json cannot be used.
 Result<std::vector<std::string>> CheckMachine(const JobSpec& spec);
 
-// For plan, which makes nothing: the refusals that do not depend on this process.
+// The check for plan, which makes nothing: only the refusals that do not depend on this process.
 Status CheckMachineForPlan(const JobSpec& spec);
 
-// What `tony doctor` looks at of this machine. Only looks: it makes and removes nothing.
+// The checks of `tony doctor` for this machine. They only read: nothing is made or removed.
 
-// The ledger, the machine and the jobs in it; then the limits of this user and this system.
+// Checks the ledger, the machine and its jobs, and then the limits of this user and this system.
 Checks CheckMachineHealth();
 
-// The machine's ledger, for `tony list --queue`.
+// The ledger of the machine, for `tony list --queue`.
 
 Result<QueueView> LookAtQueue();
 
