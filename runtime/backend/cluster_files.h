@@ -14,7 +14,7 @@
 
 namespace tony {
 
-// A ClusterFiles has no state and may be used by any thread. Each call waits for the file system.
+// A ClusterFiles object has no state and may be used by any thread. Each call waits for the file system.
 class ClusterFiles {
  public:
   virtual ~ClusterFiles() = default;

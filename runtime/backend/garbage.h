@@ -19,7 +19,8 @@ struct GarbageOrder {
   std::function<Status()> before_jobs_go;
   // `not_since`: other garbage may be removed if it was written before that time.
   Instant now{}, not_since{};
-  bool dry_run = false;  // reports and removes nothing
+  // Reports what would be removed, and removes nothing.
+  bool dry_run = false;
 };
 
 struct Garbage {

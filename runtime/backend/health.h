@@ -14,7 +14,7 @@ struct Check {
   std::string name;  // e.g. "ledger"
   Health health = Health::kOk;
   std::string text;    // the finding
-  std::string advice;  // the advice; empty: no action needed
+  std::string advice;  // empty: no action needed
 };
 using Checks = std::vector<Check>;
 

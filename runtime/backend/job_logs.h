@@ -11,13 +11,13 @@
 
 namespace tony {
 
-// A JobLogs has no state and may be used by any thread.
+// A JobLogs object has no state and may be used by any thread.
 class JobLogs {
  public:
   virtual ~JobLogs() = default;
   // Returns a source for the logs of the job. kUnavailable names the place where the logs can be read instead.
   virtual Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const = 0;
-  virtual std::string PlaceOfLogs(const JobRecords& records) const = 0;  // for people
+  virtual std::string PlaceOfLogs(const JobRecords& records) const = 0;  // for people, e.g. a folder
   // Returns the address of the page of a job that has no AM yet, or has ended; empty: only an AM serves a page.
   virtual std::string PageWithoutMaster(const JobId&) const { return ""; }
 };

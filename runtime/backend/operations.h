@@ -8,7 +8,7 @@
 
 namespace tony {
 
-// An Operations has no state and may be used by any thread.
+// An Operations object has no state and may be used by any thread.
 class Operations {
  public:
   virtual ~Operations() = default;

@@ -170,7 +170,7 @@ void AmSupervision::Start() {
 }
 
 Status AmSupervision::StartNext() {
-  // An AM of an earlier epoch may live: its keeper died before the mark of the AM was visible.
+  // The lock shows that an AM of an earlier epoch lives. Its keeper died before the mark of the AM was visible.
   if (JobFolder(records_).IsLocked("am.lock")) KillMarked();
   const Epoch next = epoch_.Next();
   TRY(WriteFileByRename(records_.place() / "epoch", StrCat(next.value, "\n"), /*durable=*/false));
@@ -305,7 +305,7 @@ void AmSupervision::BeGone(const std::function<void(const std::string&)>& tell, 
 void AmSupervision::RetireWithin(Duration farewell) {
   page_.LetGo();
   if (state_ == State::kRetiring || state_ == State::kGone) return;
-  const auto alive = state_ == State::kNone ? Alive() : std::vector<pid_t>();  // started by an earlier keeper
+  const auto alive = state_ == State::kNone ? Alive() : std::vector<pid_t>();  // AMs of an earlier keeper
   if (!alive.empty()) WatchMarked(alive.back());
   state_ = State::kRetiring;
   timer_ = loop_.After(pid_ > 0 ? farewell : Duration(0), [this] { KillRetired(); });

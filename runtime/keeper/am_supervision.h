@@ -65,7 +65,7 @@ class PageHolder {
   std::optional<int> SocketForMaster();
   // Adopts the socket of an AM that outlived the previous keeper. Ignored if this keeper has a socket already.
   void Take(UniqueFd socket);
-  void LetGo() { socket_.Reset(); }  // once no AM is started anymore
+  void LetGo() { socket_.Reset(); }  // called when no further AM starts
 
  private:
   const JobRecords records_;
@@ -77,7 +77,7 @@ class PageHolder {
 //
 //   kNone --start--> kRunning --ended--> kBackoff --delay over--> kRunning ...
 //     |                  ^  \--silent too long: SIGKILL--> kHung --ended--> as after a crash
-//     |                  |         \--too many deaths, or "no AM can lead this job"--> kGone, and the listener is called
+//     |                  |         \--too many deaths, or "no AM can lead this job"--> kGone, listener called
 //     +--one is alive--> kAwaited --hello of its epoch--> kRunning
 //                            \--ended, or no hello in time: SIGKILL--> start
 //   any --Retire()--> kRetiring --ended, or SIGKILL after the farewell, with or without effect--> kGone

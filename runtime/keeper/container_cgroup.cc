@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds kBetweenWarmings{5};
 constexpr int kDeepest = 16;
 
 constexpr const char* kProcesses = "cgroup.procs";
-// The number of SIGSTOP passes before a kill one by one, as process_tree.h has it for a process tree.
+// The number of SIGSTOP passes of KillOneByOne(), as for a process tree in process_tree.h.
 constexpr int kStoppingPasses = 10;
 
 bool Exists(const fs::path& path) { return access(path.c_str(), F_OK) == 0; }
@@ -94,8 +94,8 @@ Status TryPlace(const Wanted& wanted, const fs::path& folder) {
   return UnavailableError("cgroups in ", folder.string(), " have no ", wanted.what);
 }
 
-// On v1 only the own cgroup is tried, because an administrator's limit for us is set there and a cgroup above would
-// escape it.
+// On v1 only the own cgroup is tried, because a limit for this process is set there. A cgroup above would escape the
+// limit.
 Result<CgroupPlace> NearestPlace(const OwnCgroup& own, const Wanted& wanted) {
   std::optional<Error> nearest;
   for (fs::path folder = own.folder;; folder = folder.parent_path()) {
@@ -155,8 +155,8 @@ int64_t CountOomKills(CgroupVersion version, const fs::path& cgroup, int depth) 
   return kills;
 }
 
-// On v2 cgroup.events answers, for the cgroups below too. On v1 the process list answers, which the kernel builds at
-// each open.
+// Returns true if the cgroup has processes. On v2 the file cgroup.events shows that, for the cgroups below too. On v1
+// the process list is read, which the kernel builds at each open.
 bool HoldsProcesses(const fs::path& cgroup) {
   const auto events = ReadFile(cgroup / "cgroup.events");
   if (events.ok()) return events->find("populated 1") != std::string::npos;
@@ -282,7 +282,7 @@ std::jthread KeepCgroupsWarm(const fs::path& root) {
   };
   try {
     return std::jthread(warm);
-  } catch (const std::system_error&) {  // thread limit of this user
+  } catch (const std::system_error&) {  // the user's thread limit is reached
     return {};
   }
 }

@@ -23,7 +23,7 @@
 
 namespace tony {
 
-// The folder in which cgroups of containers can be made.
+// A cgroup folder in which the cgroups of containers can be made.
 struct CgroupPlace {
   CgroupVersion version = CgroupVersion::kTwo;
   std::filesystem::path folder;
@@ -67,8 +67,8 @@ Status RemoveCgroup(const std::filesystem::path& cgroup);
 void RemoveForgottenCgroups(const CgroupPlace& place, std::chrono::seconds age);
 
 // Makes moves into cgroups fast while an AM starts. The first move into any cgroup waits in the kernel for some 8 ms,
-// until all processors have passed a quiet point. Moves within the next 10 ms do not wait. The thread therefore moves
-// this process into its present cgroup every few milliseconds, until it is stopped and for a short time at most. The
+// until all processors have passed a quiescent state. Moves within the next 10 ms do not wait. The thread therefore
+// moves this process into its present cgroup every few milliseconds, until it is stopped or after a short time. The
 // thread does nothing that could disturb a concurrent fork.
 std::jthread KeepCgroupsWarm(const std::filesystem::path& root = "/");
 

@@ -43,7 +43,7 @@ class ContainerRecords {
  public:
   explicit ContainerRecords(const JobRecords& records) : folder_(records.place() / "containers") {}
 
-  // Call it before the fork, and before the cgroup is made.
+  // Records a launch. Call this before the fork, and before the cgroup is made.
   Status Launching(const ContainerId& id, const std::vector<int>& gpus, const std::filesystem::path& cgroup) const;
   Status Started(const ContainerId& id, pid_t pid, const std::string& start_time) const;
   Status Exited(const ContainerExited& exited) const;
@@ -125,7 +125,7 @@ class Containers {
   void Admit(Admission admission);
   // Starts the container. If it is known already, only its state is reported again.
   void Launch(const LaunchContainer& launch);
-  // A container that was never launched ends at once.
+  // Stops the container. If it was never launched, it ends at once.
   void Stop(const StopContainer& stop);
   void StopAll();  // Stop() with kTerm for all
   // Stops, once, each executor that has no process below it, because such an executor has no task to look after.

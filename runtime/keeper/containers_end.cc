@@ -171,7 +171,7 @@ void Containers::JudgeLeft(const ContainerId& id, Container& container, const st
   for (const pid_t pid : victims) container.left.push_back({pid, 0, "", StartTime(pid)});
   LogError(StrCat("container ", id.value, ": ", first));
   container.state = State::kLeft;
-  // The text about memory stays, because it says why the executor ended.
+  // The text about memory stays in front, because it says why the executor ended.
   container.exited.error += StrCat(container.exited.error.empty() ? "" : "; ", first);
   container.exited.left = true;
   listener_.on_exited(container.exited);
@@ -184,7 +184,7 @@ void Containers::LookAtLeft(const ContainerId& id, Container& container) {
 }
 
 void Containers::Sweep() {
-  // The time during which the keeper itself was stopped does not count.
+  // The time during which the keeper itself was stopped does not count towards the patience.
   since_sweep_ = std::min(loop_.Now() - std::exchange(swept_at_, loop_.Now()), kBetweenLooksAtLeft);
   (void)runner_.ReapStrangers();  // reaped processes are not strays
   Victims victims = NothingCanBeLeft() ? Victims() : KillLeftovers();

@@ -23,7 +23,7 @@
 namespace tony::keeper {
 namespace {
 
-// Connections: one of the leading AM, and some of AMs that are about to be refused.
+// The limit allows the connection of the leading AM, and some of AMs that are about to be refused.
 constexpr size_t kMostConnections = 16;
 // Returns true if the job has finished, or was about to when its AM or keeper died. A published verdict does not
 // change.
@@ -179,7 +179,7 @@ namespace {
 
 // The interval at which the run limit of the user is read again.
 constexpr Duration kBetweenLimitLooks{60'000};
-// A nested job that is admitted within this time does not count as waiting.
+// How long a nested job (submitted by a task of another job) may be queued before the keeper ends it.
 constexpr Duration kNestedPatience{5000};
 
 }  // namespace

@@ -91,7 +91,7 @@ class Keeper {
   void Report(const KeeperReport& report);
   void OnSignal(const EventLoop::SentSignal& signal);
 
-  // The ledger, defined in keeper.cc.
+  // Functions for the ledger, defined in keeper.cc.
   void EnterLedger();
   Status TryToEnterLedger();
   void OnQueued(const std::string& why);
@@ -99,12 +99,12 @@ class Keeper {
   void OnAdmitted();
   void SayTurn(KeeperReport turn);
   void LeaveLedger();
-  // Ends the job when it has run for as long as its user may run one.
+  // Ends the job at the run limit of its user (run_minutes in machine.json).
   void WatchRunTime();
   void EndAtRunLimit(int64_t minutes);
   void EndBecause(const std::string& reason);
 
-  // Kills and limits that do not wait for an AM, defined in keeper_end.cc.
+  // Functions for kills and limits that do not wait for an AM, defined in keeper_end.cc.
   void LookForKills();
   void JudgeUnheardKill(bool overslept);
   std::optional<KillRequest> KillToObey(const std::vector<RecordedKill>& kills) const;
@@ -113,7 +113,7 @@ class Keeper {
   void HearAm();
   void LimitStart(Duration limit);
 
-  // The end of the job, defined in keeper_end.cc.
+  // Functions for the end of the job, defined in keeper_end.cc.
   void GiveUp(const std::string& reason);
   void RunOut(const std::string& reason);
   void SayTrouble();
@@ -145,9 +145,10 @@ class Keeper {
   Containers containers_;
   AmSupervision am_;
   Phase phase_ = Phase::kServing;
-  Verdict verdict_;          // if the keeper writes the end
+  // The verdict of a job whose end the keeper writes.
+  Verdict verdict_;
   std::string stop_reason_;  // empty: no signal to stop
-  // The number of running containers in the last degraded status.
+  // The number of running containers when the degraded status was last written.
   size_t running_told_ = 0;
   FolderPresence presence_;
   // The status at the start of the keeper, without tasks.

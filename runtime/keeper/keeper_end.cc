@@ -23,10 +23,10 @@ namespace {
 constexpr Duration kBetweenSweeps{5};
 // A process that survives SIGKILL this long is blocked in the kernel, and dies when the kernel releases it.
 constexpr Duration kLongestSweep{30000};
-// The interval of checks in kHolding.
+// The interval at which kHolding checks whether processes of the job remain.
 constexpr Duration kBetweenHolds{1000};
-// The interval of checks in kRunningOut: for tasks that have ended, and for kills. Azkaban's adapter waits a second for
-// the result of its kill.
+// The interval at which kRunningOut checks for ended tasks and for kills. Azkaban's adapter waits a second for the
+// result of its kill.
 constexpr Duration kBetweenLooks{250};
 // The limit for the line in the log of ended jobs. It is above the time that the writer waits for other writers
 // (ended_log.cc).
@@ -37,8 +37,8 @@ constexpr Duration kHistoryLimit{2000};
 // The time that an executor has to clean up after the grace of its task, before the keeper kills it.
 constexpr Duration kExecutorMargin{2000};
 
-// Releases the locks that clients wait for. Their descriptors are searched, because the process that started this one
-// opened one of them.
+// Releases the locks that clients wait for. The function finds their descriptors in /proc, because the process that
+// started this one opened one of them.
 void LetGoOfLocks(const JobRecords& records) {
   std::vector<int> locks;
   std::error_code error;
@@ -63,8 +63,8 @@ Verdict Killed(const std::string& reason) {
 
 }  // namespace
 
-// A signal to the keeper is a kill: the AM ends the job, and the keeper exits. If the kill cannot be requested from the
-// AM, or the AM is too slow, the keeper ends the AM first.
+// Treats a stop signal as a kill: the AM ends the job, and then the keeper exits. If the request cannot be written, or
+// the AM does not end the job in time, the keeper kills the AM and ends the job itself.
 void Keeper::Stop(const std::string& reason) {
   stop_reason_ = reason;
   if (phase_ == Phase::kHolding) return BeDone();
@@ -97,8 +97,9 @@ bool Keeper::StartWriter(void (*work)(const JobRecords&), EventLoop::Callback on
 void Keeper::Finish() {
   records_.GiveUpReserve();
   phase_ = Phase::kRecording;
-  // The line comes before `finished`. Without `finished`, a job whose keeper dies now gets another keeper, which writes
-  // the line too. A job never fails because of its line, and does not wait longer than the limit.
+  // The line in the log of ended jobs is written before `finished`. Without `finished`, a job whose keeper dies now
+  // gets another keeper, which writes the line too. A job never fails because of its line, and waits for it no longer
+  // than the limit.
   timer_ = loop_.After(kRecordLimit, [this] {
     LogWarn("the log of ended jobs does not answer");
     WriteFinished();
@@ -315,8 +316,8 @@ void Keeper::TryAgain(void (Keeper::*step)(), const Error& error) {
   timer_ = loop_.At(std::min(loop_.Now() + kBetweenTries, *unwritten_end_), [this, step] { (this->*step)(); });
 }
 
-// AMs that are silent: kills to which the AM does not react, and the limit of its first start. A kill does not wait
-// until the silence counts as a hang.
+// Silent AMs: a kill to which the AM does not react, and the limit of its first start. The keeper executes such a kill
+// long before the silence counts as a hang.
 
 namespace {
 
@@ -344,7 +345,8 @@ void Keeper::JudgeUnheardKill(bool overslept) {
   const auto kills = records_.ReadKills();
   const auto kill = kills.ok() ? KillToObey(*kills) : std::nullopt;
   if (!kill) return unheard_kill_.reset();
-  if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();  // messages from while we were stopped
+  // Reads messages that arrived while this process was stopped.
+  if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();
   const Instant now = loop_.Now();
   if (!unheard_kill_ || overslept) unheard_kill_ = now;
   const Duration patience = am_peer_ == 0 ? kPatienceUnconnected : kPatienceConnected + am_lease_ / 3;

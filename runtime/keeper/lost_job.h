@@ -16,9 +16,9 @@
 namespace tony {
 
 // The work of these processes. Failures become lines in the log.
-void WriteHistoryBegin(const JobRecords& records);  // see history_files.h; the AM starts
-void WriteEndedLine(const JobRecords& records);     // see ended_log.h
-void WriteHistoryEnd(const JobRecords& records);    // see history_files.h; the job ended
+void WriteHistoryBegin(const JobRecords& records);  // when the AM starts (history_files.h)
+void WriteEndedLine(const JobRecords& records);     // a line in ended.log (ended_log.h)
+void WriteHistoryEnd(const JobRecords& records);    // when the job ended (history_files.h)
 
 // Runs `work` in a process of its own and waits for it up to `patience`. For callers without an event loop. The process
 // writes to the log of the job's keeper.
@@ -32,8 +32,8 @@ void WriteApart(const JobRecords& records, void (*work)(const JobRecords&), Dura
 // unchanged.
 Result<JobStatus> EndedStatus(const JobRecords& records, const Verdict& verdict, Instant now);
 
-// Returns the last status of the job, not ended and degraded: `trouble` says what the job waits for. Tasks whose
-// executor kept an outcome have ended.
+// Returns the last status of the job, marked as degraded and not as ended. `trouble` says what the job waits for. Tasks
+// whose executor kept an outcome have ended.
 Result<JobStatus> TroubledStatus(const JobRecords& records, const std::string& trouble);
 
 // Returns the verdict FAILED of class infra, with the last lines of am.log.
@@ -51,7 +51,7 @@ std::string LastLinesOfAm(const JobRecords& records);  // about twenty; may be e
 
 // Stores an end. `status` has a verdict. Returns the file, for people. kCannotWrite leaves nothing behind.
 Result<std::filesystem::path> KeepUnwrittenEnd(const std::filesystem::path& ledger, JobStatus status);
-// nullopt: this user has stored no end.
+// Returns the stored end of the job; nullopt: this user has stored none.
 std::optional<JobStatus> FindUnwrittenEnd(const std::filesystem::path& ledger, const JobId& job);
 void ForgetUnwrittenEnd(const std::filesystem::path& ledger, const JobId& job);
 

@@ -130,7 +130,8 @@ bool MessageChannel::ReadOne() {
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   received_ = size > 0 ? envelope.Descriptor() : UniqueFd();
   if (size > 0 && static_cast<size_t>(size) <= kMaxKeeperMessage) {
-    const auto on_message = on_message_;  // a copy: may destroy this channel
+    // A copy, because the call may destroy this channel.
+    const auto on_message = on_message_;
     on_message(std::string(buffer_, 0, size));
     return *alive;
   }

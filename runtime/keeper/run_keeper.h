@@ -1,4 +1,4 @@
-// The program tony-keeper, called with its time limits.
+// The main function of the program tony-keeper, after its arguments are parsed.
 #pragma once
 
 #include <filesystem>

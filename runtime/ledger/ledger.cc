@@ -298,7 +298,7 @@ TurnStep Waits(std::string why, std::vector<LedgerEntry> waits_for) {
 
 TurnStep LedgerTurn::NextAside(const Ledger& ledger, const LedgerEntry& mine) {
   if (!EverFits(mine.ask, ledger.machine(), mine.user)) return Waits(ledger.WhyItWaits(mine, 0), {});
-  // The last of the entries that go before this one. Changes of the others do not let this entry continue.
+  // The last of the entries that go before this one. Only a change of that entry lets this one continue.
   std::optional<LedgerEntry> next;
   for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kAside)) {
     if (!GoesBefore(other, mine) || !EverFits(other.ask, ledger.machine(), other.user)) continue;

@@ -97,8 +97,8 @@ struct LedgerEntry {
 
 // The highest valid number of an entry. Numbers grow by one with each job, so a thousand jobs a second reach it after
 // 30 years. An entry with a higher number is rejected, and new entries do not get higher numbers. Entries with the same
-// number are ordered by job id, which begins with the time. Therefore an entry with a number chosen by another user
-// cannot use up the numbers.
+// number are ordered by job id, which begins with the time. Therefore another user cannot use up the numbers with an
+// entry that has a high number.
 inline constexpr int64_t kMostNumber = 1'000'000'000'000;
 
 class Ledger {
@@ -117,7 +117,7 @@ class Ledger {
   std::vector<int> FreeGpus() const;
   std::vector<int> FreeGpus(const LedgerAsk& ask) const;  // only GPUs that `ask` allows
   bool IsFree(const LedgerAsk& ask) const;
-  LedgerAsk HeldBy(int64_t user) const;  // the sum of its admitted jobs
+  LedgerAsk HeldBy(int64_t user) const;  // sum of the user's admitted jobs
 
   // Returns true if the admission of `entry` would take its user beyond a limit.
   bool IsOverLimit(const LedgerEntry& entry) const;
@@ -239,7 +239,7 @@ bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger);
 // The result of the process check: whether processes of an entry's owner run its job.
 enum class Witness {
   kRuns,        // a keeper or an executor runs
-  kNone,        // such a process does not exist
+  kNone,        // no such process exists
   kCannotTell,  // the owner's processes are not visible
 };
 

@@ -76,7 +76,7 @@ Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const st
   });
 }
 
-constexpr size_t kMostNamed = 3;  // jobs or entries of each kind
+constexpr size_t kMostNamed = 3;  // how many names each text lists
 
 // Returns the text that follows the pending reason of `job`: which jobs hold what, which jobs were passed, and which
 // entries are rejected. Each part begins with "; ". The result may be empty.
@@ -133,7 +133,8 @@ class FolderClaim : public LedgerClaim {
       watch_.reset();
       timer_.reset();
       patience_timer_.reset();
-      const auto on_admitted = listener_.on_admitted;  // a copy: may destroy this object
+      // A copy, because the call may destroy this object.
+      const auto on_admitted = listener_.on_admitted;
       return on_admitted();
     }
     WaitForChange();
@@ -283,7 +284,7 @@ class FolderClaim : public LedgerClaim {
     Glance();
   }
 
-  // Reads the ledger now if the job may be next; otherwise later, to update the text.
+  // Reads the ledger now if the job may be next. Otherwise a later read updates the text.
   void Glance() {
     const auto quiet = quiet_until_ - Steady::now();
     if (quiet > Steady::duration(0)) {
@@ -316,16 +317,17 @@ class FolderClaim : public LedgerClaim {
 
   void Tell(const std::string& why, const std::string& besides = "") {
     if (!news_.IsNew(why, besides, loop_.Now())) return;
-    const auto on_waiting = listener_.on_waiting;  // a copy: may destroy this object
+    // A copy, because the call may destroy this object.
+    const auto on_waiting = listener_.on_waiting;
     on_waiting(why + besides);
   }
 
   EventLoop& loop_;
   const LedgerFolder folder_;
-  LedgerEntry entry_;  // as requested
+  LedgerEntry entry_;  // the entry as first requested
   const bool runs_;
   const Listener listener_;
-  // As in the ledger; nullopt: the ledger has no entry of this job.
+  // The entry as it is in the ledger; nullopt: the ledger has no entry of this job.
   std::optional<HeldEntry> held_;
   // True after an admission that was not yet confirmed by a second read.
   bool unproven_ = false;
@@ -336,8 +338,9 @@ class FolderClaim : public LedgerClaim {
   std::string besides_;  // text after the pending reason
   LedgerNews news_;
   Duration busy_{0}, trouble_{0}, recheck_{0};  // the next delay; 0: none
-  std::optional<Instant> locked_out_since_;     // waits for the ledger's lock since
-  bool without_lock_ = false;                   // during the last read
+  // Since when this process waits for the ledger's lock.
+  std::optional<Instant> locked_out_since_;
+  bool without_lock_ = false;  // the last read had no lock
   Duration met_{0};
   std::minstd_rand random_{std::random_device{}()};
   Steady::time_point quiet_until_{};

@@ -176,7 +176,8 @@ Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
 namespace {
 
 constexpr const char* kMachine = "machine.json";
-// More entries than keepers that fit a machine. To read so many takes twenty milliseconds.
+// The number of entries that are read per user. No machine runs that many keepers, and reading them takes twenty
+// milliseconds.
 constexpr int64_t kMostOfOneUser = 4096;
 // The number of warnings per user. Thousands of files of one user do not hide the files of others.
 constexpr int64_t kMostWarnings = 10;

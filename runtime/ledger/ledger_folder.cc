@@ -32,7 +32,8 @@ constexpr Duration kLook{2};
 
 // Locks the folder. `shared`: together with other readers. kUnavailable: another process holds the lock; kNotFound: the
 // folder does not exist.
-// flock(2) on the folder needs no write permission, and without a lock file, users cannot remove one.
+// flock(2) on the folder needs no write permission. No other user can remove the lock, because it is not a separate
+// file.
 Result<UniqueFd> LockFolder(const fs::path& folder, bool shared) {
   UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid())
@@ -143,7 +144,7 @@ Result<LedgerFolder> LedgerFolder::Find(const fs::path& home, const std::string&
     return InvalidError(kVariable, "=", configured, ": expected an absolute path");
   }
   folder.path_ = folder.path_.lexically_normal();
-  if (!folder.path_.has_filename()) folder.path_ = folder.path_.parent_path();  // e.g. "/x/ledger/"
+  if (!folder.path_.has_filename()) folder.path_ = folder.path_.parent_path();  // for a path like "/x/ledger/"
   TRY_ASSIGN(const FileSystem file_system, FileSystemOf(folder.path_));
   TRY(CheckLedgerPlace(folder.path_, file_system));
   return folder;
@@ -341,8 +342,8 @@ Status LedgerSession::Rename(LedgerEntry& entry, Place place, int64_t number) {
   return Ok();
 }
 
-// A line of /proc/locks: "1: FLOCK ADVISORY WRITE 8521 fe:00:9977998 0 EOF". With "->" behind the number the process
-// only waits for the lock.
+// Parses lines such as "1: FLOCK  ADVISORY  WRITE 8521 fe:00:9977998 0 EOF". A process with "->" behind the first
+// number only waits for the lock.
 std::vector<int64_t> LockHoldersIn(const std::string& locks, uint64_t device, uint64_t inode) {
   std::vector<int64_t> holders;
   for (const std::string& line : Split(locks, '\n')) {

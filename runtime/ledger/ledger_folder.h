@@ -111,14 +111,14 @@ class LedgerSession {
   // Adds the entry under its number, locked by this process. kCannotWrite leaves nothing behind.
   Result<HeldEntry> Add(const LedgerEntry& entry);
   // Adopts the entry that an earlier keeper of the job left; nullopt if there was no such entry. An entry without a
-  // lock keeps its number, but is queued again if it was admitted.
+  // lock keeps its number and its GPU numbers, but is queued again if it was admitted.
   Result<std::optional<HeldEntry>> TakeOver(const JobId& job);
-  // Enters the queue, leaves it, or changes the queue position.
+  // Moves the entry into the queue, out of it, or to another queue position.
   Status Move(HeldEntry& held, Place place, int64_t number);
   // Defers another job of the same user. The keeper of that job notices when it reads the ledger.
   Status MoveAside(const LedgerEntry& entry);
-  // Makes the entry admitted for all to see. The caller confirms that with StandsAdmitted(), except if the job already
-  // has containers.
+  // Renames the entry, so that all processes see it as admitted. The caller confirms the admission with
+  // StandsAdmitted(), except if the job already has containers.
   Status Admit(HeldEntry& held, const std::vector<int>& gpus, Instant now);
   // Reads everything again. Returns false if another job was faster; `held` is then queued again under its number.
   Result<bool> StandsAdmitted(HeldEntry& held);
@@ -137,7 +137,8 @@ class LedgerSession {
 };
 
 // The lock of a ledger's folder and its holders. The lock is a flock on the folder itself, so every user who can read
-// the folder may take it. It keeps processes that change the ledger from conflicts; safety does not depend on it.
+// the folder may take it. The lock prevents conflicts between processes that change the ledger; correctness does not
+// depend on it.
 
 // Returns the processes that took the lock, except this one. A process that ended while a child of it keeps the lock is
 // not visible, nor is a process of another container.
@@ -145,7 +146,7 @@ std::vector<int64_t> LockHolders(const std::filesystem::path& folder);
 // Returns the holders in `locks`, the text of /proc/locks. `device` and `inode` are those of the folder.
 std::vector<int64_t> LockHoldersIn(const std::string& locks, uint64_t device, uint64_t inode);
 
-// Returns e.g. "process 1234 (python3) of mallory", or a text that the holder cannot be seen.
+// Returns e.g. "process 1234 (python3) of mallory". If no holder is visible, the text says so.
 std::string DescribeHolders(const std::vector<int64_t>& holders);
 
 }  // namespace tony

@@ -28,7 +28,7 @@ std::string Describe(const SeenProcess& process);
 // Returns true if the process is a keeper or an executor of the job, judged by its user, name and command line.
 bool Runs(const SeenProcess& process, const LedgerEntry& entry);
 
-// Returns the keeper of the job among the processes of `user`; nullopt if it has none.
+// Returns the keeper of the job among the processes of `user`; nullopt: not found.
 std::optional<SeenProcess> FindKeeper(const JobId& job, int64_t user);
 
 // Checks processes of the machine, and reads /proc only as far as needed. Entries of this user and of root are accepted

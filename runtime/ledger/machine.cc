@@ -61,7 +61,7 @@ std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
 int64_t UsableCores() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return std::max(1U, std::thread::hardware_concurrency());  // more cores than the set's bits
+  return std::max(1U, std::thread::hardware_concurrency());  // the set has too few bits
 }
 
 std::vector<int> NvidiaGpus(const fs::path& root) {

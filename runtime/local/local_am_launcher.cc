@@ -27,8 +27,8 @@ bool HasAll(const std::filesystem::path& programs) {
          });
 }
 
-// Returns the job's own keeper, whatever keeper is beside this program now. If the job's programs are missing, the
-// keeper beside this program is used, because that is better than to lose the job.
+// Returns the keeper of the job's own programs, even if this program's folder has another one. If the job's programs
+// are missing, the keeper from this program's folder is used, because that is better than to lose the job.
 std::string KeeperOf(const JobRecords& records) {
   const std::string beside = SiblingProgram("tony-keeper");
   const auto submission = records.ReadSubmission();

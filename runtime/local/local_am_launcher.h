@@ -13,7 +13,7 @@ namespace tony {
 // Starts keepers of jobs. A keeper runs detached, with the environment that was stored with the job. It survives the
 // end of the caller, whatever signal the caller's terminal or process group gets. A second keeper of a job exits at
 // once. The keeper comes from the programs that the job was submitted with, and so do all programs that it starts. A
-// job of an earlier release names no programs and gets the keeper beside the caller.
+// job of an earlier release names no programs, and gets the keeper from the folder of the calling program.
 class LocalAmLauncher : public AmLauncher {
  public:
   explicit LocalAmLauncher(ProcessRunner& runner) : runner_(runner) {}

@@ -34,7 +34,8 @@ struct MasterSide {
 
 std::unique_ptr<Scheduler> MakeLocalScheduler(MasterSide side);
 
-// Returns how the executor of an attempt is started: the program, with a job's folder and the loopback address.
+// Returns the command that starts the executor of an attempt: `executor_program` with the job's folder and the loopback
+// address.
 LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch);
 // Returns the outcome that an executor kept of its attempt. nullopt: the executor kept none, or it cannot be read,
@@ -68,7 +69,7 @@ class LocalScheduler : public Scheduler {
   void Finish(const Verdict& verdict, std::function<void()> done) override;
 
  private:
-  enum class Standing { kNew, kReached, kLost };  // as last reported to the sink
+  enum class Standing { kNew, kReached, kLost };  // state last reported to the sink
   // The connection to the keeper. kNotNeeded: the job has ended.
   enum class Link { kDown, kGreeting, kUp, kNotNeeded };
   // The job's state in the ledger, as last reported by the keeper.
@@ -113,7 +114,7 @@ class LocalScheduler : public Scheduler {
   Turn turn_ = Turn::kUnknown;
   std::string why_waiting_;
   std::string delay_told_;
-  std::vector<ContainerAsk> requested_;  // not granted yet
+  std::vector<ContainerAsk> requested_;  // requests not granted yet
 
   UniqueFd page_socket_;
   Link link_ = Link::kDown;

@@ -29,7 +29,7 @@ namespace {
 // The AM has a connection to each executor, and the keeper (supervisor) a descriptor of each. Each of the two needs
 // some twenty more.
 constexpr int64_t kFilesBesideTasks = 32;
-// Client, keeper and AM, with their threads; an executor and the user's process for each task.
+// The processes of client, keeper and AM, with their threads; for each task an executor and the user's process.
 constexpr int64_t kProcessesBesideTasks = 7, kProcessesOfTask = 2;
 
 std::string Needs(const JobSpec& spec, int64_t needed) {
@@ -183,7 +183,7 @@ Check Queue(const LedgerView& view) {
   return {"queue", Health::kOk, text, wait > 0 ? "\"tony list --queue\" shows them" : ""};
 }
 
-// TonY's own defaults are made for clusters.
+// TonY's default for a task is made for clusters, and may be too much for one machine.
 Check DefaultTask(const Machine& machine) {
   const int64_t memory = Resources().memory_mb;
   const int64_t fit = machine.memory_mb / memory;
