@@ -59,7 +59,7 @@ class Arbiter {
   // Executes a kill of a job that waits for its first AM, because that wait may be long. False: nothing was done,
   // because the AM or the keeper of the job decides about the kill.
   virtual Result<bool> EndUnruled(const JobRecords&, const KillRequest&) const { return false; }
-  // Kills a job whose records cannot be read or written, like a kill without conditions, and waits up to `limit` until
+  // Ends a job whose records cannot be read or written, as a kill without a condition would. Waits up to `limit` until
   // none of its processes is left. Returns how the job ended, or a status without a verdict if it is still ending.
   // nullopt: this backend cannot do that without records. kUnavailable: no process was found that could end the job.
   virtual Result<std::optional<JobStatus>> EndWithoutRecords(const JobId&, Duration /*limit*/) const {

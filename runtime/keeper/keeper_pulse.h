@@ -26,9 +26,9 @@ std::string WhyItStays(pid_t pid);
 // Reads all of /proc.
 std::string WhoKeepsWaiting(const JobRecords& records);
 
-// Checks whether the keeper of a job responds. A keeper that is stopped, is frozen or hangs holds its lock and the
-// job's reservation in the ledger, so no other keeper can start. The AM or a waiting client kills it, as a keeper kills
-// an AM that hangs. The next keeper starts when the kernel has ended the old one and released its lock.
+// Checks whether the keeper of a job responds. A keeper that is stopped, frozen or hanging keeps its lock and the job's
+// reservation in the ledger. No other keeper can start then. The AM or a waiting client kills it, as a keeper kills an
+// AM that hangs. The next keeper starts when the kernel has ended the old one and released its lock.
 
 // Used by one thread; calls do not block.
 class KeeperPulse {

@@ -1,4 +1,5 @@
 // Decides which processes of this machine a sweep (the cleanup of a job) must kill. Pure: works on a list of processes.
+// The mark of a process is its environment variable TONY_CONTAINER, which names job and container.
 #pragma once
 
 #include <sys/types.h>

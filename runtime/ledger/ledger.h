@@ -153,8 +153,8 @@ bool IsBefore(const LedgerEntry& a, const LedgerEntry& b);
 // Returns true if the request can ever be admitted: it fits the whole machine and the limits of `user`.
 bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user);
 
-// Returns the error text for a job that a task of job `above` submits and that would have to wait, because such a job
-// is not queued. `why` comes from WhyItWaits().
+// Returns the error text for a job that would have to wait and that a task of job `above` submits. Such a job is not
+// queued. `why` comes from WhyItWaits().
 std::string WhyNestedCannotWait(const JobId& above, const std::string& why);
 
 // Returns kInvalid if the job can never be admitted. The message has both numbers and the key to change: "the job asks
@@ -167,17 +167,17 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
 //
 // The job records once, when it enters the queue, which entries are ahead of it: the first of each other user. A job
 // that comes later never goes before it, whatever number its owner chooses. A job that could be admitted and does not
-// admit itself is passed after a while. Therefore a job waits for at most one job of each other user, and a keeper that
-// is stopped, or only pretends to wait, does not block it.
+// admit itself is skipped after a while. Therefore a job waits for at most one job of each other user. A keeper that is
+// stopped, or only pretends to wait, does not block it.
 //
 //   kAside --first of its user, and within the limits--> kInLine --first in the queue, and all is free--> kAdmitted
 //      ^------ another job of the user goes first, or a limit is reached ------'
 
-// How long a job that could be admitted may take to admit itself: ten times the time that was measured for a keeper on
-// a busy machine.
+// How long a job that could be admitted may take to admit itself, before others skip it: ten times the time that was
+// measured for a keeper on a busy machine.
 inline constexpr Duration kTurnPatience{5000};
-// Additional time for each position further back, because that job itself has to wait until it passes the jobs ahead of
-// it.
+// Additional time for each position further back, because that job itself has to wait until it may skip the jobs
+// ahead of it.
 inline constexpr Duration kTurnPatienceMore{500};
 
 struct TurnStep {
@@ -195,7 +195,7 @@ struct TurnStep {
   std::vector<int> gpus;
   // The entries that block this one. No new step is needed while one of them keeps its queue position.
   std::vector<LedgerEntry> waits_for;
-  // The time of the next step if nothing changes, because a blocking job is passed then.
+  // The time of the next step if nothing changes, because a blocking job may be skipped then.
   std::optional<Instant> look_again;
 };
 
@@ -205,7 +205,7 @@ class LedgerTurn {
   TurnStep Next(const Ledger& ledger, const LedgerEntry& mine, Instant now);
   // Forgets which entries were ahead, because the entry of the job was lost.
   void Forget() { earlier_.reset(); }
-  // Returns the jobs that the last Next() passed because they did not admit themselves.
+  // Returns the jobs that the last Next() skipped because they did not admit themselves.
   std::vector<LedgerEntry> Passed() const;
 
  private:

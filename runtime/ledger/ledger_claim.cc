@@ -78,7 +78,7 @@ Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const st
 
 constexpr size_t kMostNamed = 3;  // how many names each text lists
 
-// Returns the text that follows the pending reason of `job`: which jobs hold what, which jobs were passed, and which
+// Returns the text that follows the pending reason of `job`: which jobs hold what, which jobs were skipped, and which
 // entries are rejected. Each part begins with "; ". The result may be empty.
 std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& passed, const JobId& job) {
   std::string text = WhoHolds(view.ledger, job);

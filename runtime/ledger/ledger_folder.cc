@@ -219,8 +219,8 @@ void LedgerSession::RemoveOtherNames(const HeldEntry& held) const {
   }
 }
 
-// The entry becomes readable for others only after it is locked, because any reader could keep us from the lock with
-// read locks of its own.
+// The entry becomes readable for others only after it is locked. Otherwise any reader could prevent our lock with read
+// locks of its own.
 Result<HeldEntry> LedgerSession::Make(const LedgerEntry& entry) {
   const fs::path made = folder_.path() / UnfinishedName(), path = folder_.path() / NameOf(entry);
   // Messages name `path`, because the temporary name differs at each retry and a changed reason would be reported

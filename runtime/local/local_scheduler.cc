@@ -132,8 +132,8 @@ void LocalScheduler::ConnectLater() {
 
 void LocalScheduler::OnClosed() {
   if (link_ == Link::kNotNeeded) return channel_.reset();
-  // A connection that is refused at the greeting (another AM leads, or the keeper is about to end) is retried later,
-  // not at once, to avoid a busy loop.
+  // A connection may be refused at the greeting, because another AM leads or the keeper is about to end. It is retried
+  // later and not at once, to avoid a busy loop.
   if (link_ == Link::kGreeting) return ConnectLater();
   LogWarn("connection to the keeper lost");
   link_ = Link::kDown;

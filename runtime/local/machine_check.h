@@ -12,8 +12,8 @@
 namespace tony {
 
 // The check for submit. kInvalid: the job requests more than the machine has, or the ledger has no place. kUnavailable:
-// this process has too low a limit of open files (ulimit -n) or processes (-u) for the number of tasks, or a task of
-// another job submits a job that would have to wait. kNotPermitted: in this user namespace a job's processes could not
+// the limit of open files (ulimit -n) or processes (-u) is too low for the number of tasks, or the job would have to
+// wait although a task of another job submits it. kNotPermitted: in this user namespace a job's processes could not
 // distinguish their user from others. Otherwise the result has notes for people, one per line, e.g. that the ledger is
 // private or that machine.json cannot be used.
 Result<std::vector<std::string>> CheckMachine(const JobSpec& spec);
