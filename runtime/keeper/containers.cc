@@ -139,8 +139,8 @@ std::string NumberList(const std::vector<int>& numbers) {
 
 namespace {
 
-// Far above the need of the largest job, and far below the billion that some machines allow and some programs iterate
-// over.
+// The limit is far above the need of the largest job. It is far below the billion that some machines allow and some
+// programs iterate over.
 constexpr rlim_t kEnough = 65536;
 
 }  // namespace

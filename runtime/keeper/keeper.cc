@@ -172,8 +172,8 @@ void Keeper::OnSignal(const EventLoop::SentSignal& signal) {
   Stop(what);
 }
 
-// The keeper's part in the ledger of the machine. It enters the job when it begins, and leaves when no process of the
-// job is left.
+// The keeper's part in the ledger of the machine. The keeper enters its job at the start, and removes the entry when no
+// process of the job is left.
 
 namespace {
 

@@ -153,7 +153,7 @@ class Keeper {
   FolderPresence presence_;
   // The status at the start of the keeper, without tasks.
   JobStatus first_status_;
-  // Until this time a failing record of the end is retried.
+  // A failing record of the end is retried until this time.
   std::optional<Instant> unwritten_end_;
   Duration grace_{0};                     // from the job spec
   Duration am_lease_{Timers().am_lease};  // from the job spec
@@ -165,7 +165,7 @@ class Keeper {
   std::unique_ptr<LedgerClaim> claim_;
   // The last report about the ledger: JobAdmitted or JobQueued.
   std::optional<KeeperReport> turn_;
-  // Set if a task of that other job submitted this job.
+  // The job whose task submitted this job; nullopt: no task submitted it.
   std::optional<JobId> above_;
   EventLoop::Timer claim_timer_, run_timer_, nested_timer_;
   Instant sweep_end_;

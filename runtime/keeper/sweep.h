@@ -44,7 +44,8 @@ std::optional<ContainerId> ContainerOf(const std::string& environment, const Job
 // found by its ancestors, or by the logs that it still writes to.
 Victims FindLeftovers(const std::vector<ProcessEntry>& processes, const SweepScope& scope);
 
-// Finds all processes at the end of the job: those with its mark, those below the keeper, and writers of its logs.
+// Finds all processes at the end of the job: those with the job's mark, those below the keeper, and writers of its
+// logs.
 std::vector<pid_t> FindAllOfJob(const std::vector<ProcessEntry>& processes, const SweepScope& scope);
 
 }  // namespace tony::keeper

@@ -34,7 +34,7 @@ constexpr size_t kDigits = 10;  // makes ls show the queue order
 constexpr int64_t kLastNumber = 999'999'999'999'999;
 constexpr int64_t kLastMillisecond = int64_t{1} << 52;
 constexpr int64_t kMostPid = 1 << 22;  // the kernel's limit
-// Each keeper of the job locks one byte; a job never has that many keepers.
+// The number of bytes that can be locked. Each keeper of a job locks one byte, and a job never has that many keepers.
 constexpr int64_t kMostHolders = 4096;
 
 bool IsIdCharacter(char c) {
@@ -181,7 +181,8 @@ constexpr const char* kMachine = "machine.json";
 constexpr int64_t kMostOfOneUser = 4096;
 // The number of warnings per user. Thousands of files of one user do not hide the files of others.
 constexpr int64_t kMostWarnings = 10;
-constexpr int kReads = 3;  // the owner may be writing it
+// The number of attempts to read a malformed file, because its owner may be writing it.
+constexpr int kReads = 3;
 
 std::string LeftOut(const fs::path& path, const std::string& why) {
   return StrCat("the ledger's ", path.string(), " is left out: ", why);

@@ -27,7 +27,7 @@ std::string OwnNamespace() {
 std::string ProcPath(int64_t pid, std::string_view file) { return StrCat("/proc/", pid, "/", file); }
 
 std::optional<int64_t> EffectiveUser(const std::string& status) {
-  const size_t at = status.find("\nUid:\t");  // real, effective, saved, filesystem uid
+  const size_t at = status.find("\nUid:\t");  // uids: real, effective, saved, filesystem
   if (at == std::string::npos) return std::nullopt;
   const std::vector<std::string> ids = Split(status.substr(at + 6, status.find('\n', at + 6) - at - 6), '\t');
   return ids.size() < 2 ? std::nullopt : ParseInt(ids[1]);
