@@ -8,7 +8,7 @@
 namespace tony {
 namespace {
 
-// Levenshtein's distance.
+// Returns the Levenshtein distance of two words.
 size_t Distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -38,7 +38,8 @@ Error UnknownOption(const VerbSpec& verb, const std::string& argument, std::stri
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  size_t least = std::max<size_t>(2, word.size() / 2);  // farther than half of the word is no likeness
+  // A candidate at this distance or farther is not similar: half of the word's length, at least 2.
+  size_t least = std::max<size_t>(2, word.size() / 2);
   for (const std::string& candidate : candidates) {
     const size_t distance = Distance(word, candidate);
     if (distance >= least) continue;
@@ -64,7 +65,7 @@ Result<CommandLine> CommandLine::Parse(const VerbSpec& verb, const std::vector<s
   CommandLine line;
   bool options_ended = false;
   for (size_t at = 0; at < arguments.size(); ++at) {
-    // A number below zero is a word: no option's name begins with a digit.
+    // A negative number is a word, because no option's name begins with a digit.
     const std::string& argument = arguments[at];
     const bool is_option = argument.size() > 1 && argument[0] == '-' && (argument[1] < '0' || argument[1] > '9');
     if (!options_ended && argument == "--") {
@@ -113,7 +114,7 @@ Status CommandLine::TakeOption(const VerbSpec& verb, const std::vector<std::stri
 
 Status CommandLine::CheckWords(const VerbSpec& verb) const {
   if (words_.size() > verb.max_words) {
-    // Most often the rest of a command whose quotes are missing: `-executes python train.py`.
+    // The usual cause is a value of several words without quotes: `-executes python train.py`.
     return UsageError(
         StrCat(verb.name, ": stray word \"", words_[verb.max_words], "\"; put a value of several words in quotes"));
   }

@@ -1,5 +1,6 @@
-// The command line of one verb, read strictly: an unknown option or a stray word is an error, never skipped. Accepts
-// what TonY's submitters accepted: `-executes v`, `--executes v`, `--executes=v`, values that start with a dash.
+// The command line of one verb. Parsing is strict: an unknown option or a stray word is an error, never skipped. The
+// parser accepts the forms that TonY's submitters accepted: `-executes v`, `--executes v`, `--executes=v`, and values
+// that start with a dash.
 #pragma once
 
 #include <map>
@@ -13,17 +14,19 @@
 namespace tony {
 
 struct OptionSpec {
-  enum class Kind { kFlag, kValue, kFirst, kRepeated };  // kFirst: TonY's rule, of several the first counts
-  std::string_view name;                                 // without dashes
+  // kFirst: the option may be repeated, and only its first value counts, as in TonY.
+  enum class Kind { kFlag, kValue, kFirst, kRepeated };
+  std::string_view name;  // without dashes
   Kind kind = Kind::kFlag;
-  std::string_view value;        // what the value is called in the help text
+  std::string_view value;        // name of the value in help
   std::string_view text;         // one line for the help text
-  std::string_view letter = {};  // its short name: "f"
+  std::string_view letter = {};  // short name, e.g. "f"
 };
 
 struct VerbSpec {
   std::string_view name;
-  std::string_view words;  // positional words in the help text: "JOB..."; "-- WORD..." has them behind -- alone
+  // The positional words in the help text, e.g. "JOB...". With "-- WORD..." they are accepted only after `--`.
+  std::string_view words;
   size_t min_words = 0;
   size_t max_words = 0;
   std::string_view text;  // one line for the help text
@@ -33,13 +36,14 @@ struct VerbSpec {
 class CommandLine {
  public:
   bool Has(std::string_view option) const { return values_.contains(option); }
-  std::string Value(std::string_view option) const;  // empty if it was not given
+  std::string Value(std::string_view option) const;  // empty if not given
   std::vector<std::string> Values(std::string_view option) const;
   const std::vector<std::string>& words() const { return words_; }
-  // Options of which only the first value counts, and that were given again.
+  // The kFirst options that were given more than once.
   const std::set<std::string>& given_again() const { return given_again_; }
 
-  // kUsage names the word at fault and, for an option, the nearest known one. `--` ends the options.
+  // Parses the arguments after the verb's name. `--` ends the options. A kUsage error names the wrong word and, for an
+  // unknown option, the nearest known option.
   static Result<CommandLine> Parse(const VerbSpec& verb, const std::vector<std::string>& arguments);
 
  private:
@@ -51,9 +55,9 @@ class CommandLine {
   std::vector<std::string> words_;
 };
 
-std::string Dashed(std::string_view option);  // "--json", "-f"
+std::string Dashed(std::string_view option);  // e.g. "--json", "-f"
 
-// The candidate that `word` was most likely meant to be; empty if none is near.
+// Returns the candidate that is most similar to `word`; empty if none is similar.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace tony

@@ -16,11 +16,11 @@
 
 namespace tony {
 
-// `tony version`.
+// Prints the program's version (`tony version`).
 
 Result<int> RunVersion(const CommandLine& line) {
   if (line.Has("json")) {
-    // "schemas": the numbers that answers may have, for a reader that knows some of them.
+    // The field "schemas" lists the schema numbers that JSON answers may have, for readers that know only some of them.
     PrintLine(StrCat(R"({"schema":1,"version":)", JsonString(TONY_VERSION), R"(,"commit":)", JsonString(Commit()),
                      R"(,"schemas":[1]})"));
   } else {
@@ -54,12 +54,13 @@ std::vector<OptionSpec> With(std::vector<OptionSpec> options, std::initializer_l
 
 bool IsJson(const std::string& word) { return word == "--json" || word == "-json"; }
 
-// Whether a line that cannot be read asks for JSON.
+// Returns whether a command line that cannot be parsed requests JSON output.
 bool AsksForJson(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), std::ranges::find(arguments, "--"), IsJson);
 }
 
-// Beyond what is open at the start: a loop with its timer and signals, a watch, a connection, and files one by one.
+// Fails if the limit of open files is too low. Besides the files open at the start, tony needs an event loop with its
+// timer and signals, a file watch, a connection, and files one at a time.
 Status CheckOpenFiles() {
   constexpr rlim_t kLeast = 24;
   rlimit limit{};
@@ -68,7 +69,8 @@ Status CheckOpenFiles() {
                StrCat("at most ", limit.rlim_cur, " open files are allowed here (ulimit -n), and tony needs ", kLeast)};
 }
 
-// Arguments and environment are at the top of the stack and count for its limit; addresses grow downwards.
+// Returns the bytes of stack in use. Arguments and environment lie at the top of the stack and count towards its limit;
+// stack addresses grow downwards.
 int64_t StackInUse() {
   uintptr_t top = 0;
   for (char** each = environ; each && *each; ++each)
@@ -77,7 +79,8 @@ int64_t StackInUse() {
   return top > here ? static_cast<int64_t>(top - here) : 0;
 }
 
-// A program that needs more dies by SIGSEGV without a word. A submit that waits for its job needs some 60 KiB.
+// Fails if the stack is too small, because a program that exceeds its stack dies by SIGSEGV without a message. A
+// `submit` that waits for its job needs about 60 KiB.
 Status CheckStack() {
   constexpr int64_t kLeastKib = 96;
   rlimit limit{};
@@ -88,7 +91,8 @@ Status CheckStack() {
                                                " KiB here (ulimit -s), and tony needs ", kLeastKib)};
 }
 
-// The machine's queue is nobody's, and so are the rules for exits of no job.
+// Switches to the rights of the home's owner (TakeOwnersRights). The machine's queue (--queue) and the exit rules
+// without a job belong to no home, so the process keeps its rights for them.
 Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
   if (!command.in_home || of_no_job || line.Has("queue")) return Ok();
@@ -289,7 +293,7 @@ std::vector<Verb> Verbs() {
 
 int RunTony(const std::vector<std::string>& arguments) {
   std::vector<std::string> rest = arguments;
-  if (rest.size() > 1 && IsJson(rest[0])) std::swap(rest[0], rest[1]);  // `tony --json VERB`
+  if (rest.size() > 1 && IsJson(rest[0])) std::swap(rest[0], rest[1]);  // also accepts `tony --json VERB`
   std::string verb = "help";
   if (!rest.empty()) {
     verb = rest.front();

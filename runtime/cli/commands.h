@@ -1,4 +1,4 @@
-// The verbs of `tony`. Each is one function, which prints its answer and returns the exit code.
+// The verbs of `tony`. Each verb is one function, which prints its answer and returns the exit code.
 #pragma once
 
 #include <string>
@@ -34,14 +34,18 @@ Result<int> RunHelp(const CommandLine& line);
 struct Verb {
   VerbSpec verb;
   Result<int> (*run)(const CommandLine& line);
-  bool in_home = true;  // it works in $TONY_HOME: as its owner, also for root (files_for_others.h)
+  // True if the verb works in $TONY_HOME. Such a verb runs as the home's owner, even if root starts it
+  // (files_for_others.h).
+  bool in_home = true;
 };
 std::vector<Verb> Verbs();
 
-std::vector<std::string> JobKinds();  // those that `tony init` writes
+// Returns the kinds of jobs that `tony init` can write.
+std::vector<std::string> JobKinds();
 
-// All of `tony`: finds the verb, parses its line, runs it; an error becomes one line on standard error, with --json one
-// object on standard output too, and its exit code. `arguments` are those after the program's name.
+// Runs the whole program: finds the verb, parses its line and runs it. Returns the exit code. An error becomes one line
+// on standard error and, with --json, also one object on standard output. `arguments` does not include the program's
+// name.
 int RunTony(const std::vector<std::string>& arguments);
 
 }  // namespace tony

@@ -1,8 +1,9 @@
-// The commit of the sources: the file behind this is made by scripts/commit_source.
+// The commit of the sources. scripts/commit_source generates the file that defines Commit().
 #pragma once
 
 namespace tony {
 
-const char* Commit();  // 12 hexadecimal digits, "-changed" behind them if files were; "unknown" without a repository
+// Returns 12 hexadecimal digits, with "-changed" appended if files were modified; "unknown" without a repository.
+const char* Commit();
 
 }  // namespace tony

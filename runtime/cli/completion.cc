@@ -1,5 +1,5 @@
-// `tony completion SHELL`: the script that makes a shell ask `tony complete` where Tab is pressed. And that: a
-// candidate a line, "WORD<Tab>TEXT"; the line ":files" stands for the shell's own files.
+// `tony completion SHELL` prints a script that makes the shell call `tony complete` when Tab is pressed. `tony
+// complete` prints one candidate per line, "WORD<Tab>TEXT". The line ":files" requests the shell's own file names.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -17,22 +17,23 @@
 namespace tony {
 namespace {
 
-// What may stand where a person presses Tab, from the table of verbs, the jobs of this machine and the table of keys.
-// One source for all shells: their scripts ask `tony complete`.
+// The candidates come from the table of verbs, the jobs of this machine and the table of keys. All shells share this
+// source, because their scripts call `tony complete`.
 
 struct Candidate {
   std::string word;
-  std::string text = {};  // what it is, in a line; may be empty
+  std::string text = {};  // one-line description; may be empty
 };
 
 struct Candidates {
   std::vector<Candidate> words;
-  bool files = false;  // files of the shell's, too
+  // True if the shell adds its own file names.
+  bool files = false;
 };
 
 constexpr size_t kMostEndedJobs = 50;
 
-// Values of options that are one of a few words.
+// The options whose value is one word of a fixed list.
 const std::pair<std::string_view, std::vector<std::string_view>> kFewWords[] = {
     {"on-existing", {"adopt", "attach", "never"}},
     {"color", {"auto", "always", "never"}},
@@ -52,7 +53,7 @@ void AddJobs(Candidates& found) {
     const auto status = StoredStatus(job);
     if (!status.ok()) continue;
     found.words.push_back({job.job().value, SafeLine(StrCat(status->state, ": ", status->name))});
-    // A name of several words, or with quotes, is not worth the shell's trouble.
+    // Names with spaces or quotes are left out, because the shell would have to quote them.
     const bool is_word = !status->name.empty() && status->name.find_first_of(" \t\n'\"\\$`") == std::string::npos;
     if (is_word && std::ranges::count(names, status->name) == 0) names.push_back(status->name);
   }
@@ -86,14 +87,14 @@ void AddTasks(const std::string& job, Candidates& found) {
   }
 }
 
-// As -conf takes them: of the keys of roles those of a worker.
+// Adds the keys in the form that -conf accepts. Keys of a role are offered for the role "worker".
 void AddKeys(std::string_view behind, Candidates& found) {
   for (const Key& key : AllKeys()) {
     if (key.effect == KeyEffect::kNone || key.effect == KeyEffect::kRefused) continue;
     std::string name(key.name);
     if (const size_t role = name.find('<'); role != std::string::npos)
       name.replace(role, name.find('>') - role + 1, "worker");
-    if (name.find('<') != std::string::npos) continue;  // one of another role, or a group
+    if (name.find('<') != std::string::npos) continue;  // keys with another placeholder
     found.words.push_back({StrCat(name, behind), std::string(key.text)});
   }
 }
@@ -123,7 +124,7 @@ void AddValues(const OptionSpec& option, Candidates& found) {
   if (option.value == "PATH" || option.value == "FILE") found.files = true;
 }
 
-// The word at this place, counted from 0.
+// Adds candidates for the positional word that follows `before`.
 void AddWords(const VerbSpec& verb, const std::vector<std::string>& before, Candidates& found) {
   const size_t place = before.size();
   if (place >= verb.max_words) return;
@@ -153,7 +154,8 @@ const OptionSpec* OptionOf(const VerbSpec& verb, std::string_view word) {
 
 void CompleteVerb(const VerbSpec& verb, const std::vector<std::string>& words, Candidates& found) {
   const std::string& typed = words.back();
-  std::vector<std::string> before;  // without options and their values
+  // The positional words before the cursor, without options and their values.
+  std::vector<std::string> before;
   const OptionSpec* waits = nullptr;
   bool options_ended = false;
   for (size_t i = 1; i + 1 < words.size(); ++i) {
@@ -174,8 +176,8 @@ void CompleteVerb(const VerbSpec& verb, const std::vector<std::string>& words, C
   AddWords(verb, before, found);
 }
 
-// `words` are those behind "tony", up to the one that is being typed, which comes last and may be empty. Waits for the
-// disk of this machine alone: of a cluster's jobs only those are known that this machine has heard of.
+// Returns the candidates for the last of `words`, which is being typed and may be empty. `words` begin behind "tony".
+// Only this machine's disk is read: a cluster's jobs are offered only if this machine has a note of them.
 Candidates Complete(const std::vector<std::string>& words) {
   Candidates found;
   if (words.empty()) return found;
@@ -189,8 +191,8 @@ Candidates Complete(const std::vector<std::string>& words) {
   return found;
 }
 
-// Bash breaks words at : and =, which are in ours: so the line is split here, and of a candidate only what is behind
-// the last of them is handed back.
+// Bash splits words at : and =, which our words contain. The script therefore splits the line itself, and completes
+// only the part of the word behind its last : or =.
 constexpr std::string_view kBash = R"(# tony's completion for bash: source <(tony completion bash)
 _tony() {
   local line=${COMP_LINE:0:COMP_POINT} words word candidate files=

@@ -1,4 +1,4 @@
-// `tony doctor`: what of this machine, or of a cluster, stands in the way of jobs, and what to do about it.
+// `tony doctor`: checks what prevents jobs from running on this machine or on a cluster, and advises what to do.
 #include "runtime/cli/doctor.h"
 
 #include <unistd.h>
@@ -36,10 +36,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMegabyte = 1 << 20;
-constexpr int64_t kEnoughDisk = 1024 * kMegabyte;  // logs of a job may grow to its log limit, 1 GB by default
-constexpr std::chrono::hours kOldJob{14 * 24};     // as `tony gc` takes it
+// A job's logs may grow to its log limit, 1 GB by default.
+constexpr int64_t kEnoughDisk = 1024 * kMegabyte;
+constexpr std::chrono::hours kOldJob{14 * 24};  // the default of `tony gc`
 constexpr const char* kDailyUnit = "/usr/lib/systemd/system/tony-gc@.timer";
-constexpr int64_t kLittleDisk = 16 * kMegabyte;  // journal and status of a job of thousands of tasks
+// The journal and the status of a job with thousands of tasks need this much.
+constexpr int64_t kLittleDisk = 16 * kMegabyte;
 
 Check FailOf(std::string name, const Error& error, std::string advice = "") {
   return {std::move(name), Health::kFail, error.message, std::move(advice)};
@@ -76,7 +78,8 @@ std::string Json(const Checks& checks, bool healthy) {
   });
 }
 
-// The checks have already said how to mend what fails.
+// Prints the checks and returns the exit code. The next steps are printed only if all checks passed, because a failed
+// check prints its own advice.
 int Report(const CommandLine& line, const Checks& checks, const TableRoom& room) {
   const int exit = ReportChecks(checks, line.Has("json"), room);
   if (exit == 0) SayNext(line, {"init pytorch", "run -- COMMAND"});
@@ -132,10 +135,11 @@ Checks CheckHome() {
   return checks;
 }
 
-// By the mark that a keeper leaves at the end of its job; there is none in the folder of one that runs.
+// Counts the jobs that ended long ago. A keeper (the supervisor of one job) writes the file `finished` when its job
+// ends; the folder of a running job does not contain one.
 Checks CheckOldJobs() {
   const auto home = TonyHome();
-  if (!home.ok()) return {};  // CheckHome() tells
+  if (!home.ok()) return {};  // CheckHome() reports this error
   std::error_code error, none;
   int64_t old = 0, all = 0;
   const auto limit = fs::file_time_type::clock::now() - kOldJob;

@@ -1,5 +1,4 @@
-// What `tony doctor` looks at, beside what the backend says of itself. Each check only looks: it makes and removes
-// nothing.
+// The checks of `tony doctor`, except those of the backend. The checks only read: they create and remove nothing.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +9,23 @@
 
 namespace tony {
 
-Checks CheckHome();  // $TONY_HOME, or this user's folder in it
-Check CheckHomeDisk(const std::filesystem::path& home, const std::string& about);  // what it lies on; `about`: of it
-Checks CheckOldJobs();                                                             // whether anybody removes them
-Checks CheckPrograms();                                                            // beside tony
-Checks CheckService();  // whether the jobs end with somebody else's service
+// Checks $TONY_HOME, or this user's folder in it.
+Checks CheckHome();
+// Checks the file system that holds `home`. `about` follows the path of `home` in the text.
+Check CheckHomeDisk(const std::filesystem::path& home, const std::string& about);
+// Warns about jobs that ended long ago and have not been removed.
+Checks CheckOldJobs();
+// Checks that the programs of jobs lie in tony's folder and can be executed.
+Checks CheckPrograms();
+// Warns if jobs submitted here would end together with a systemd service.
+Checks CheckService();
 
-// The service whose end ends what runs in the cgroups of /proc/self/cgroup: the deepest one that is not the user's own
-// manager, unless a scope of its own is below it. Empty: none.
+// Returns the systemd service whose stop also ends the processes in `cgroups`, the text of /proc/self/cgroup. The
+// service is the deepest one, except the user's own manager and services with a scope below them. Returns "" if no
+// service applies.
 std::string ServiceIn(const std::string& cgroups);
 
-// Prints them, as text or as one JSON object; the exit code: 0, or 1 where one failed.
+// Prints the checks as text or as one JSON object. Returns the exit code: 1 if a check failed, otherwise 0.
 int ReportChecks(const Checks& checks, bool as_json, const TableRoom& room);
 
 }  // namespace tony

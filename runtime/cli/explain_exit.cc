@@ -1,4 +1,4 @@
-// `tony explain-exit`: what an exit means, and what would be done about it. Starts and asks nothing.
+// `tony explain-exit`: explains an exit and how TonY reacts to it. The command starts no process and sends no RPC.
 #include "runtime/cli/explain_exit.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr int kShellBase = 128;
-constexpr int kLowestStatus = -1000;  // of YARN
+constexpr int kLowestStatus = -1000;  // YARN's lowest container exit status
 
 struct ChargeWords {
   std::string_view word, text;
@@ -67,7 +67,7 @@ bool Concerns(const FailureRule& rule, const AskedExit& asked) {
   return asked.scheduler_status && rule.scheduler_status == asked.scheduler_status;
 }
 
-// Whether a rule that concerns the exit holds without more being known.
+// Returns whether a rule that concerns the exit applies without further facts.
 bool Decides(const FailureRule& rule, const AskedExit& asked) {
   return !rule.oom && !rule.full_disk && rule.pattern.empty() && (!rule.scheduler_status || asked.scheduler_status);
 }

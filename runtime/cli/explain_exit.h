@@ -1,4 +1,4 @@
-// What an exit means, for `tony explain-exit`: pure functions over the rules of runtime/job/failure_rules.h.
+// Explanations of exits, for `tony explain-exit`: pure functions over the rules of runtime/job/failure_rules.h.
 #pragma once
 
 #include <optional>
@@ -13,24 +13,24 @@
 namespace tony {
 
 struct AskedExit {
-  std::optional<int> exit_code;         // 0 to 255; "137"
-  std::optional<int> signal;            // "SIGKILL", "kill"
-  std::optional<int> scheduler_status;  // below 0; "-100"
+  std::optional<int> exit_code;         // 0 to 255, e.g. "137"
+  std::optional<int> signal;            // e.g. "SIGKILL", "kill"
+  std::optional<int> scheduler_status;  // negative, e.g. "-100"
 };
-Result<AskedExit> ParseAskedExit(std::string_view word);  // kUsage
+Result<AskedExit> ParseAskedExit(std::string_view word);  // fails with kUsage
 
-// The rules that may decide of it, in order of precedence, as far as more than this must be known to choose. Rules
-// that look at stderr alone are not among them. Empty: success.
+// Returns the rules that may apply to the exit, in order of precedence. The list ends with the first rule that applies
+// without further facts. Rules that read only stderr are not included. Empty: success.
 std::vector<FailureRule> RulesAbout(const AskedExit& asked, std::span<const FailureRule> extra);
 
-// Whether built-in rules for lines of stderr go before the last of `rules`.
+// Returns whether built-in rules for lines of stderr precede the last of `rules`.
 bool StderrMayDecide(const std::vector<FailureRule>& rules);
 
-std::string DescribeAsked(const AskedExit& asked);               // "exit code 137 (a shell's word for SIGKILL)"
-std::string ConditionText(const FailureRule& rule);              // "exit code 193", "a line of stderr"
-std::string ExplainText(const std::vector<FailureRule>& rules);  // a paragraph for each
-std::string RuleTable(const std::vector<FailureRule>& rules);    // a line for each
-std::string ExplainJson(const std::vector<FailureRule>& rules);  // an array
-std::string OutcomeClassesJson();                                // an array of all there are, each with what it means
+std::string DescribeAsked(const AskedExit& asked);               // e.g. "exit code 137"
+std::string ConditionText(const FailureRule& rule);              // e.g. "exit code 193"
+std::string ExplainText(const std::vector<FailureRule>& rules);  // one paragraph per rule
+std::string RuleTable(const std::vector<FailureRule>& rules);    // one line per rule
+std::string ExplainJson(const std::vector<FailureRule>& rules);  // a JSON array
+std::string OutcomeClassesJson();                                // JSON array: all classes, with meanings
 
 }  // namespace tony

@@ -1,7 +1,8 @@
-// `tony gc`: removes what nobody needs any more, on this machine and on a cluster that is configured. Jobs that have
-// ended, what dead submits left, and then the staged content that no job refers to; never anything of a job that lives
-// or may be brought back. The history keeps a line of each job that goes, for 400 days. Programs of earlier releases go
-// with the last job that may need them; notes of where jobs are on clusters, with the jobs.
+// `tony gc`: removes what is no longer needed, on this machine and on a configured cluster. First go jobs that have
+// ended and remains of submits that died; then staged content to which no job refers. Nothing of a job is removed while
+// the job runs or may be restarted. The history keeps a line of each removed job for 400 days. Programs of earlier
+// releases are removed with the last job that may need them. Notes of the places of jobs on clusters are removed with
+// their jobs.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -30,13 +31,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDefaultAge = "14d";
-// A submit makes its job's folder within seconds, and people submit the same program again within minutes.
+// A submit creates its job's folder within seconds, and people submit the same program again within minutes.
 constexpr std::chrono::hours kGrace{1};
 constexpr Duration kStagingPatience{5000};
 
 class Collection {
  public:
-  // `age_text`: `age` as the user said it.
+  // `age_text` is `age` as the user wrote it.
   Collection(fs::path home, Instant now, Duration age, std::string age_text, bool dry_run)
       : home_(std::move(home)),
         jobs_(home_ / "jobs"),
@@ -46,7 +47,8 @@ class Collection {
         dry_run_(dry_run),
         history_(home_, now) {}
 
-  // What of it is elsewhere. After Run(): a cluster that does not answer keeps nothing on this machine.
+  // Removes what lies on clusters. Call it after Run(), so that a cluster that does not answer does not prevent the
+  // collection on this machine.
   Status RunOn(const std::vector<const Backend*>& backends) {
     const GarbageOrder order{.may_go = [this](const JobRecords& records) { return MayGo(records); },
                              .before_jobs_go = [this] { return history_.Sync(); },
@@ -93,7 +95,7 @@ class Collection {
     return failure_;
   }
 
-  // Jobs that were looked at and stay, as "3 jobs that have not ended". After Run() and RunOn().
+  // Adds the jobs that stay to the report, by reason, as "3 jobs that have not ended". Call it after Run() and RunOn().
   void SayWhatStays() {
     for (const auto& [why, count] : staying_) Stay(count, StrCat("jobs that ", why));
   }
@@ -136,11 +138,12 @@ class Collection {
     if (count > 0) stays_.push_back(StrCat(count, " ", what));
   }
 
-  // A job that has ended has its line in the history before its folder may go.
+  // Returns whether the job's folder may be removed. An ended job has its line in the history before its folder may be
+  // removed.
   bool MayGo(const JobRecords& records) {
     const auto status = StoredStatus(records);
     if (!status.ok()) {
-      // Another collection was faster.
+      // Another collection has already removed the job.
       if (records.place().parent_path() == jobs_ && !IsThere(records.place())) return false;
       Say(StrCat("tony: job ", records.job().value, " left alone: ", status.error().message));
       return false;
@@ -150,7 +153,7 @@ class Collection {
     return why.empty();
   }
 
-  // "": it does not.
+  // Returns the reason why the job stays; empty if it may be removed.
   std::string WhyItStays(const JobRecords& records, const JobStatus& status) {
     if (!HasEnded(status)) return "have not ended";
     if (!dry_run_ && !history_.Keep(status)) return "could not be noted in the history";
@@ -158,10 +161,11 @@ class Collection {
     return BackendOf(records.job()).arbiter().Look(records).IsRuled() ? "are being finished by their masters" : "";
   }
 
-  // A submit records its request just before it makes the job's folder.
+  // Returns the time since which requests are kept, because a submit records its request before it creates the job's
+  // folder.
   Instant NotSince() const { return now_ - std::max<Duration>(age_, kGrace); }
 
-  // Of submits that died, and of a gc that did.
+  // Removes the folders that died submits and a died gc left behind.
   void RemoveUnfinished() {
     std::error_code error;
     for (fs::directory_iterator entry(jobs_, error), end; !error && entry != end; entry.increment(error)) {
@@ -169,13 +173,13 @@ class Collection {
       struct stat info {};
       if (lstat(entry->path().c_str(), &info) != 0) continue;
       const bool old = FromMillis(info.st_ctim.tv_sec * 1000) < now_ - kGrace;
-      // Of who died while it wrote which jobs have finished (local_job_store.h), too.
+      // The list includes temporary files of a process that died while it wrote .finished (local_job_store.h).
       const bool begun = name.starts_with(".new-") || name.starts_with("..finished.");
       if (name.starts_with(".old-") || (begun && old)) Remove(entry->path(), unfinished_);
     }
   }
 
-  // By rename first: a folder that is half removed is no job.
+  // Renames the folder before removing it, because a half removed folder must not count as a job.
   void Remove(const fs::path& path, std::vector<std::string>& names) {
     const std::string name = path.filename().string();
     const int64_t bytes = DiskUse(path);
@@ -183,7 +187,7 @@ class Collection {
       const fs::path old = name.front() == '.' ? path : jobs_ / (".old-" + name);
       Status removed = Ok();
       if (old != path && rename(path.c_str(), old.c_str()) != 0) {
-        if (errno == ENOENT) return;  // another collection was faster
+        if (errno == ENOENT) return;  // another collection removed it first
         removed = FileError(ErrorCode::kCannotWrite, "remove", path, errno);
       }
       if (removed.ok()) removed = RemoveTree(old);
@@ -197,7 +201,8 @@ class Collection {
     bytes_ += bytes;
   }
 
-  // What the jobs that stay refer to. One whose manifest cannot be read may refer to anything.
+  // Returns the staged entries to which the remaining jobs refer. Fails if a manifest cannot be read, because such a
+  // job may refer to any entry.
   Result<std::set<std::string>> Kept() const {
     std::set<std::string> kept;
     TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home_).List());
@@ -215,7 +220,7 @@ class Collection {
     return kept;
   }
 
-  // Those of the jobs that may be brought back.
+  // Returns the programs of the jobs that may be restarted.
   Result<std::set<std::string>> ProgramsInUse() const {
     std::set<std::string> kept;
     TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home_).List());
@@ -235,11 +240,11 @@ class Collection {
   const std::string age_text_;
   const bool dry_run_;
   std::vector<std::string> removed_jobs_, unfinished_, staged_, programs_, notes_, kept_, stays_;
-  std::map<std::string, size_t> staying_;  // jobs, by why
+  std::map<std::string, size_t> staying_;  // number of jobs by reason
   int64_t bytes_ = 0;
   EndedJobsUpkeep history_;
-  size_t dropped_ = 0;  // lines of the history
-  int requests_ = 0;    // forgotten
+  size_t dropped_ = 0;  // removed lines of the history
+  int requests_ = 0;    // removed request ids
   Status failure_;
 };
 
