@@ -1,4 +1,4 @@
-// `tony help`: made from the same table that the parser reads.
+// `tony help`: the help texts, made from the table of verbs that the parser reads.
 #include "runtime/cli/help.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kIndent = 2;
 
-// Empty: it is honoured everywhere.
+// Returns the reason why the key is not honoured everywhere; empty if it is.
 std::string Restriction(const Key& key) {
   switch (key.effect) {
     case KeyEffect::kImplemented:
@@ -47,7 +47,7 @@ std::string Code(std::string_view text) { return text.empty() ? "" : StrCat("`",
 
 std::string_view SecretMark(const Key& key) { return key.secrecy == KeySecrecy::kSecret ? ", secret" : ""; }
 
-// As text of roff: no line of ours begins with a control character.
+// Returns `text` escaped for roff, so that the text does not begin with a control character of roff.
 std::string Roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -99,7 +99,7 @@ constexpr std::string_view kExits[][2] = {
     {"129, 130, 143", "interrupted"},
 };
 
-constexpr int64_t kYear10000 = 253'402'300'800;  // seconds
+constexpr int64_t kYear10000 = 253'402'300'800;  // seconds since 1970
 
 std::string Overview() {
   std::string text = "tony runs distributed machine-learning jobs\n\n";
@@ -128,7 +128,8 @@ Result<int> HelpWithKeys(const CommandLine& line) {
   return 0;
 }
 
-// So that two builds of the same sources make the same page.
+// Returns $SOURCE_DATE_EPOCH, so that two builds of the same sources make the same page. Returns the current time if
+// the variable is not set.
 Result<Instant> DateOfManual() {
   const char* const epoch = getenv("SOURCE_DATE_EPOCH");
   if (epoch == nullptr || *epoch == '\0') return RealClock().Now();

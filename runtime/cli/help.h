@@ -1,5 +1,5 @@
-// What `tony help` prints: the help of a verb, the table of keys, and the manual page. All from the tables that the
-// parsers read.
+// The texts that `tony help` prints: the help of a verb, the table of keys, and the manual page. All texts are made
+// from the tables that the parsers read.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace tony {
 
-// How a job may be named.
+// Explains how a user may name a job.
 inline constexpr std::string_view kJobWords =
     "JOB is an id; four and more characters that only one begins with, or its last part; the job's name: the newest\n"
     "of that name; or last: the one submitted last";
 
 bool AsksForHelp(const std::vector<std::string>& arguments);
 std::string HelpOf(std::string_view program, const VerbSpec& verb);
-// Of two columns, on a terminal no wider than that.
+// Returns a row of two columns, wrapped to the width of the terminal.
 std::string HelpRow(std::string left, std::string_view right);
 
 // The table of keys for people, and the rows of runtime/config/KEYS.md.
-// The keys with `part` in their names; empty: there is none.
+// KeyList() returns the keys with `part` in their names; empty if no name contains `part`.
 std::string KeyList(std::string_view part);
 std::string KeyRowsInMarkdown();
 
-// The manual page tony(1), in the macros of man(7).
+// Returns the manual page tony(1), in the macros of man(7).
 std::string ManualPage(Instant date);
 
 }  // namespace tony

@@ -1,6 +1,6 @@
-// `tony history`: what the journal of a job tells; needs no process of the job. The table has an attempt's memory on
-// average and at most, and its cores on average. With --conf the JSON has "configuration" too:
-// [{"key","value","source"}].
+// `tony history JOB`: shows what the journal of a job records. The job needs no running process. The table shows the
+// mean and the peak memory of an attempt, and the mean number of cores that it used. With --conf the JSON also has
+// "configuration": [{"key","value","source"}].
 #include "runtime/records/history.h"
 
 #include <csignal>
@@ -42,9 +42,10 @@
 namespace tony {
 namespace {
 
-// `tony history JOB --export`: writes by hand what the job's processes write for TonY's portal and Dr. Elephant.
+// `tony history JOB --export`: writes, on request, the files for TonY's portal and Dr. Elephant that the job's
+// processes write.
 
-// Prints where. Returns the exit code; kInvalid: the job was submitted without a folder for it.
+// Prints the folder and returns the exit code. kInvalid: the job was submitted without a history folder.
 Result<int> ExportHistory(const JobRecords& records, bool json) {
   TRY_ASSIGN(const auto path, HistoryFolder(records));
   if (!path) {
@@ -69,11 +70,13 @@ Result<int> ExportHistory(const JobRecords& records, bool json) {
   return 0;
 }
 
-// `tony history --serve`: the pages of jobs that have ended, from their folders, on the loopback device.
+// `tony history --serve`: serves the pages of ended jobs on the loopback device. The pages are made from the jobs'
+// folders.
 
 constexpr int kTokenBytes = 16;
 constexpr size_t kMostListed = 500;
-constexpr size_t kMostKept = 100;  // pages of jobs, with what was read for them
+// The number of job pages kept in memory, with the data read for them.
+constexpr size_t kMostKept = 100;
 
 class HistorySite {
  public:
@@ -133,7 +136,7 @@ Result<int> PortOf(const CommandLine& line) {
   return Error{ErrorCode::kUsage, StrCat("--port \"", line.Value("port"), "\": expected a number from 0 to 65535")};
 }
 
-// A store that nobody can write to may still be looked at.
+// A home that this user cannot write may still be served. Its address then changes with each start.
 std::string TokenOf(const std::filesystem::path& home) {
   const auto kept = KeepPageToken(home / "history" / "page-token");
   if (kept.ok()) return *kept;
@@ -141,8 +144,8 @@ std::string TokenOf(const std::filesystem::path& home) {
   return RandomHex(kTokenBytes);
 }
 
-// Prints the address and serves until Ctrl-C. Its token is kept in $TONY_HOME/history/page-token, so that with --port
-// the address is the same each time. kUsage: a bad --port; kUnavailable: it is taken.
+// Prints the address and serves until Ctrl-C. The token in the address is kept in $TONY_HOME/history/page-token, so
+// that with --port the address is the same each time. kUsage: a bad --port; kUnavailable: the port is taken.
 Result<int> ServeHistory(const CommandLine& line) {
   if (!line.words().empty())
     return Error{ErrorCode::kUsage, "history --serve shows all jobs that have ended: name none"};
@@ -164,7 +167,7 @@ Result<int> ServeHistory(const CommandLine& line) {
 
 std::string After(Instant time, Instant start) { return StrCat("+", HumanDuration(time - start)); }
 
-// Short jobs spend milliseconds in some of these.
+// Durations below a minute are shown in milliseconds, because short jobs spend only milliseconds in some states.
 std::string Exact(Duration length) {
   if (length >= std::chrono::minutes(1)) return HumanDuration(length);
   char text[32];
@@ -180,7 +183,7 @@ std::string RestartText(const RestartHistory& restart, Instant start) {
                 After(restart.time, start), began, ": ", d.reason, "\n");
 }
 
-// Of what an attempt used: memory on average and at most, cores on average ("98%").
+// The texts on the usage of an attempt: mean and peak memory, and mean use of cores ("98%").
 struct UsageTexts {
   std::string mean_memory, most_memory, cpu;
 };
@@ -229,11 +232,12 @@ std::string Summary(const ToldJob& told, const TableRoom& room) {
   return Fitted(text, room) + AttemptTable(told.history, status.submitted, room);
 }
 
-// The journal first: a job may end while we read, and its end must then be in the status.
+// Reads the journal before the status. A job may end between the two reads, and its end must then be in the status.
 Result<ToldJob> Read(const JobRecords& records) {
   ToldJob told;
   TRY_ASSIGN(const auto bytes, records.ReadJournal());
-  if (bytes) {  // else no AM has ruled yet
+  // A missing journal means that no AM has become leader yet.
+  if (bytes) {
     Result<DecodedJournal> journal = DecodeJournal(*bytes);
     if (!journal.ok()) return Annotate(journal.error(), records.PlaceOfJournal());
     told.decisions = std::move(journal->decisions);

@@ -1,12 +1,13 @@
-// With --json, jobs recorded last first, times in ISO 8601:
+// `tony history` without a JOB: the jobs that have ended. With --json the job recorded last comes first, and times are
+// in ISO 8601:
 //
 //   {"schema":1,"jobs":[{"job","name","user","framework","state","class","request_id","submission","submitted",
 //    "ended","tasks","restarts","message","folder":true}],"matched":50,"complete":false,"skipped_lines":0}
 //
-// "request_id" and "submission" are there if the job has one; "message" is the first cause, at most 200 bytes, "" of a
-// job that succeeded; "folder" says whether `tony history JOB` and `tony logs JOB` still know it. "matched" is how many
-// were found, which ends at the limit: unless "complete", there are more. "skipped_lines" of the log were damaged.
-// With --stats:
+// "request_id" and "submission" are present if the job has a request. "message" is the first cause of a failure, at
+// most 200 bytes; "" if the job succeeded. "folder" is true while `tony history JOB` and `tony logs JOB` still find the
+// job. "matched" is the number of jobs found, which ends at the limit: there are more unless "complete" is true.
+// "skipped_lines" is the number of damaged lines in the log. With --stats:
 //
 //   {"schema":1,"stats":{"jobs":2,"by_state":{"FAILED":1,...},"by_class":{"oom":1,...},"tasks":8,"restarts":0,
 //    "mean_ms":1200,"longest_ms":1900,"longest_job":"local-..."},"skipped_lines":0}
@@ -36,7 +37,8 @@
 namespace tony {
 namespace {
 
-// Calls `visit` with the last line of each job; a log that cannot be read has none.
+// Calls `visit` with the last line of each job. If the log cannot be read, the error is printed and `visit` is not
+// called.
 template <class Visit>
 void VisitLog(const std::filesystem::path& home, Visit visit) {
   const auto log = EndedLog(home).Read();
@@ -172,7 +174,8 @@ Result<int> PrintReindexed(const fs::path& home, bool as_json) {
 
 }  // namespace
 
-// The folders are read before the log is locked, so that no keeper waits for the lock as its job ends.
+// The folders are read before the log is locked, so that no keeper (the supervisor of one job) waits for the lock when
+// its job ends.
 Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home) {
   TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home).List());
   Reindexed done;

@@ -1,4 +1,4 @@
-// The jobs that have ended: by their folders, and as `tony history` lists them.
+// The list of jobs that have ended: its upkeep from the jobs' folders, and `tony history`.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,32 @@
 
 namespace tony {
 
-// The folders of jobs that have ended, for the log of ended jobs: whoever should have appended a job's line may have
-// died before.
+// The folders of ended jobs complete the log of ended jobs, because the process that should have appended a job's line
+// may have died before.
 
-// Nobody asks after a job that ended longer ago.
+// The log drops the lines of jobs that ended longer ago than this.
 inline constexpr std::chrono::hours kEndedJobsKept{400 * 24};
 
 struct Reindexed {
   size_t from_folders = 0;
-  size_t jobs = 0;      // in the log now
-  size_t left_out = 0;  // folders that cannot be read; each is said
+  size_t jobs = 0;      // jobs in the log afterwards
+  size_t left_out = 0;  // unreadable folders; each is reported
 };
-// Writes the log anew from the folders; of jobs whose folders have gone the lines stay.
+// Rewrites the log from the folders. The log keeps the lines of jobs whose folders have been removed.
 Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home);
 
-// For one who looks at all folders and removes some: appends the jobs that the log has not, drops what is too old.
+// Completes the log of ended jobs for a caller that reads all folders and removes some: appends the jobs that the log
+// lacks, and drops lines that are too old.
 class EndedJobsUpkeep {
  public:
   EndedJobsUpkeep(std::filesystem::path home, Instant now);
-  bool Keep(const JobStatus& ended);  // one that has ended; false if it cannot be written, which is said
-  Status Sync() const;                // before the folders of those that were kept go
-  size_t DropOld();                   // how many; none if it cannot be written, which is said
+  // Appends the ended job unless the log has it. Returns false, and prints the error, if the log cannot be written.
+  bool Keep(const JobStatus& ended);
+  // Makes the appended lines durable. Call it before the folders of the jobs given to Keep() are removed.
+  Status Sync() const;
+  // Drops the lines that are too old and returns their number. Returns 0, and prints the error, if the log cannot be
+  // written.
+  size_t DropOld();
 
  private:
   const std::filesystem::path home_;
@@ -42,7 +47,7 @@ class EndedJobsUpkeep {
   size_t old_ = 0;
 };
 
-// Options that only this has; those that need a JOB.
+// Refuses options of the list together with a JOB, and options of one job without a JOB.
 Status CheckHistoryOptions(const CommandLine& line);
 
 Result<int> ListHistory(const CommandLine& line);

@@ -1,4 +1,5 @@
-// `tony init`: a job that runs, to begin with. With --json: {"schema":1,"kind":KIND,"files":[...]}
+// `tony init`: writes an example job that can be submitted as it is. With --json:
+// {"schema":1,"kind":KIND,"files":[...]}
 #include <fcntl.h>
 
 #include <algorithm>
@@ -15,8 +16,8 @@ namespace tony {
 namespace {
 
 struct JobTemplate {
-  std::string_view kind;     // "pytorch"
-  std::string_view program;  // the program's file
+  std::string_view kind;     // e.g. "pytorch"
+  std::string_view program;  // file name of the program
   std::string_view needs;    // Python packages, by import name
   std::string_view job_text;
   std::string_view program_text;
@@ -234,14 +235,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kJobFile = "job.yaml";
 
-// A file of the user's like any other: its mode is the umask's matter.
+// The umask decides the file's mode, as for any other file of the user.
 Status WriteFile(const fs::path& name, std::string_view text) {
   const UniqueFd file(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file.valid()) return FileError(ErrorCode::kCannotWrite, "make", name, errno);
   return WriteAll(file.get(), text, name);
 }
 
-// All files or none.
+// Writes all files, or none if one of them exists already.
 Status Write(const JobTemplate& job) {
   for (const std::string_view name : {std::string_view(kJobFile), job.program}) {
     std::error_code ignored;

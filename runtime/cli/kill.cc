@@ -1,6 +1,7 @@
-// `tony kill`: records the wish in the job's folder, tells the AM, and waits until nothing is left. May be repeated.
-// With conditions it is the AM that judges them, or the keeper where no AM can rule; a kill of a request that has no
-// job yet is remembered for its owner.
+// `tony kill`: records the request in the job's folder, notifies the AM, and waits until nothing of the job is left.
+// The command may be repeated. The AM judges the conditions of a kill. Before the first AM, the keeper (the
+// supervisor of the job on its machine) judges an owner condition. A kill of a request that has no job yet is
+// remembered for its owner.
 #include <optional>
 
 #include "runtime/base/strings.h"
@@ -19,15 +20,15 @@
 namespace tony {
 namespace {
 
-// How long a kill that does not wait tries to tell an AM; one that comes later reads the request from the folder.
+// How long a kill that does not wait tries to notify an AM. An AM that starts later reads the request from the folder.
 constexpr Duration kTellLimit{2000};
-// Beyond the grace of the tasks: for a master to end a job whose end it cannot write, and for the keeper after a
-// signal.
+// Waiting times beyond the grace of the tasks: for an AM that ends a job without being able to record the end, and for
+// the keeper after a signal.
 constexpr Duration kMasterMargin{15'000}, kKeeperMargin{30'000};
 
 struct Effect {
-  bool killed = false;   // the job is being ended, or has been
-  bool planned = false;  // it may be later
+  bool killed = false;   // being killed, or already killed
+  bool planned = false;  // may be killed later
   bool fenced = false;
   std::string words;
 };
@@ -74,7 +75,8 @@ Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest&
   return {.planned = true, .words = "will be killed if its application master allows it; it does not answer now"};
 }
 
-// Neither socket nor file shows an AM that it was root who asked with the owner's rights.
+// Adds to the reason that root sent the kill, because neither the socket nor the file shows the AM that root acts with
+// the owner's rights.
 void SayWhoAsks(KillRequest& request) {
   request.asker = WhoTookOwnersRights();
   request.reason = ReasonWithAsker(request);
@@ -91,10 +93,11 @@ bool IsOfFiles(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kCannotWrite;
 }
 
-// Kills a job whose files cannot be read or written, for the reason `why`. Nothing: that cannot be done without them.
+// Kills a job whose files cannot be read or written, for the reason `why`. Returns nullopt if the job cannot be killed
+// without its files.
 Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const JobId& job, const KillRequest& request,
                                               Duration grace, const Error& why) {
-  // A kill on condition asks for owner or watcher, which stand in those files.
+  // A conditional kill needs the owner and the watchers, which are recorded in the unusable files.
   if (!request.IsPlain()) return std::optional<int>();
   const Duration limit = line.Has("no-wait") ? Duration(0) : grace + kKeeperMargin;
   const auto ended = BackendOf(job).arbiter().EndWithoutRecords(job, limit);
@@ -112,7 +115,7 @@ Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const Job
 
 Result<int> KillJob(const CommandLine& line, const JobRecords& records, const KillRequest& request,
                     const JobStatus& before) {
-  // A full disk keeps nobody from telling the AM.
+  // A full disk does not prevent the command from notifying the AM.
   const auto recorded = records.WriteKill(request);
   if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   EventLoop loop;
@@ -124,7 +127,8 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
     options.limit = kTellLimit;
   } else {
     options.on_status = SayChanges();
-    // The master cannot record the end either, and leaves. So this command looks at the processes itself after a while.
+    // The AM cannot record the end either, and exits. This command therefore checks the processes itself after the
+    // limit.
     if (!recorded.ok() && request.IsPlain()) options.limit = GraceOf(records, request) + kMasterMargin;
   }
   const auto watch = WatchJob(loop, interrupts, records, *launcher, TerminalNotes(), options);
@@ -135,7 +139,8 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
     TRY_ASSIGN(const auto exit, KillWithoutRecords(line, records.job(), request, grace, recorded.error()));
     if (exit) return *exit;
   }
-  // A master that cannot record the end tells it while it and its keeper still leave: they are waited for.
+  // An AM that cannot record the end reports it while the AM and its keeper are still exiting. Wait until both have
+  // exited.
   if (!recorded.ok() && has_ended && request.IsPlain())
     (void)BackendOf(records.job()).arbiter().EndWithoutRecords(records.job(), grace + kKeeperMargin);
   TRY_ASSIGN(const Watched watched, watch);

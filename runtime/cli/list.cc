@@ -1,11 +1,11 @@
-// `tony list`: jobs by what their folders say, so that many are listed at once; status asks the AMs. Of those that have
-// ended only the newest are read: `tony history` is for the others. With --json:
+// `tony list`: lists jobs from their folders, so that many jobs are listed at once; `tony status` queries the AMs. Only
+// the newest ended jobs are read; `tony history` lists the others. With --json:
 //
-//   {"schema":1,"jobs":[...],"left_out":0}    jobs as in status.json, "unruled" as in `tony status` for those that have
-//                                             not ended; "left_out" have ended and are beyond the limit
+//   {"schema":1,"jobs":[...],"left_out":0}    jobs have the fields of status.json; "unruled" as in `tony status` for
+//                                             jobs that have not ended; "left_out" ended jobs are beyond the limit
 //
-// A job that cannot be read hides none of the others, but the exit code is its own: 69 if the disk fails, 77 if it is
-// somebody else's, 65 if its files are damaged.
+// A job that cannot be read does not hide the others, but decides the exit code: 69 if the disk fails, 77 if the job
+// belongs to another user, 65 if its files are damaged.
 #include <algorithm>
 #include <boost/json/value.hpp>
 #include <map>
@@ -42,14 +42,14 @@ void Fields(auto& io, Is<QueueBlocker> auto& blocker) {
 
 namespace {
 
-// `tony list --queue`: all jobs that a scheduler has or lets wait, whosever they are, in the order of their turns.
+// `tony list --queue`: lists the jobs of all users that a scheduler runs or keeps waiting, in queue order.
 
-constexpr size_t kLeastName = 8, kLeastWhy = 12;  // columns
+constexpr size_t kLeastName = 8, kLeastWhy = 12;  // minimum column widths
 constexpr int kNever = TextColumn::kNever;
 
 std::string_view State(const QueuedJob& job) { return job.runs ? "running" : "waiting"; }
 
-// Which GPUs a job has, or how many it asks for.
+// Returns the number of requested GPUs, followed by the numbers of the GPUs that the job holds.
 std::string GpuCell(const QueuedJob& job) {
   std::vector<std::string> held;
   for (const int gpu : job.held_gpus) held.push_back(StrCat(gpu));
@@ -70,7 +70,7 @@ std::string QueuesTable(const QueueView& cluster, const TableRoom& room) {
   return queues.Text(room);
 }
 
-// On this machine a job has a process and GPUs with numbers, in a cluster a queue.
+// A job on this machine has a process and numbered GPUs; a job on a cluster has a queue.
 std::string JobsTable(const QueueView& view, bool is_cluster, Instant now, const TableRoom& room) {
   if (view.jobs.empty()) return "no jobs\n";
   TextTable jobs({TextColumn("POS", 0, true), TextColumn("JOB"), TextColumn("USER", 2, false, kLeastName),
@@ -100,7 +100,7 @@ std::string MachineText(const QueueView& machine, Instant now, const TableRoom& 
   return Fitted(free, room) + JobsTable(machine, /*is_cluster=*/false, now, room);
 }
 
-// As Boost.JSON writes it.
+// Formats the number as Boost.JSON does.
 RawJson Number(double value) { return {SerializeJson(value)}; }
 
 std::vector<RawJson> JobsJson(const QueueView& view, bool is_cluster) {
@@ -177,7 +177,7 @@ std::string ToJson(const QueueView& queue, const std::vector<QueueView>& cluster
 
 Result<int> RunQueue(const CommandLine& line) {
   TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
-  std::vector<QueueView> views;  // this machine's first
+  std::vector<QueueView> views;  // this machine's view comes first
   const auto add = [&](const Backend& backend) -> Status {
     TRY_ASSIGN(QueueView view, backend.operations().Queue());
     views.push_back(std::move(view));
@@ -207,7 +207,7 @@ struct JobRow {
   bool unruled = false;
 };
 
-// A job that waits may not have said so yet.
+// Returns whether the job may wait in a queue. A waiting job may not have recorded its pending reason yet.
 bool MayWait(const JobRow& listed) {
   return !HasEnded(listed.status) && (!listed.status.delay.empty() || listed.status.state != "RUNNING");
 }
@@ -219,17 +219,19 @@ void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTabl
   const std::string news =
       listed.unruled ? StrCat("nobody rules it; tony wait ", job.job.value, " brings it back") : NewsLine(job);
   const Style style = StyleOfState(state);
-  const Style others = style == Style::kGood ? Style::kPlain : style;  // a row that wants a person's eye is coloured
+  // The other cells are coloured only in a row that needs a person's attention.
+  const Style others = style == Style::kGood ? Style::kPlain : style;
   table.Add(
       {job.job.value, StyledText(state, style), turn, HumanDuration(now - job.submitted), StrCat(job.restart_count),
        MemoryOfLimit(together, 0), CpuText(together), SafeLine(job.name), SafeLine(news)},
       others);
 }
 
-// "2 of 5" among those that wait for the same machine or cluster, by job.
+// Returns the queue positions by job id, as "2 of 5" among the jobs that wait for the same machine or cluster.
 std::map<std::string, std::string> TurnsOf(const std::vector<JobRow>& jobs) {
   std::map<std::string, std::string> turns;
-  if (!std::ranges::any_of(jobs, MayWait)) return turns;  // a cluster is asked for it
+  // Clusters are queried for positions only if a job may wait.
+  if (!std::ranges::any_of(jobs, MayWait)) return turns;
   const auto add = [&](const Backend& backend) -> Status {
     TRY_ASSIGN(const QueueView view, backend.operations().Queue());
     const auto waiting = std::ranges::count(view.jobs, false, &QueuedJob::runs);
@@ -238,7 +240,7 @@ std::map<std::string, std::string> TurnsOf(const std::vector<JobRow>& jobs) {
       if (!job.runs) turns[job.job.value] = StrCat(++position, " of ", waiting);
     return Ok();
   };
-  // Where it cannot be told the table says the rest.
+  // If a scheduler cannot report the positions, the table shows the other columns.
   (void)VisitConfigured(add);
   return turns;
 }
@@ -260,7 +262,7 @@ std::string Table(const std::vector<JobRow>& jobs, Instant now, const TableRoom&
 struct Listing {
   std::vector<JobRow> jobs;
   size_t left_out = 0;
-  std::optional<Error> failure;  // some job could not be read
+  std::optional<Error> failure;  // at least one job was unreadable
 };
 
 Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
@@ -270,7 +272,8 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
   for (const JobRecords& records : chosen.jobs) {
     Result<JobStatus> status = StoredStatus(records);
     const auto found = status.ok() ? Result<JobRecords>(records) : jobs.Find(records.job());
-    if (!status.ok() && found.ok()) status = StoredStatus(records);  // it may have been made meanwhile
+    // The job may have been created during the listing, so its status is read again.
+    if (!status.ok() && found.ok()) status = StoredStatus(records);
     if (status.ok()) {
       const ArbiterView seen = HasEnded(*status) ? ArbiterView() : BackendOf(records.job()).arbiter().Look(records);
       if (status->delay.empty()) status->delay = seen.waits;
@@ -278,12 +281,12 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
       listing.jobs.push_back({*std::move(status), unruled});
     } else if (found.ok() || found.error().code != ErrorCode::kNotFound) {
       Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
-      // The job is there, and a file of it is missing.
+      // The job exists, but one of its files is missing.
       const bool lacks_file = status.error().code == ErrorCode::kNotFound;
       const ErrorCode its = lacks_file ? ErrorCode::kInvalid : status.error().code;
       const ErrorCode code = listing.failure ? listing.failure->code : its;
       listing.failure = Error{code, StrCat(++unread, " of ", chosen.jobs.size(), " jobs could not be read")};
-    }  // else it was removed meanwhile
+    }  // else the job was removed meanwhile
   }
   return Ok();
 }
