@@ -11,11 +11,11 @@
 namespace tony {
 namespace {
 
-constexpr size_t kFollowingIndent = 4;  // of what follows of a line above
+constexpr size_t kFollowingIndent = 4;  // indent of continuation rows
 constexpr std::string_view kToEndOfLine = "\x1b[K";
 constexpr std::string_view kToEndOfScreen = "\x1b[J";
 
-// Styles are ESC [ digits m.
+// A style is an escape sequence: ESC [ digits m.
 std::string Unstyled(std::string line) {
   for (size_t at = line.find('\x1b'); at != std::string::npos; at = line.find('\x1b', at))
     line.erase(at, line.find('m', at) - at + 1);
@@ -26,9 +26,9 @@ using Tasks = std::vector<const TaskStatus*>;
 using Lines = std::vector<std::string>;
 
 constexpr std::string_view kGap = "  ";
-constexpr size_t kLeastNote = 12;  // columns below which what is said of a task is no use
+constexpr size_t kLeastNote = 12;  // minimum columns for a note
 
-// What a person looks for first, first.
+// The states of tasks in the order in which people want to see them.
 constexpr std::array<std::string_view, 15> kByInterest = {
     "failed",    "lost",      "silent",     "backoff", "stopping",  "waiting", "new", "requested",
     "allocated", "launching", "registered", "running", "succeeded", "killed",  "done"};
@@ -39,7 +39,8 @@ size_t Interest(std::string_view state) {
 
 struct Column {
   std::string_view title;
-  size_t least;  // columns, so that the table does not jump about
+  // The minimum width in columns, so that the table does not jump when texts change.
+  size_t least;
   bool to_the_right;
   std::string (*text)(const TaskStatus&, const TableView& view);
 };
@@ -61,7 +62,7 @@ std::string Gpu(const TaskStatus& task, const TableView&) {
 std::string Elapsed(const TaskStatus& task, const TableView& view) {
   return task.started ? ClockText(task.ended.value_or(view.now) - *task.started) : "-";
 }
-// Why it ended as it did, or has not begun.
+// Returns why the task ended as it did, or why it has not started.
 std::string Note(const TaskStatus& task) {
   if (!task.waits_for.empty()) return SafeLine("waits for " + task.waits_for);
   if (!task.outcome || task.outcome->Succeeded()) return "";
@@ -75,7 +76,7 @@ constexpr Column kName = {"TASK", 4, false, Name}, kState = {"STATE", 10, false,
                  kCpu = {"CPU", 4, true, Cpu}, kGpu = {"GPU", 4, true, Gpu}, kAttempt = {"ATTEMPT", 7, true, Attempt},
                  kHost = {"HOST", 9, false, Host};
 
-// In the order in which they are wanted when there is not room for all, and in which they stand.
+// The columns in order of importance, for a terminal too narrow for all, and in order of display.
 constexpr std::array kWanted = {kName, kState, kTime, kMemory, kCpu, kGpu, kAttempt, kHost};
 constexpr std::array kStanding = {kName, kState, kAttempt, kTime, kMemory, kCpu, kGpu, kHost};
 
@@ -103,7 +104,8 @@ class TaskTable {
 
   std::string Row(const TaskStatus& task) const {
     const Style style = StyleOfState(StateWord(task));
-    const bool whole = style == Style::kBad || style == Style::kWarning;  // what wants a person's eye
+    // A row that needs attention is coloured as a whole.
+    const bool whole = style == Style::kBad || style == Style::kWarning;
     std::string line = Line([&](const Column& c) { return c.text(task, view_); }, whole ? Style::kPlain : style);
     const std::string note = Note(task);
     if (!note.empty() && note_room_ > 0) line += StrCat(kGap, CutToWidth(note, note_room_));
@@ -125,7 +127,7 @@ class TaskTable {
   }
 
   const TableView& view_;
-  std::map<std::string_view, size_t> widths_;  // of the columns that are shown
+  std::map<std::string_view, size_t> widths_;  // widths of the shown columns
   size_t note_room_ = 0;
 };
 
@@ -154,7 +156,7 @@ std::vector<std::pair<std::string, Tasks>> ByRole(const JobStatus& status) {
   return roles;
 }
 
-// At most half of the room: tasks are what a person looks for.
+// The roles take at most half of the room, because people look for tasks first.
 void AppendRoles(const JobStatus& status, size_t room, const TableView& view, Lines& lines) {
   const auto roles = ByRole(status);
   const size_t most = std::max<size_t>(1, room / 2);
@@ -174,11 +176,11 @@ void AppendTasks(const JobStatus& status, size_t room, const TableView& view, Li
   Tasks tasks;
   for (const TaskStatus& task : status.tasks) tasks.push_back(&task);
   const bool all = tasks.size() + 1 <= room;
-  if (room < 3 && !all) return;  // the roles have said it
+  if (room < 3 && !all) return;  // the roles already count the tasks
   const size_t shown = all ? tasks.size() : room - 2;
   if (!all) {
     std::ranges::stable_sort(tasks, {}, [](const TaskStatus* task) {
-      return std::pair(Interest(StateWord(*task)), -task->attempt);  // those that were restarted before the others
+      return std::pair(Interest(StateWord(*task)), -task->attempt);  // restarted tasks first
     });
   }
   const TaskTable table(Tasks(tasks.begin(), tasks.begin() + static_cast<ptrdiff_t>(shown)), view);
@@ -197,8 +199,9 @@ std::string Screen::Draw(const std::vector<std::string>& above, const std::vecto
                          TerminalSize size) {
   std::string out = "\r";
   if (const int up = RowsToGoUp(size); up > 0) out += StrCat("\x1b[", up, "A");
-  // Erased first: at the end of a row that is full that would take its last character. A word that is longer than a
-  // row, as a path, stays whole for who copies it: the terminal wraps it into rows that are erased as well.
+  // The row is erased before it is written, because erasing at the end of a full row would remove its last character. A
+  // word that is longer than a row, as a path, stays whole so that people can copy it. The terminal wraps such a word
+  // into further rows, which are erased with it.
   const auto columns = static_cast<size_t>(std::max(2, size.columns));
   for (const std::string& line : above)
     for (const std::string& row : Split(Wrapped(line, columns - 1, kFollowingIndent), '\n'))
@@ -211,8 +214,8 @@ std::string Screen::Draw(const std::vector<std::string>& above, const std::vecto
   return out.append(kToEndOfScreen);
 }
 
-// A terminal that became narrower has wrapped the lines that no longer fit, as most do today. Those that cut them
-// instead lose rows above the block.
+// Returns the number of rows from the top of the block to the cursor. When a terminal becomes narrower, most terminals
+// wrap the lines that do not fit. On a terminal that cuts such lines instead, rows above the block are lost.
 int Screen::RowsToGoUp(TerminalSize size) const {
   const auto columns = static_cast<size_t>(std::max(1, size.columns));
   size_t rows = 0;
@@ -234,7 +237,7 @@ std::string CountedStates(const Tasks& tasks, size_t from) {
 std::vector<std::string> TableLines(const JobStatus& status, const TableView& given) {
   TableView view = given;
   view.size = {std::max(2, given.size.rows), std::max(2, given.size.columns)};
-  const auto most = static_cast<size_t>(view.size.rows) - 1;  // the cursor stands below
+  const auto most = static_cast<size_t>(view.size.rows) - 1;  // the cursor stands below the block
   Lines lines = {JobLine(status, view)};
   if (!status.verdict) {
     if (!status.delay.empty()) AppendReason(status.delay, view, lines);

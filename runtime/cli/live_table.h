@@ -1,4 +1,4 @@
-// The live table as lines, and the bytes that draw lines again in place. Pure.
+// The live table as lines, and the bytes that redraw lines in place. Pure: no input or output.
 #pragma once
 
 #include <string>
@@ -11,23 +11,23 @@
 
 namespace tony {
 
-// A block of lines at the end of a terminal's output that is drawn again in place. Makes the bytes; somebody else
-// writes them. Pure.
+// A block of lines at the end of a terminal's output, which is redrawn in place. This class only makes the bytes; the
+// caller writes them.
 
 class Screen {
  public:
-  // What to write so that `above` stands above the block for good, broken at blanks where a line is too long, and the
-  // block is `lines`: fewer than the terminal has, each narrower than it is. The block is overwritten line by line,
-  // never cleared first, so nothing flickers.
+  // Returns the bytes that print `above` permanently above the block and make `lines` the block. Long lines of `above`
+  // are wrapped at blanks. The block must have fewer lines than the terminal, each narrower than the terminal. The
+  // block is overwritten line by line and never cleared first, so that nothing flickers.
   std::string Draw(const std::vector<std::string>& above, const std::vector<std::string>& lines, TerminalSize size);
 
  private:
   int RowsToGoUp(TerminalSize size) const;
 
-  std::vector<std::string> lines_;  // that stand there, without styles
+  std::vector<std::string> lines_;  // lines of the block, without styles
 };
 
-// Without escape sequences, in columns.
+// Returns the width in columns without escape sequences.
 size_t StyledWidth(const std::string& line);
 
 struct TableView {
@@ -37,11 +37,12 @@ struct TableView {
   MemoryLimits memory_limits = {};
 };
 
-// Fewer lines than the terminal has, each narrower than it is. Where not all tasks find room, those come first that
-// failed, are silent or start again, and the others are counted.
+// Returns the live table: fewer lines than the terminal has, each narrower than the terminal. If not all tasks fit,
+// tasks that failed, are silent or are restarting come first, and the others are counted.
 std::vector<std::string> TableLines(const JobStatus& status, const TableView& view);
 
-// The tasks from `from` on by what they do, most interesting first: "1 failed, 96 running, 3 waiting".
+// Returns the number of tasks in each state, from `from` on, the most interesting state first: "1 failed, 96 running, 3
+// waiting".
 std::string CountedStates(const std::vector<const TaskStatus*>& tasks, size_t from = 0);
 
 }  // namespace tony

@@ -21,11 +21,13 @@ namespace {
 constexpr Duration kBetweenDraws{200};
 constexpr Duration kClock{1000};
 constexpr Duration kLastPatience{2000};
-constexpr size_t kMostAbove = 10000;  // lines kept for a terminal that takes none
+// The number of lines kept while the terminal accepts no output.
+constexpr size_t kMostAbove = 10000;
 
-// How often the usage of a job's tasks is asked for: it makes no change by itself.
+// Returns how often to query the usage of a job's tasks, because a new usage alone does not count as a change.
 Duration UsageInterval(size_t tasks) {
-  constexpr size_t kAtOnce = 200;  // tasks whose statuses cost nothing to speak of
+  // A job with at most this many tasks is queried each second.
+  constexpr size_t kAtOnce = 200;
   return std::clamp(kClock * static_cast<int64_t>(tasks) / static_cast<int64_t>(kAtOnce), kClock, kClock * 30);
 }
 
@@ -33,7 +35,7 @@ Duration UsageInterval(size_t tasks) {
 
 std::unique_ptr<LiveView> LiveView::Make(EventLoop& loop, const JobRecords& records) {
   if (!IsTerminal(STDERR_FILENO)) return nullptr;
-  // A new open file: making standard error itself non-blocking would do so for the shell, too.
+  // The terminal is opened again, because a non-blocking standard error would also be non-blocking for the shell.
   UniqueFd terminal(open("/proc/self/fd/2", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
   if (!terminal.valid()) return nullptr;
   std::unique_ptr<LiveView> view(new LiveView(loop, std::move(terminal)));
@@ -59,7 +61,8 @@ Result<Watched> LiveView::Watch(Interrupts& interrupts, const JobRecords& record
   };
   options.usage_interval = UsageInterval(status_ ? status_->tasks.size() : 0);
   auto watched = WatchJob(loop_, interrupts, records, launcher, notes, options);
-  if (watched.ok() && watched->status) Show(*watched->status);  // the newest, if an answer came with it
+  // The final answer may carry a newer status.
+  if (watched.ok() && watched->status) Show(*watched->status);
   Finish();
   return watched;
 }
@@ -82,7 +85,7 @@ void LiveView::SayAbove(const std::string& line) {
 }
 
 void LiveView::OnSignal(int signal) {
-  if (signal == SIGCONT) screen_ = Screen();  // the shell has written below the table
+  if (signal == SIGCONT) screen_ = Screen();  // the shell wrote below the table
   stale_ = true;
   Plan();
 }
@@ -97,7 +100,8 @@ void LiveView::Plan() {
   timer_ = loop_.At(drawn_ + (stale_ ? kBetweenDraws : kClock), [this] { Draw(); });
 }
 
-// In the background the terminal is somebody else's: lines yes, but no table across what is typed.
+// Returns whether this process is in the terminal's foreground. In the background only lines are drawn, because a table
+// would disturb what the user types.
 bool LiveView::IsInForeground() const {
   const pid_t owner = tcgetpgrp(terminal_.get());
   return owner < 0 || owner == getpgrp();
@@ -124,7 +128,7 @@ void LiveView::Write() {
     } else if (errno == EAGAIN) {
       if (!writable_) writable_ = loop_.WhenWritable(terminal_.get(), [this] { Write(); });
       return;
-    } else if (errno != EINTR) {  // it hung up
+    } else if (errno != EINTR) {  // the terminal hung up
       writable_ = nullptr;
       terminal_.Reset();
       return;

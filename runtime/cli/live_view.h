@@ -1,8 +1,8 @@
-// The live table on standard error's terminal: drawn on changes, at most five times a second, and once a second for its
-// clocks. Lines of importance scroll above it and stay. Loop thread only.
+// The live table on the terminal of standard error. The table is redrawn after changes, at most five times a second,
+// and once a second for its clocks. Important lines scroll above the table and stay. Loop thread only.
 //
-// The terminal is opened anew, non-blocking: one that is slow or stopped (Ctrl-S) delays what is seen, never the loop;
-// one that is gone ends the drawing and nothing else.
+// The terminal is opened again in non-blocking mode. A slow or stopped terminal (Ctrl-S) delays only the drawing, never
+// the loop. A terminal that hangs up only ends the drawing.
 #pragma once
 
 #include <memory>
@@ -22,13 +22,13 @@ namespace tony {
 
 class LiveView {
  public:
-  // Null where standard error is no terminal. Shows what is known of the job already.
+  // Returns null if standard error is not a terminal. Shows the stored status of the job.
   static std::unique_ptr<LiveView> Make(EventLoop& loop, const JobRecords& records);
 
   void Show(const JobStatus& status);
   void SayAbove(const std::string& line);
-  // WatchJob() with this view, which shows each status and each note, and at last draws the final state; waits for a
-  // slow terminal for a moment. The last call.
+  // Runs WatchJob() and shows each status and each note. Draws the final state at the end and waits briefly for a slow
+  // terminal. Must be the last call.
   Result<Watched> Watch(Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher, WatchOptions options);
 
  private:
@@ -41,19 +41,20 @@ class LiveView {
   bool IsInForeground() const;
 
   EventLoop& loop_;
-  UniqueFd terminal_;  // invalid: it is gone
+  UniqueFd terminal_;  // invalid after the terminal hung up
   const bool colour_;
   Screen screen_;
-  std::vector<std::string> above_;  // not drawn yet
-  size_t dropped_ = 0;              // of them, before the first
+  std::vector<std::string> above_;  // lines not drawn yet
+  size_t dropped_ = 0;              // lines dropped from `above_`
   std::optional<JobStatus> status_;
   MemoryLimits memory_limits_;
-  bool stale_ = true;  // what stands there is not the newest
+  bool stale_ = true;  // the drawn state is outdated
   std::string unwritten_;
   Instant drawn_;
   EventLoop::Timer timer_;
   EventLoop::FdWatch signals_;
-  EventLoop::FdWatch writable_;  // while something is unwritten; released before the terminal
+  // Set while bytes are unwritten; released before the terminal.
+  EventLoop::FdWatch writable_;
 };
 
 }  // namespace tony

@@ -10,14 +10,14 @@ namespace {
 
 constexpr size_t kSeconds = std::string_view("2026-11-26T14:19:00").size();
 
-// The same task keeps its colour, in every run of the command.
+// Returns a number by which a task gets the same colour in every run of the command.
 size_t ColourOf(const TaskId& task) {
   size_t number = static_cast<size_t>(task.index);
   for (const char c : task.role) number += static_cast<unsigned char>(c);
   return number;
 }
 
-// Whole seconds: it is known no better.
+// Returns the time in whole seconds, because log times are known only to a second.
 std::string TimeText(const LogText& log) {
   return log.when ? StrCat(ToIso8601(*log.when).substr(0, kSeconds), "Z ") : "- ";
 }
@@ -42,7 +42,7 @@ void LogPrinter::operator()(const LogText& log) {
 }
 
 std::string LogPrinter::Prefix(const LogText& log) {
-  // The first attempt needs no number: most tasks have no other.
+  // The first attempt is shown without its number, because most tasks have only one.
   std::string label = log.attempt.number > 1 ? ToString(log.attempt) : ToString(log.attempt.task);
   if (log.process > 0) label += StrCat("/", log.process);
   style_.label_width = std::max(style_.label_width, label.size());
@@ -51,7 +51,7 @@ std::string LogPrinter::Prefix(const LogText& log) {
   return StrCat(style_.colour ? ColouredByNumber(prefix, ColourOf(log.attempt.task)) : prefix, " ");
 }
 
-// On a terminal, of a progress bar its last state: drawn over its prefix it would be nobody's.
+// On a terminal, only the last state of a progress bar is shown, because its earlier states would overwrite the prefix.
 void LogPrinter::AppendLine(std::string& out, std::string_view line) const {
   if (!style_.is_terminal) {
     out += line;

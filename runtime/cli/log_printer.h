@@ -1,12 +1,12 @@
-// What tasks wrote, as a person reads it. Of several tasks, each line begins with its task:
+// Prints the output of tasks for people. With several tasks, each line begins with the name of its task:
 //
 //   worker:0  | a line of standard output
 //   worker:10 ! a line of standard error
 //   worker:10/1 | a line of its second process
 //   worker:0 | 2026-11-26T14:19:00Z a line with its time
 //
-// Of one task, the bytes as they are, with a header where another of its attempts begins. Lines of different tasks are
-// never mixed: what has no end yet gets one before another's line begins.
+// With one task, the bytes are printed unchanged, with a header where another attempt of the task begins. Lines of
+// different tasks are never mixed: an unfinished line is ended before a line of another task begins.
 #pragma once
 
 #include <functional>
@@ -19,10 +19,13 @@ namespace tony {
 
 struct LogStyle {
   bool prefixed = false;
-  size_t label_width = 0;    // of the widest task; wider ones widen what follows
-  bool is_terminal = false;  // nothing gets there that moves its cursor out of the line
+  // The width of the widest task name so far. A wider name also widens the lines after it.
+  size_t label_width = 0;
+  // A terminal gets no control characters that move its cursor out of the line.
+  bool is_terminal = false;
   bool colour = false;
-  bool timestamps = false;  // each line comes by itself and begins with when it was written; "-" where nobody knows
+  // Each line is passed separately and begins with the time at which the task wrote it; "-" if the time is unknown.
+  bool timestamps = false;
 };
 
 class LogPrinter {
@@ -30,7 +33,7 @@ class LogPrinter {
   LogPrinter(LogStyle style, std::function<void(std::string_view)> write) : style_(style), write_(std::move(write)) {}
 
   void operator()(const LogText& log);
-  void Finish();  // ends a line that has no end
+  void Finish();  // ends an unfinished line
 
  private:
   void PrintPlain(const LogText& log);
@@ -39,7 +42,7 @@ class LogPrinter {
 
   LogStyle style_;
   const std::function<void(std::string_view)> write_;
-  std::string unfinished_;  // the stream whose line has not ended yet
+  std::string unfinished_;  // the stream with the unfinished line
   std::optional<AttemptId> last_;
   bool line_begins_ = true;
 };

@@ -23,23 +23,24 @@ namespace {
 constexpr size_t kLongestSearched = 1 << 20;
 
 constexpr Duration kUnruledInterval{1000};
-// Each look at a cluster takes three requests.
+// Each check of a job on a cluster takes three requests.
 constexpr Duration kUnruledIntervalElsewhere{10'000};
 constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
 
-// Says once that a job has no application master, each time that this begins, because it may last until somebody waits
-// for the job.
+// Prints a notice when a job has no AM, once per such period, because the period may last until somebody waits for the
+// job.
 class UnruledNotice {
  public:
   explicit UnruledNotice(const JobRecords& records) : records_(records) {}
 
-  // Waits.
+  // Blocks while it reads the job's records.
   bool IsUnruledNow() const {
     const auto status = StoredStatus(records_);
     return status.ok() && IsUnruled(records_, *status);
   }
   void Take(bool unruled) {
-    // Twice in a row: an AM and a keeper that die together are both back in a moment where somebody waits.
+    // Two checks in a row must find no AM. An AM and a keeper (the supervisor of the job) that die together are both
+    // restarted within a moment if a client waits for the job.
     if (unruled && ++seen_ == 2) {
       const std::string& job = records_.job().value;
       Say(StrCat("nobody rules job ", job, "; tony wait ", job, " brings it back"));
@@ -78,7 +79,7 @@ int WritersOf(const JobSpec& spec, const LogChoice& choice) {
   return writers;
 }
 
-constexpr int64_t kDefaultAnswer = 1 << 20;  // bytes of text in one JSON answer
+constexpr int64_t kDefaultAnswer = 1 << 20;  // bytes of text per JSON answer
 
 Status CheckTogether(const CommandLine& line) {
   if (line.Has("max-bytes") && line.Has("follow"))
@@ -89,7 +90,7 @@ Status CheckTogether(const CommandLine& line) {
   return Ok();
 }
 
-// worker, worker:0 or worker:0#2
+// Parses "worker", "worker:0" or "worker:0#2".
 Result<ChosenTasks> ReadChosen(const std::string& word) {
   if (word.find_first_of(":#") == std::string::npos) return ChosenTasks{.role = word};
   const size_t hash = word.find('#');
@@ -213,7 +214,7 @@ LastOfEach::Stream& LastOfEach::StreamOf(const LogText& log) {
   const auto is_it = [&](const Stream& known) {
     return known.attempt == log.attempt && known.process == log.process && known.name == log.stream;
   };
-  // It is most often the newest.
+  // The newest stream is searched first, because most texts belong to it.
   const auto found = std::find_if(streams_.rbegin(), streams_.rend(), is_it);
   if (found != streams_.rend()) return *found;
   return streams_.emplace_back(Stream{log.attempt, std::string(log.stream), log.process, {}, 0});
@@ -299,7 +300,7 @@ LogCursor LogSession::CursorBehind(const LogText& log) const {
   return cursor;
 }
 
-// Also earlier attempts, if they have written since then.
+// Moves the cursor to the time of --since. Earlier attempts are included if they have written since that time.
 void LogSession::SkipToTime() {
   const Instant now = now_.Now();
   std::map<TaskId, int> newest;

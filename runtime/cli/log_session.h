@@ -1,4 +1,5 @@
-// Reads or follows the logs of a job as somebody ordered it: from where on, which lines, with their times.
+// Reads or follows the logs of a job as the options of the command demand: from which point on, which lines, and with
+// or without times.
 #pragma once
 
 #include <deque>
@@ -24,12 +25,12 @@
 
 namespace tony {
 
-// A regular expression that lines are searched for, in RE2's syntax: time and memory are linear in what is searched,
-// whatever the expression.
+// A regular expression in RE2's syntax that lines are searched for. Time and memory are linear in the searched text for
+// every expression.
 
 class LogPattern {
  public:
-  // kUsage says what is wrong with it, and where.
+  // A kUsage error describes the mistake in the expression and its position.
   static Result<LogPattern> Parse(const std::string& expression);
   bool IsIn(std::string_view line) const;
 
@@ -43,24 +44,25 @@ struct LogOrder {
   bool json = false;
   bool follow = false;
   bool timestamps = false;
-  std::optional<int64_t> lines;  // the last so many of each stream
+  std::optional<int64_t> lines;  // last lines of each stream
   std::optional<Instant> since;
   std::optional<LogPattern> pattern;
-  size_t limit = std::numeric_limits<size_t>::max();  // bytes of one answer
+  size_t limit = std::numeric_limits<size_t>::max();  // most bytes in one answer
   LogCursor cursor;
 };
 
-// kUsage: options that do not go together, or values that cannot be read. `now`: what an age counts from.
+// Fails with kUsage if options exclude each other or a value cannot be parsed. Ages count back from `now`.
 Result<LogOrder> ReadLogOrder(const CommandLine& line, Instant now);
 
-// The tasks that the words behind JOB name: roles, tasks, attempts of tasks; none: all. kNotFound: the job has no such.
+// Returns the tasks that the words behind JOB name: roles, tasks, or attempts of tasks. Without such words, returns all
+// tasks. kNotFound: the job has no such task.
 Result<LogChoice> ReadLogChoice(const CommandLine& line, const JobId& job, const JobSpec& spec);
 
-// Which lines of what the tasks wrote are wanted, and whether each comes with the time at which it was written.
+// Selects lines of the tasks' output, and decides whether each line carries the time at which the task wrote it.
 struct LineWishes {
-  std::optional<LogPattern> pattern;  // none: all lines
-  LogClock* clock = nullptr;          // the caller's; null: no times
-  const Clock* now = nullptr;         // with `clock`
+  std::optional<LogPattern> pattern;  // nullopt: all lines
+  LogClock* clock = nullptr;          // not owned; null: no times
+  const Clock* now = nullptr;         // set together with `clock`
 
   bool Any() const { return pattern || clock != nullptr; }
 };
@@ -70,8 +72,8 @@ class LogLines {
   using Sink = std::function<void(const LogText&)>;
   LogLines(LineWishes wishes, Sink sink) : wishes_(std::move(wishes)), sink_(std::move(sink)) {}
 
-  // Hands each line on by itself. One that has no end yet is searched when that comes, or at Finish(); of one that is
-  // longer than a megabyte each megabyte is.
+  // Passes each line on separately. With a pattern, an unfinished line is searched when its end arrives, or at
+  // Finish(). A line longer than a megabyte is searched one megabyte at a time.
   void operator()(const LogText& log);
   void Finish();
 
@@ -82,15 +84,16 @@ class LogLines {
 
   const LineWishes wishes_;
   const Sink sink_;
-  std::map<StreamId, std::pair<std::string, uint64_t>> unfinished_;  // text, and its end in the log
+  // The unfinished line of each stream, and the offset of its end in the log.
+  std::map<StreamId, std::pair<std::string, uint64_t>> unfinished_;
 };
 
-// The last so many lines of each stream, in the order in which the streams came.
+// Keeps the last lines of each stream. The streams stay in the order in which they first appeared.
 class LastOfEach {
  public:
   explicit LastOfEach(size_t lines) : lines_(lines) {}
   void Take(const LogText& log);
-  // At most so many bytes of text: of the stream that has most the oldest lines go first.
+  // Reduces the text to at most `bytes`. The oldest lines of the stream with the most text are dropped first.
   void CutTo(size_t bytes);
   void TellAll(const LogLines::Sink& sink) const;
 
@@ -116,18 +119,20 @@ class LastOfEach {
 
 class LogSession {
  public:
-  // `logs` are the caller's.
+  // The caller owns `logs`, which must outlive the session.
   LogSession(JobRecords records, const LogSource& logs, LogChoice choice, LogOrder order);
 
-  using Sink = std::function<void(const LogText&)>;  // a chunk of a stream, or a line by itself
+  using Sink = std::function<void(const LogText&)>;  // receives a chunk, or one line
 
-  // What there is now; whether that was all. `ended`: nothing more will come.
+  // Reads what the logs contain now. Returns whether that was everything. `ended`: the logs will not grow any more.
   bool ReadOnce(bool ended, const Sink& sink);
-  // ... and what comes, until the job has ended or `loop` is stopped. `flush` is called behind each chunk.
+  // Reads what the logs contain now, and follows them until the job has ended or `loop` is stopped. `flush` is called
+  // after each chunk.
   void Follow(EventLoop& loop, const Sink& sink, const std::function<void()>& flush);
 
   const LogCursor& cursor() const { return order_.cursor; }
-  LogCursor CursorBehind(const LogText& log) const;  // as if nothing behind this had been handed out
+  // Returns the cursor as if nothing after `log` had been passed on.
+  LogCursor CursorBehind(const LogText& log) const;
 
  private:
   void SkipToTime();
@@ -143,19 +148,20 @@ class LogSession {
 
 bool JobHasEnded(const JobRecords& records);
 
-// For people who read what is written to `fd`.
+// Returns a printer for people who read what is written to `fd`.
 LogPrinter MakeLogPrinter(const JobSpec& spec, const LogChoice& choice, bool timestamps,
                           std::function<void(std::string_view)> write, int fd);
 
-// Shows what the tasks of a job write while the command waits for it.
+// Shows the output of a job's tasks while the command waits for the job.
 class LogsBeside {
  public:
-  // On a thread of its own, for reading may wait. To `fd`.
+  // Starts a thread of its own, because reading may block. Prints to `fd`.
   LogsBeside(const JobRecords& records, int fd);
   ~LogsBeside() { End(/*stop=*/true); }
   LogsBeside(const LogsBeside&) = delete;
 
-  // Returns when everything has been shown, or now if it is to stop. Once.
+  // Returns when everything has been shown, or without waiting for the rest if `stop` is true. Further calls have no
+  // effect.
   void End(bool stop);
 
  private:

@@ -1,4 +1,4 @@
-// `tony logs`: what the tasks wrote, once or until the job has ended.
+// `tony logs`: prints what the tasks wrote, once or until the job has ended.
 #include <unistd.h>
 
 #include <csignal>
@@ -26,7 +26,8 @@ std::string EntryFields(const LogText& log) {
 }
 
 void AnswerJson(const JobRecords& records, LogSession& session) {
-  const bool ended = JobHasEnded(records);  // before reading: what is written later is not part of this answer
+  // The end is checked before the logs are read, because text written after the read is not part of this answer.
+  const bool ended = JobHasEnded(records);
   std::vector<std::string> entries;
   const bool all =
       session.ReadOnce(ended, [&](const LogText& log) { entries.push_back(StrCat("{", EntryFields(log), "}")); });
@@ -44,10 +45,10 @@ void FollowInJson(LogSession& session) {
   session.Follow(loop, print, [] {});
 }
 
-// The job's end, and its exit code: what `wait` would say.
+// Prints the verdict of the job and returns its exit code, as `wait` does.
 int TellVerdict(const JobRecords& records) {
   const auto status = StoredStatus(records);
-  if (!status.ok() || !status->verdict) return 0;  // it was removed meanwhile
+  if (!status.ok() || !status->verdict) return 0;  // the job was removed meanwhile
   Say(StrCat("job ", records.job().value, " ", VerdictLine(*status)));
   return status->verdict->state == FinalState::kSucceeded ? 0 : 1;
 }
@@ -55,12 +56,14 @@ int TellVerdict(const JobRecords& records) {
 }  // namespace
 
 Result<int> RunLogs(const CommandLine& line) {
-  signal(SIGPIPE, SIG_DFL);  // `tony logs -f JOB | head` ends with head
+  // With the default action, `tony logs -f JOB | head` ends together with head.
+  signal(SIGPIPE, SIG_DFL);
   TRY_ASSIGN(LogOrder order, ReadLogOrder(line, RealClock().Now()));
   const bool json = order.json, follow = order.follow, timestamps = order.timestamps;
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
   JobSpec spec;
-  if (!json || line.words().size() > 1) {  // a program gets what there is of a damaged job
+  // The spec is not needed for JSON output of all tasks, so that a program can read the logs of a damaged job.
+  if (!json || line.words().size() > 1) {
     TRY_ASSIGN(spec, records.ReadSpec());
   }
   TRY_ASSIGN(const LogChoice choice, ReadLogChoice(line, records.job(), spec));
@@ -70,7 +73,8 @@ Result<int> RunLogs(const CommandLine& line) {
     follow ? FollowInJson(session) : AnswerJson(records, session);
     return 0;
   }
-  std::string text;  // a chunk's lines are written at once
+  // The lines of one chunk, which are written together.
+  std::string text;
   LogPrinter printer = MakeLogPrinter(
       spec, choice, timestamps, [&](std::string_view part) { text += part; }, STDOUT_FILENO);
   const auto flush = [&] {

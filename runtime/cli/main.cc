@@ -1,4 +1,4 @@
-// The command line of TonY: `tony help` lists what it does. The straight way through it: submit.cc.
+// The command line of TonY. `tony help` lists the verbs. The best entry point for a reader is submit.cc.
 #include <csignal>
 
 #include "runtime/cli/commands.h"
@@ -6,6 +6,7 @@
 
 int main(int argc, char** argv) {
   tony::HoldOutputs();
-  signal(SIGPIPE, SIG_IGN);  // a peer or a reader that goes away is an error of that one write
+  // A peer or a reader that goes away only fails the write to it.
+  signal(SIGPIPE, SIG_IGN);
   return tony::RunTony({argv + 1, argv + argc});
 }

@@ -20,7 +20,8 @@
 namespace tony {
 namespace {
 
-constexpr double kLongestSeconds = 1e9;  // 30 years; more would overflow on the way to milliseconds
+// About 30 years, far from an overflow in milliseconds.
+constexpr double kLongestSeconds = 1e9;
 
 Error NotA(const std::string& what, const CommandLine& line, const std::string& option) {
   return {ErrorCode::kUsage, StrCat(Dashed(option), " \"", line.Value(option), "\": expected ", what)};
@@ -28,7 +29,7 @@ Error NotA(const std::string& what, const CommandLine& line, const std::string& 
 
 constexpr size_t kLongestRequest = 4096;
 constexpr size_t kLongestToken = 255;
-constexpr size_t kShown = 60;  // of a value that is refused
+constexpr size_t kShown = 60;  // bytes shown of a refused value
 
 Result<std::string> Token(const CommandLine& line, const std::string& option) {
   if (!line.Has(option)) return std::string();
@@ -39,7 +40,7 @@ Result<std::string> Token(const CommandLine& line, const std::string& option) {
 }
 
 Result<Duration> WatchTimeout(const CommandLine& line) {
-  constexpr Duration kLongest = std::chrono::hours(24 * 366);  // what an AM takes
+  constexpr Duration kLongest = std::chrono::hours(24 * 366);  // the longest that an AM accepts
   TRY_ASSIGN(const auto timeout, SecondsOption(line, "watch-timeout"));
   if (!timeout) return Duration(0);
   if (*timeout < std::chrono::seconds(1) || *timeout > kLongest)
@@ -47,7 +48,7 @@ Result<Duration> WatchTimeout(const CommandLine& line) {
   return *timeout;
 }
 
-// A word that is not a spec file is most often the rest of a command without its quotes.
+// A word that is not a spec file is usually the rest of a command without quotes.
 Status CheckSpecWord(const std::string& word) {
   if (word == "-") return Ok();
   const std::string suffix = std::filesystem::path(word).extension();
@@ -86,8 +87,8 @@ Result<int> SecretsDescriptor(const CommandLine& line) {
   return Error{ErrorCode::kUsage, StrCat("--secrets-fd ", word, ": expected the number of an open file descriptor")};
 }
 
-// A relative source is one of the current folder, as with TonY; if it is not there, of the job file's. Where both have
-// one a person is told which it is.
+// A relative source is looked up in the current folder, as in TonY, and otherwise in the folder of the job file. If the
+// job file's folder has the source, the command prints which one it uses.
 void LookBesideJobFile(const std::string& spec_file, const std::filesystem::path& directory, Properties& properties) {
   namespace fs = std::filesystem;
   const fs::path beside = (directory / spec_file).parent_path();
@@ -142,7 +143,7 @@ Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::st
   if (!line.Has(option)) return std::optional<Instant>();
   std::string text = line.Value(option);
   if (const auto age = ParseAge(text)) return std::optional(now - *age);
-  // What is left out is the beginning of the day, minute or second.
+  // A missing part of the time means the beginning of that day, minute or second.
   if (text.ends_with('Z')) text.pop_back();
   constexpr std::string_view kMidnight = "0000-00-00T00:00:00.000Z";
   for (const size_t size : {10, 16, 19, 23}) {
@@ -163,7 +164,7 @@ Result<RequestId> RequestIdOption(const CommandLine& line) {
   const std::string option = "request-id";
   if (!line.Has(option)) return RequestId();
   const std::string id = line.Value(option);
-  // It is told in JSON, where other bytes could not come back as they were.
+  // The id is returned in JSON, where other bytes would not come back unchanged.
   const bool text = id.find('\n') == std::string::npos && ReplaceInvalidUtf8(id) == id;
   if (!id.empty() && id.size() <= kLongestRequest && text) return RequestId{id};
   return RefusedOption(line, option, "1 to 4096 bytes of UTF-8 without a line end");

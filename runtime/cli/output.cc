@@ -15,13 +15,15 @@
 namespace tony {
 namespace {
 
-int lost = 0;  // errno of the first write to standard output that failed
+// The errno of the first failed write to standard output; 0 if all succeeded.
+int lost = 0;
 
 void WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // whoever shares it with us has made it non-blocking
+    // A process that shares the descriptor may have made it non-blocking.
+    if (written < 0 && errno == EAGAIN) {
       pollfd wait = {fd, POLLOUT, 0};
       poll(&wait, 1, -1);
       continue;
@@ -133,7 +135,7 @@ void SayNext(const CommandLine& line, const std::vector<std::string>& commands) 
   std::string row = "next:";
   for (const std::string& command : commands) {
     const std::string typed = StrCat(" tony ", command, &command == &commands.back() ? "" : ",");
-    if (TextWidth(row) + TextWidth(typed) > columns) Say(std::exchange(row, ""));  // no command is parted
+    if (TextWidth(row) + TextWidth(typed) > columns) Say(std::exchange(row, ""));  // a command is never split
     row += typed;
   }
   Say(row);

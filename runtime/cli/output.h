@@ -1,6 +1,6 @@
-// Where a command's words go: the answer to standard output, everything said on the way to standard error. Unbuffered,
-// so that a reader at the other end of a pipe has each line at once. A reader that has gone is no error; a disk that is
-// full is one, which ExitOfAnswer() tells.
+// The output of commands. The answer goes to standard output, and all messages go to standard error. Output is
+// unbuffered, so that the reader of a pipe gets each line at once. A reader that has closed its end is not an error. A
+// full disk is an error, which ExitOfAnswer() reports.
 #pragma once
 
 #include <string>
@@ -12,39 +12,44 @@
 
 namespace tony {
 
-// First of all: standard output and error that were closed are not given to the next files that are opened, into which
-// words would go then. Writing there fails as before.
+// Must be called before any file is opened. If standard output or error is closed, its descriptor is reserved.
+// Otherwise the next opened file would get the descriptor, and messages would be written into that file. Writes to the
+// reserved descriptor still fail.
 void HoldOutputs();
 
-// Standard output, in whole lines; on a terminal without control characters, and broken where that ends.
+// Prints whole lines to standard output. On a terminal, removes control characters and wraps long lines.
 void Print(std::string_view text);
-// What a terminal must not get has been taken out.
+// Prints text from which the caller has already removed what a terminal must not get.
 void PrintAsIs(std::string_view text, int fd = 1);
-void PrintLine(std::string_view text);  // standard output, with a line end; also on a terminal one line
-void Say(std::string_view line);        // standard error, with a line end; without control characters
+// Prints to standard output, with a line end. A terminal gets the text unwrapped.
+void PrintLine(std::string_view text);
+// Prints to standard error, without control characters and with a line end.
+void Say(std::string_view line);
 
-// Of a command whose answer was printed: `exit`, but 73 for 0 if standard output did not take all of it, as long as
-// this process lives; says why. From one thread.
+// Returns the exit code of a command that has printed its answer. The code is `exit`, or 73 instead of 0 if any
+// output of this process to standard output was lost; the reason is then printed. From one thread.
 int ExitOfAnswer(int exit);
 
-// One member a line, indented. `json`: valid and compact.
+// Returns `json` with one member per line, indented. `json` must be valid and compact.
 std::string IndentedJson(std::string_view json);
 
-// What a failing verb prints with --json on standard output, beside the line on standard error that people read:
+// With --json a failing verb prints this object on standard output, in addition to the line on standard error for people:
 //
 //   {"schema":1,"error":{"code":65,"class":"spec_invalid","message":"...","retryable":false}}
 //
-// A verb that has something to tell although it failed puts "error" into its own document instead: FailWith().
+// A verb that has data to report although it failed adds "error" to its own document instead: FailWith().
 
-std::string_view ClassName(ErrorCode code);  // "spec_invalid"
+std::string_view ClassName(ErrorCode code);  // e.g. "spec_invalid"
 std::string ErrorJson(const Error& error);   // {"code":...,"class":...,"message":...,"retryable":...}
 
-// These print the answer, say the error and return its exit code: the end of a command.
+// These functions end a command: they print the answer and the error, and return the exit code of the error.
 int Fail(const Error& error, bool json);
-int FailWith(const Error& error, std::string document);  // the JSON object `document`, with "error" added
+// Adds "error" to the JSON object `document`.
+int FailWith(const Error& error, std::string document);
 
-// Says what a person may type next, on standard error, where that is a terminal: "next: tony logs J -f, tony status J" for {"logs J -f", "status J"}, in
-// as many lines as it has columns for. Not with --json or --quiet.
+// Suggests commands to type next, on standard error if that is a terminal. {"logs J -f", "status J"} becomes "next:
+// tony logs J -f, tony status J", on as many lines as the terminal's width requires. Prints nothing with --json or
+// --quiet.
 void SayNext(const CommandLine& line, const std::vector<std::string>& commands);
 
 }  // namespace tony

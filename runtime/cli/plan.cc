@@ -1,6 +1,6 @@
-// `tony plan`: the job as submit would run it, with secrets masked, for a person; with --explain the values it was made
-// of, and where they come from; with --task the commands and the environment of one of its tasks. On standard error:
-// what a submit would have a cluster do.
+// `tony plan`: prints the job that submit would run, with secrets masked. With --explain, prints the values of the job
+// and their origins. With --task, prints the commands and the environment of one task. Standard error gets the steps
+// that a submit would take on a cluster.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -36,9 +36,9 @@ void Fields(auto& io, Is<PlannedStep> auto& step) {
 
 namespace {
 
-// What `tony plan` tells a person of the job that submit would run.
+// The text that `tony plan` prints for people.
 
-// A command of several lines, as one.
+// Returns a command of several lines as one line.
 std::string OnOneLine(std::string_view text) {
   std::string line(text);
   std::ranges::replace_if(
@@ -111,7 +111,8 @@ std::string LimitsText(const JobSpec& spec) {
   return text;
 }
 
-// Secrets are masked by the caller. Where there is a limit to the room it is clean for a terminal.
+// Returns the text of a plan, in which the caller has masked all secrets. If `room` is limited, the text is safe for a
+// terminal.
 std::string PlanText(const JobSpec& spec, const SourceSummary& sources, const TableRoom& room) {
   const std::string place = spec.scheduler == "local" ? "on this machine" : StrCat("by ", spec.scheduler);
   const std::string head = StrCat("job ", spec.name, ", ", ToString(spec.framework), ", ", place, "\n");
@@ -125,7 +126,7 @@ void Mask(std::map<std::string, std::string>& environment) {
   }
 }
 
-// Each value with its reason where it has no effect.
+// Returns each value with the reason why it has no effect; the reason is empty if the value has an effect.
 std::vector<std::pair<const ConfiguredValue*, std::string>> WithReasons(const ParsedJobSpec& parsed) {
   std::vector<std::pair<const ConfiguredValue*, std::string>> values;
   for (const ConfiguredValue& value : parsed.configuration) {
@@ -144,7 +145,7 @@ std::string Explain(const ParsedJobSpec& parsed) {
   return text;
 }
 
-// Nothing: none was asked for.
+// Returns the task that --task names; nullopt without the option.
 Result<std::optional<TaskId>> AskedTask(const CommandLine& line, const JobSpec& spec) {
   if (!line.Has("task")) return std::optional<TaskId>();
   const std::string text = line.Value("task");
@@ -157,7 +158,7 @@ Result<std::optional<TaskId>> AskedTask(const CommandLine& line, const JobSpec& 
                StrCat("--task ", text, ": no task of the job; expected ROLE:INDEX of ", Join(roles, ", "))};
 }
 
-// Without what is masked.
+// Returns the plan of the task with secrets masked.
 PlannedTask Plan(const ParsedJobSpec& parsed, const TaskId& task, const Backend& backend) {
   PlannedNode node{.host = "<host>"};
   if (backend.keeps_programs()) node = {kLoopback, OwnEnvironment(), true};
@@ -172,7 +173,7 @@ PlannedTask Plan(const ParsedJobSpec& parsed, const TaskId& task, const Backend&
   return planned;
 }
 
-// The command of each process in a line, and what it finds in its environment.
+// Returns the command of each process in one line, followed by its environment.
 std::string Text(const PlannedTask& planned) {
   std::string text;
   for (const PlannedProcess& process : planned.processes) {
@@ -212,7 +213,7 @@ Result<int> RunPlan(const CommandLine& line) {
   const auto steps = backend->Plan(parsed);
   if (!steps.ok() && std::ranges::count(parsed.warnings, steps.error().message) == 0)
     parsed.warnings.push_back(steps.error().message);
-  // A home in src_dir is left out.
+  // A home inside src_dir is not copied.
   const auto home = NamedHome();
   TRY_ASSIGN(const PlannedSources sources,
              PlanSources(parsed.spec, home.ok() ? *home : std::filesystem::path(), parsed.is_of_tonys));

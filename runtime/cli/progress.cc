@@ -14,7 +14,7 @@ namespace tony {
 namespace {
 
 std::string Name(const TaskStatus& task) {
-  // The first attempt needs no number: most tasks have no other.
+  // The first attempt is shown without its number, because most tasks have only one.
   return task.attempt > 1 ? ToString(AttemptId{task.id, task.attempt}) : ToString(task.id);
 }
 
@@ -34,7 +34,7 @@ std::string TaskLine(const TaskStatus& task) {
   return line;
 }
 
-// `place`: where it most likely stands.
+// Finds the task `id`. `place` is the index at which the task most likely stands.
 const TaskStatus* FindTask(const std::optional<JobStatus>& status, const TaskId& id, size_t place) {
   if (!status) return nullptr;
   if (place < status->tasks.size() && status->tasks[place].id == id) return &status->tasks[place];
@@ -44,14 +44,16 @@ const TaskStatus* FindTask(const std::optional<JobStatus>& status, const TaskId&
 
 enum class Telling { kEverything, kImportant };
 
-// The other steps of an attempt say nothing to a person, a thousand times over.
+// Returns whether the state of an attempt is worth a line. The other states would fill the screen of a job with a
+// thousand tasks.
 bool IsNews(const TaskStatus& task, Telling telling) {
   constexpr std::array<std::string_view, 5> kNews = {"failed", "lost", "running", "succeeded", "killed"};
   const size_t known = telling == Telling::kEverything ? kNews.size() : 2;
   return std::ranges::find(kNews.begin(), kNews.begin() + known, task.attempt_state) != kNews.begin() + known;
 }
 
-// The line of a restart has said which attempt brought it about, and that the others are stopped.
+// Returns whether the line of a restart already covers this task: the line names the attempt that caused the restart,
+// and implies that the others are stopped.
 bool IsToldByRestart(const TaskStatus& task, const JobStatus& status) {
   const AttemptId attempt{task.id, task.attempt};
   const bool stopped = status.state == "RESTARTING" && task.attempt_state == "killed";
@@ -68,7 +70,7 @@ void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, bool tol
   if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " is heard again"));
 }
 
-// Once for each role.
+// Adds one line for each role.
 void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
   for (size_t i = 0; i < after.tasks.size(); ++i) {
     const TaskStatus& task = after.tasks[i];
@@ -79,7 +81,7 @@ void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& af
   }
 }
 
-// A re-formed gang runs again, whether or not the state in between was seen.
+// A gang that has formed again runs again, even if the client did not see the state in between.
 void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling,
                    std::vector<std::string>& lines) {
   if (after.verdict) return;
@@ -89,7 +91,7 @@ void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& afte
   if (again && (moved || formed)) {
     lines.push_back(StrCat("job running again (generation ", after.generation.value, ")"));
   } else if (telling == Telling::kEverything && moved &&
-             (after.restart_count == 0 || after.state == "STOPPING")) {  // else the restart's line was it
+             (after.restart_count == 0 || after.state == "STOPPING")) {  // else the restart's line reported it
     lines.push_back(StrCat("job ", ToLower(after.state)));
   }
 }
@@ -165,7 +167,7 @@ std::string Indented(const std::string& text) {
   return out;
 }
 
-// Where nodes show their logs; a job on this machine has none.
+// Returns the addresses where nodes of a cluster show their logs; empty for a job on this machine.
 std::string LogLinks(const JobStatus& status, size_t width) {
   std::string links;
   for (const TaskStatus& task : status.tasks)

@@ -1,5 +1,5 @@
-// What a person reads about a job: one line per change while it runs, and the verdict. Pure functions, but that the end
-// of a job that succeeded is told with a look at its outputs.
+// Texts about a job for people: one line per change while the job runs, and the verdict. Functions with `records` may
+// read the job's files; the others are pure.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,31 @@
 
 namespace tony {
 
-// What happened between two statuses, oldest cause first; without `before`, what has happened so far.
+// Returns the changes between two statuses, the oldest cause first. Without `before`, returns all changes so far.
 std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, const JobStatus& after);
-// Those of them that are worth keeping beside a table: failures, restarts, silence, trouble, another AM.
+// Returns only the changes that are worth keeping above a table: failures, restarts, silence, degradation, another AM.
 std::vector<std::string> ImportantLines(const std::optional<JobStatus>& before, const JobStatus& after);
 
-// A line for each task that succeeded and left processes in the background; of many tasks the first ones.
+// Returns a line for each task that succeeded and left processes in the background. If there are many tasks, only the
+// first are named.
 std::string NoteLines(const JobStatus& status);
 
-// The end of a job: state, duration, the first cause with the last lines of its stderr, where to read more.
+// Returns the text about the end of a job: state, duration, the first cause with the last lines of its stderr, and
+// where to read more.
 std::string VerdictText(const JobStatus& status, const JobRecords& records);
 
-// `tony status`: the job in one line, then a table of its tasks; of an ended one the verdict too. Where there is a
-// limit to the room it is clean for a terminal.
+// Returns the text of `tony status`: the job in one line, or its verdict if it has ended, and a table of its tasks. If
+// `room` is limited, the text is safe for a terminal.
 std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now, const TableRoom& room = {});
 
-// What the tasks of each role may use, bytes. Empty: the job cannot be read.
+// The memory limit of each role's tasks, in bytes; empty if the job cannot be read.
 using MemoryLimits = std::map<std::string, int64_t>;
 MemoryLimits MemoryLimitsOf(const JobRecords& records);
 
-// "SUCCEEDED", "FAILED: worker:1#1 ..." in one line.
+// Returns the verdict in one line: "SUCCEEDED", "FAILED: worker:1#1 ...".
 std::string VerdictLine(const JobStatus& status);
 
-// What is to be said of a job in one line: its verdict, or what it waits for, or "-".
+// Returns the news of a job in one line: its verdict, why it is degraded, its pending reason, or "-".
 std::string NewsLine(const JobStatus& status);
 
 }  // namespace tony

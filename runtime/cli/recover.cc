@@ -1,4 +1,4 @@
-// `tony recover`: brings back the jobs of this machine that nobody rules, and settles those that a reboot has ended.
+// `tony recover`: restarts the AMs of jobs that run without one, and finalizes jobs that a reboot has ended.
 #include <optional>
 
 #include "runtime/base/strings.h"
@@ -12,7 +12,7 @@
 namespace tony {
 namespace {
 
-// An AM that was started answers after some 50 ms, on a machine that pages later.
+// A started AM answers after about 50 ms; on a machine that swaps, after seconds.
 constexpr Duration kAnswerLimit{10'000};
 
 struct Recovered {
@@ -41,7 +41,7 @@ Result<Recovered> Recover(const JobRecords& records) {
   return Recovered{std::move(status), settled ? "settled" : "none"};
 }
 
-// Those that can be brought back from here.
+// Adds the jobs that can be recovered from this machine.
 Status AddJobsOf(const Backend& backend, std::vector<JobRecords>& here) {
   TRY_ASSIGN(const auto jobs, backend.Jobs(JobId()));
   TRY_ASSIGN(const std::vector<JobRecords> all, jobs->List());
@@ -62,7 +62,8 @@ std::string Entry(const Recovered& recovered) {
 
 Result<int> RunRecover(const CommandLine& line) {
   std::vector<JobRecords> jobs;
-  std::optional<Error> failure;  // a cluster does not answer, or a job was not recovered
+  // A cluster that does not answer, or a job that was not recovered.
+  std::optional<Error> failure;
   if (line.words().empty()) {
     TRY_ASSIGN(failure, VisitConfigured([&](const Backend& backend) { return AddJobsOf(backend, jobs); }));
   } else {

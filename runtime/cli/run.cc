@@ -1,4 +1,5 @@
-// `tony run`: a job of one role from a command line, without a file. It is a submit whose flags are made of this line.
+// `tony run`: submits a job of one role from a command line, without a spec file. The command line is turned into the
+// options of `tony submit`.
 #include <algorithm>
 #include <filesystem>
 
@@ -10,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A key of the one role that there is, or of the application, and the option that says it.
+// An option, and the key of the only role or of the application that it sets.
 struct Meaning {
   std::string_view option;
   std::string_view key;
@@ -26,7 +27,7 @@ constexpr Meaning kMeanings[] = {
     {"nproc-per-node", "tony.worker.nproc-per-node", ""},
 };
 
-// As the shell reads it back.
+// Quotes the word so that a shell reads the same word.
 std::string ShellWord(const std::string& word) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
@@ -35,7 +36,7 @@ std::string ShellWord(const std::string& word) {
   return quoted + "'";
 }
 
-// A word alone is a line for the shell: 'echo $RANK'.
+// A single word is a command line for the shell: 'echo $RANK'.
 std::string ShellCommand(const std::vector<std::string>& words) {
   if (words.size() == 1) return words.front();
   std::vector<std::string> quoted;
@@ -43,7 +44,8 @@ std::string ShellCommand(const std::vector<std::string>& words) {
   return Join(quoted, " ");
 }
 
-// A relative file that is here: then the command is meant to run in a copy of this folder.
+// Returns whether the word is a relative path of a file in this folder. The command is then meant to run in a copy of
+// this folder.
 bool IsFileHere(const std::string& word) {
   std::error_code ignored;
   const fs::path path(word);
@@ -51,7 +53,7 @@ bool IsFileHere(const std::string& word) {
          fs::is_regular_file(path, ignored);
 }
 
-// Nobody means to copy these for each task.
+// Refuses the root folder and the home folder, because copying them for each task cannot be intended.
 Status CheckSource(const fs::path& folder) {
   const char* home = std::getenv("HOME");
   std::error_code ignored;

@@ -1,4 +1,4 @@
-// The verbs that look at one job or request and return: status, outputs, find, ack.
+// The verbs that read one job or request and return at once: status, outputs, find, ack.
 
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
@@ -22,7 +22,7 @@ Result<std::string> Tell(const std::string& id, bool json, const TableRoom& room
   return json ? ToJson(known) : StatusText(known, records, RealClock().Now(), room);
 }
 
-// The job's newest owner: who took the result after the job had ended, or else who owned the job.
+// Returns the newest owner: the owner that adopted the result after the job's end, otherwise the owner of the job.
 Result<OwnerToken> OwnerOf(const JobStatus& status) {
   if (status.request.value.empty()) return status.claim.owner;
   TRY_ASSIGN(const auto index, BackendOf(status.job).Requests(status.job));
@@ -61,7 +61,7 @@ Result<int> RunStatus(const CommandLine& line) {
 
 Result<int> RunOutputs(const CommandLine& line) {
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
-  // The AM's word counts, too: it tells of the end a moment before that is in the folder.
+  // AskStatus() also queries the AM, because the AM reports the end a moment before the folder contains it.
   TRY_ASSIGN(const KnownStatus known, AskStatus(records));
   if (!HasEnded(known.status)) {
     return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " has not ended (", known.status.state,

@@ -1,5 +1,5 @@
-// `tony submit`: properties to spec, spec to job (client/submit_job.h), then watch. The client's part of the way of a
-// job (README.md).
+// `tony submit`: turns properties into a spec and the spec into a job (client/submit_job.h), and watches the job. This
+// is the client's part of the way of a job (README.md).
 #include <unistd.h>
 
 #include <map>
@@ -23,23 +23,25 @@
 namespace tony {
 namespace {
 
-// What a submit shows.
+// Options that decide what a submit prints.
 struct SubmitShow {
   bool json = false;
   bool detach = false;
-  bool logs = false;  // of the tasks, in place of the table
+  bool logs = false;  // tasks' output instead of the table
   CommandLine line;
 };
 
-// Says the id as soon as the job is recorded. With --json the answer that comes later names it, too.
+// Prints the id as soon as the job is recorded. With --json the id goes to standard error, because the later answer
+// contains it.
 void Announce(const JobId& job, const SubmitShow& show) {
   if (!show.json) return PrintLine(job.value);
   if (!show.detach) Say(StrCat("job ", job.value));
 }
 
-constexpr Duration kPagePatience{2000};  // a master has it some tens of milliseconds after its job is recorded
+// An AM has its page some tens of milliseconds after its job is recorded.
+constexpr Duration kPagePatience{2000};
 
-// Empty: the job has none, or not soon.
+// Returns the address of the job's page; empty if the job has no page, or does not get one soon.
 std::string PageOf(const JobRecords& records) {
   std::string page = BackendOf(records.job()).logs().PageWithoutMaster(records.job());
   const Instant until = RealClock().Now() + kPagePatience;
@@ -52,15 +54,16 @@ std::string PageOf(const JobRecords& records) {
   return page;
 }
 
-// Of a job that goes on alone, for a person at a terminal: its page, and what to type next.
+// Prints the page of a detached job, and commands to type next, for a person at a terminal.
 void TellWhatNext(const JobRecords& records, const SubmitShow& show) {
-  if (show.json || !IsTerminal(STDERR_FILENO)) return;  // a script does not wait for it
+  if (show.json || !IsTerminal(STDERR_FILENO)) return;  // a script does not wait
   if (const std::string page = PageOf(records); !page.empty()) Say(StrCat("page: ", page));
   const std::string& job = records.job().value;
   SayNext(show.line, {StrCat("logs ", job, " -f"), StrCat("status ", job), StrCat("kill ", job)});
 }
 
-using MoreFields = std::map<std::string, std::string>;  // JSON values that are added to the document
+// JSON values by the name of the field that is added to the document.
+using MoreFields = std::map<std::string, std::string>;
 
 int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitShow& show, const MoreFields& fields) {
   if (show.json) PrintLine(WithFields(StatusDocument(records, *watched.status), fields));
@@ -74,7 +77,7 @@ int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitSho
   return watched.signal == 0 ? 1 : 128 + watched.signal;
 }
 
-// A signal kills the job; under a request only while `kill_as` is its owner.
+// Waits for the end of the job. A signal kills the job; with a request id, only while `kill_as` is its owner.
 Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
                        const SubmitShow& show, const OwnerToken& kill_as, const MoreFields& fields) {
   const auto view = show.json || show.logs ? nullptr : LiveView::Make(loop, records);
@@ -120,7 +123,8 @@ Result<int> RunSubmit(const CommandLine& line) {
 
   EventLoop loop;
   const auto launcher = backend->MakeLauncher(loop);
-  Interrupts interrupts(loop);  // from here on a signal kills the job instead of leaving one that nobody rules
+  // From here on a signal kills the job, so that no job is left without an AM.
+  Interrupts interrupts(loop);
   ClientNotes notes = TerminalNotes();
   notes.created = [&](const JobId& job, const StagedFiles& files) {
     Announce(job, show);

@@ -1,4 +1,4 @@
-// `tony wait`: until a job has ended, or until it has changed. Being interrupted does not touch the job.
+// `tony wait`: waits until a job has ended, or until it has changed. An interrupt does not affect the job.
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/cli/commands.h"
@@ -15,7 +15,7 @@
 namespace tony {
 namespace {
 
-// What wait was asked for, beside the job.
+// The options of `tony wait`, without the job.
 struct WaitOrder {
   std::optional<Duration> limit;
   std::optional<int64_t> since;
@@ -34,7 +34,8 @@ Result<WaitOrder> ReadWaitOrder(const CommandLine& line) {
   return order;
 }
 
-// An end is everybody's to know; what comes before it is the owner's. A job without owner is anybody's.
+// Returns whether the job now belongs to another owner. Every owner may see the end of a job, but only the current
+// owner the changes before it. A job without an owner belongs to every caller.
 bool IsAnothers(const WaitOrder& order, const JobStatus& status) {
   const OwnerToken& owner = status.claim.owner;
   return !HasEnded(status) && !order.owner.value.empty() && !owner.value.empty() && owner != order.owner;
@@ -61,7 +62,8 @@ std::string Document(const Watched& watched, const JobRecords& records) {
 
 Result<int> Report(const WaitOrder& order, const Watched& watched, const JobRecords& records) {
   const std::string job = StrCat("job ", records.job().value);
-  const bool told = order.json && order.follow && !watched.timed_out;  // the last line of the stream was it
+  // The last line of the stream has already been the document.
+  const bool told = order.json && order.follow && !watched.timed_out;
   const bool answers = watched.status && (order.since || HasEnded(*watched.status));
   const bool fails = watched.timed_out && !answers;
   const auto error = Error{ErrorCode::kUnavailable,
@@ -73,7 +75,7 @@ Result<int> Report(const WaitOrder& order, const Watched& watched, const JobReco
     Say(StrCat("interrupted; ", job, " goes on"));
     return 128 + watched.signal;
   }
-  if (!HasEnded(*watched.status)) {  // --since, or another owner
+  if (!HasEnded(*watched.status)) {  // because of --since or another owner
     if (IsAnothers(order, *watched.status)) {
       Say(StrCat(job, " has another owner now"));
     } else if (watched.timed_out) {

@@ -1,5 +1,5 @@
-// `tony watch`: one process that follows many jobs and prints a line for each change of any of them, for a triggerer.
-// Which jobs: those of the command line; and of standard input, where "JOB" begins and "-JOB" ends the watching.
+// `tony watch`: one process that follows many jobs and prints a line for each change, e.g. for Airflow's triggerer.
+// Jobs are named on the command line and on standard input, where "JOB" begins and "-JOB" ends the watching.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -32,21 +32,23 @@ namespace tony {
 namespace {
 
 constexpr size_t kLongestLine = 4096;
-// Lines to write at most: a program that sends lines and reads none waits then.
+// The maximum number of unwritten lines. At this number standard input is not read any more, so that a program that
+// sends lines and reads none has to wait.
 constexpr size_t kMostWaiting = 1000;
 
-// Lines from standard input and lines to standard output, on a thread of its own: neither somebody who writes nothing
-// nor a reader who does not read holds up the loop, and with it signals. The descriptors stay blocking, as a shell may
-// share them. Loop thread only; everything is told on the loop. The callbacks on their way to the loop hold it weakly.
+// Exchanges lines over standard input and output, on a thread of its own. Neither a silent writer nor a slow reader
+// delays the loop and its signals. The descriptors stay blocking, because a shell may share them. The methods are
+// called on the loop thread, and the callbacks run there. Posted callbacks hold this object weakly.
 class LineExchange : public std::enable_shared_from_this<LineExchange> {
  public:
   struct Sink {
-    std::function<void(const std::string&)> on_line;  // without its end; one of more than 4 KiB is cut
+    // A line without its end. A line of more than 4 KiB is cut.
+    std::function<void(const std::string&)> on_line;
     std::function<void()> on_input_end;
-    std::function<void()> on_idle;  // all that was put has been written
+    std::function<void()> on_idle;  // all lines have been written
     std::function<void()> on_reader_gone;
   };
-  // `reads`: standard input, too.
+  // `reads`: whether standard input is read.
   LineExchange(EventLoop& loop, bool reads, Sink sink) : loop_(loop), sink_(std::move(sink)), reads_(reads) {}
 
   void Start() {
@@ -56,7 +58,7 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     });
   }
 
-  // Lines that are not written yet are lost. No callback comes after the last owner has gone.
+  // Stops the thread. Unwritten lines are lost. No callback runs after the last owner has released this object.
   void Stop() {
     {
       const std::lock_guard lock(mutex_);
@@ -66,7 +68,8 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     thread_.join();
   }
 
-  // Adds a line (without its end). It takes the place of one under the same key that the reader has been too slow for.
+  // Adds a line, given without its end. An unwritten line with the same key is replaced, because the reader was too
+  // slow for it.
   void Put(const std::string& key, std::string line) {
     {
       const std::lock_guard lock(mutex_);
@@ -103,7 +106,7 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     });
   }
 
-  // False: that was the last one.
+  // Waits once for input or output and serves it. Returns false if the thread has to end.
   bool Turn() {
     bool writes = false, reads = false;
     {
@@ -112,7 +115,7 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
       writes = !waiting_.empty() || !now_.empty();
       reads = reads_ && waiting_.size() < kMostWaiting;
     }
-    // Standard output also where there is nothing to write: a reader that has gone is seen at once.
+    // Standard output is polled even without lines to write, so that a closed reader is noticed at once.
     pollfd fds[] = {{wake_.get(), POLLIN, 0},
                     {STDOUT_FILENO, static_cast<short>(writes ? POLLOUT : 0), 0},
                     {reads ? STDIN_FILENO : -1, POLLIN, 0}};
@@ -126,7 +129,8 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     return true;
   }
 
-  // A pipe that can be written to takes this much without making us wait. False: nobody reads any more.
+  // Writes at most PIPE_BUF bytes, which a writable pipe takes without blocking. Returns false if the reader has closed
+  // its end.
   bool Write() {
     std::string piece;
     {
@@ -173,12 +177,13 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
   EventLoop& loop_;
   const Sink sink_;
   const UniqueFd wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  bool reads_;        // the thread's
-  std::string line_;  // the thread's: of standard input, so far
+  bool reads_;  // used by the thread only
+  // The unfinished line of standard input, used by the thread only.
+  std::string line_;
   std::mutex mutex_;
   bool stopped_ = false;
   std::deque<Waiting> waiting_;
-  std::string now_;  // the line that is being written
+  std::string now_;  // the line being written
   std::thread thread_;
 };
 
@@ -186,7 +191,7 @@ class JobsWatch {
  public:
   struct Options {
     bool json = false;
-    bool reads = false;  // standard input
+    bool reads = false;  // read standard input
     WatcherToken watcher;
   };
 
@@ -206,7 +211,8 @@ class JobsWatch {
   JobsWatch(const JobsWatch&) = delete;
 
   void Add(const std::string& id) {
-    if (const auto watched = jobs_.find(id); watched != jobs_.end()) {  // somebody new begins to look
+    // If the job is already followed, a new watcher begins to watch it and gets its newest line again.
+    if (const auto watched = jobs_.find(id); watched != jobs_.end()) {
       watched->second.follower->LookAs(options_.watcher);
       if (!watched->second.told.empty()) lines_->Put(id, watched->second.told);
       return;
@@ -221,7 +227,7 @@ class JobsWatch {
                    .on_note = [](const std::string& note) { Say(note); },
                    .on_end = [this, id](const Result<JobStatus>& end) { OnEnd(id, end); }});
     job.follower->LookAs(options_.watcher);
-    // Whoever asks need not wait for an AM that is not there yet.
+    // The stored status is reported at once, because the AM may not be running yet.
     if (const auto stored = StoredStatus(*job.records); stored.ok()) OnStatus(id, *stored);
     job.follower->Start(Duration(0));
   }
@@ -235,7 +241,7 @@ class JobsWatch {
     std::unique_ptr<JobRecords> records;
     std::unique_ptr<Follower> follower;
     std::optional<JobStatus> before;
-    std::string told;  // the newest line
+    std::string told;  // the newest reported line
   };
 
   AmLauncher& LauncherOf(const JobId& job) {
@@ -259,7 +265,7 @@ class JobsWatch {
     StopIfDone();
   }
 
-  // Its end is told once nothing of it lives any more, as `wait` returns.
+  // The end of a job is not reported here, but in OnEnd(), when all its processes have exited, as in `wait`.
   void OnStatus(const std::string& id, const JobStatus& status) {
     if (!HasEnded(status)) TellStatus(id, status);
   }
@@ -270,7 +276,8 @@ class JobsWatch {
     } else {
       TellError(id, end.error());
     }
-    // Not from within its own callback; meanwhile somebody may have removed it and added it anew.
+    // A follower must not be destroyed within its own callback. Until the posted removal runs, the job may have been
+    // removed and added again.
     loop_.Post([this, id, follower = jobs_.at(id).follower.get()] {
       const auto job = jobs_.find(id);
       if (job != jobs_.end() && job->second.follower.get() == follower) Remove(id);
@@ -288,7 +295,8 @@ class JobsWatch {
     job.before = status;
     if (line.empty() || line == job.told) return;
     job.told = line;
-    // A reader too slow for all documents has the newest; a line for people is not the sum of those before.
+    // With --json, a reader that is too slow for all documents gets the newest. In text, every line is kept, because a
+    // line does not repeat the earlier ones.
     lines_->Put(options_.json ? id : StrCat(id, " ", status.seq), std::move(line));
   }
 
@@ -323,7 +331,8 @@ Result<int> RunWatch(const CommandLine& line) {
       options.reads = true;
     } else {
       const auto named = FindNamedJob(word, TerminalNotes());
-      ids.push_back(named.ok() ? named->job().value : word);  // what is wrong is told in its turn
+      // Add() reports the error of a word that names no job.
+      ids.push_back(named.ok() ? named->job().value : word);
     }
   }
   EventLoop loop;
