@@ -28,8 +28,8 @@ bool StderrMayDecide(const std::vector<FailureRule>& rules);
 
 std::string DescribeAsked(const AskedExit& asked);               // e.g. "exit code 137"
 std::string ConditionText(const FailureRule& rule);              // e.g. "exit code 193"
-std::string ExplainText(const std::vector<FailureRule>& rules);  // one paragraph per rule
-std::string RuleTable(const std::vector<FailureRule>& rules);    // one line per rule
+std::string ExplainText(const std::vector<FailureRule>& rules);  // a paragraph per rule
+std::string RuleTable(const std::vector<FailureRule>& rules);    // a line per rule
 std::string ExplainJson(const std::vector<FailureRule>& rules);  // a JSON array
 std::string OutcomeClassesJson();                                // JSON array: all classes, with meanings
 

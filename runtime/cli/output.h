@@ -33,7 +33,7 @@ int ExitOfAnswer(int exit);
 // Returns `json` with one member per line, indented. `json` must be valid and compact.
 std::string IndentedJson(std::string_view json);
 
-// With --json a failing verb prints this object on standard output, in addition to the line on standard error for people:
+// With --json a failing verb prints this object on standard output, and a line for people on standard error:
 //
 //   {"schema":1,"error":{"code":65,"class":"spec_invalid","message":"...","retryable":false}}
 //

@@ -22,7 +22,7 @@ struct Range {
   uint32_t first, last;
 };
 
-// They show the text after them in another order than it has.
+// Characters that make a terminal show the text after them in another order.
 constexpr std::array kTurning = {Range{0x200E, 0x200F}, Range{0x2028, 0x202E}, Range{0x2066, 0x2069}};
 
 bool IsControl(uint32_t c) {
@@ -44,19 +44,21 @@ uint32_t CodePoint(std::string_view character) {
   return c;
 }
 
-// As Unicode's tables have it. Before the first combining character all that is safe has a column.
+// Returns the columns of a character by Unicode's tables. Below the first combining character, every safe character
+// takes one column.
 size_t WidthOf(uint32_t c) {
   constexpr uint32_t kFirstCombining = 0x300;
   if (c < kFirstCombining) return 1;
   return static_cast<size_t>(std::max(0, utf8proc_charwidth(static_cast<utf8proc_int32_t>(c))));
 }
 
-// Text that needs no look at its characters, as nearly all has.
+// Returns whether the text is printable ASCII, as most text is. Such text needs no check of its characters.
 bool IsPlain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7F; });
 }
 
-// Length of the escape sequence that `text`, which begins with ESC, begins with: a CSI or a string such as a title.
+// Returns the length of the escape sequence at the beginning of `text`, which begins with ESC: a CSI sequence, or a
+// string sequence such as a title.
 size_t EscapeLength(std::string_view text) {
   if (text.size() < 2) return 1;
   if (text[1] == '[') {
@@ -77,7 +79,7 @@ bool IsColour(std::string_view escape) {
          escape.substr(2, escape.size() - 3).find_first_not_of("0123456789;:") == std::string_view::npos;
 }
 
-// Replaces control characters but for those in `kept`.
+// Appends the text with its control characters replaced, except those in `kept`.
 void AppendSafe(std::string& out, std::string_view text, std::string_view kept) {
   while (!text.empty()) {
     const size_t length = LengthAt(text);

@@ -1,6 +1,6 @@
-// What may reach a terminal, and how wide it is there. Names, messages and logs come from users' programs: all of them
-// go through one of the Safe functions, so that no escape sequence of theirs moves a cursor, sets a title or types a
-// reply. Pure, but for what is asked of a descriptor.
+// Makes text safe for a terminal and computes its width there. Names, messages and logs come from users' programs.
+// All of them pass through one of the Safe functions, so that none of their escape sequences moves a cursor, sets a
+// title or types a reply. Functions without a descriptor `fd` are pure.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,26 @@
 
 namespace tony {
 
-// Control characters (C0, DEL, C1) and those that turn the direction of writing become '?', bytes that are no UTF-8
-// U+FFFD. Line ends and tabs become blanks.
+// Returns the text as one safe line. Control characters (C0, DEL, C1) and characters that change the direction of
+// writing become '?'. Bytes that are not UTF-8 become U+FFFD. Line ends and tabs become blanks.
 std::string SafeLine(std::string_view text);
-// The same of several lines: line ends and tabs stay.
+// Returns several lines made safe like SafeLine(), except that line ends and tabs stay.
 std::string SafeText(std::string_view text);
-// The same of what a task wrote: carriage returns stay (progress bars) and so do colours, unless `colour` is false; the
-// colours of a line end with it. Other escape sequences are left out.
+// Returns a task's output made safe like SafeText(), except that carriage returns (progress bars) stay, and colours if
+// `colour` is true. The colours of a line end with the line. Other escape sequences are removed.
 std::string SafeLog(std::string_view text, bool colour);
 
-// Columns that text takes which SafeLine() made: characters of East Asia and emoji two, combining ones none.
+// Returns the columns of a text made by SafeLine(): East Asian characters and emoji take two, combining characters take
+// none.
 size_t TextWidth(std::string_view text);
-// Rows that it takes where a terminal of so many columns, 1 or more, has wrapped it: at any character, but within none.
+// Returns the rows of the text on a terminal of `columns` columns (1 or more), which wraps between any two characters.
 size_t RowsWrapped(std::string_view text, size_t columns);
-// At most so wide; what was cut is told by two dots. Never within a character.
+// Returns the text cut to at most `width` columns, never within a character. Two dots mark the cut.
 std::string CutToWidth(std::string_view text, size_t width);
-// Exactly so wide, filled with blanks; numbers are set to the right.
+// Returns the text cut or filled with blanks to exactly `width` columns. `to_the_right` aligns numbers.
 std::string FitToWidth(std::string_view text, size_t width, bool to_the_right = false);
 
-// At least so wide, and the two blanks that part columns.
+// Returns the text filled to at least `width` columns, and the two blanks that separate columns.
 std::string TableCell(std::string_view text, size_t width);
 
 struct TerminalSize {
@@ -36,14 +37,17 @@ struct TerminalSize {
   bool operator==(const TerminalSize&) const = default;
 };
 
-bool IsTerminal(int fd);      // one that can move its cursor: $TERM is neither unset nor "dumb"
-bool WantsColour(int fd);     // a terminal, and $NO_COLOR is unset or empty
-TerminalSize SizeOf(int fd);  // of one that does not say: 24 x 80
+// Returns whether `fd` is a terminal that can move its cursor: $TERM is set and is not "dumb".
+bool IsTerminal(int fd);
+// Returns whether `fd` is such a terminal and $NO_COLOR is unset or empty.
+bool WantsColour(int fd);
+// Returns 24 x 80 if the terminal does not report its size.
+TerminalSize SizeOf(int fd);
 
-// Styles for text that needs no cleaning any more.
+// Styles for text that is already safe for a terminal.
 enum class Style { kPlain, kStrong, kFaint, kGood, kWarning, kBad };
 std::string Styled(std::string_view text, Style style, bool colour);
-// One of a few colours, the same for the same number.
+// Returns the text in one of a few colours. The same number gives the same colour.
 std::string ColouredByNumber(std::string_view text, size_t number);
 
 }  // namespace tony

@@ -26,9 +26,9 @@ std::string Paths(const LeftOut& left) {
   return SafeLine(paths);
 }
 
-// "staging src_dir /x: 0.3 of 4.1 GB".
+// Returns e.g. "staging src_dir /x: 0.3 of 4.1 GB".
 std::string ProgressLine(std::string_view doing, const StageProgress& progress) {
-  if (progress.total == 0) return StrCat(doing, " ", SafeLine(progress.what));  // as while uv makes an environment
+  if (progress.total == 0) return StrCat(doing, " ", SafeLine(progress.what));  // e.g. while uv makes an environment
   constexpr double kGiga = 1e9, kMega = 1e6;
   const bool large = static_cast<double>(progress.total) >= kGiga;
   char amount[64];
@@ -38,7 +38,8 @@ std::string ProgressLine(std::string_view doing, const StageProgress& progress) 
   return StrCat(doing, " ", SafeLine(progress.what), ": ", amount);
 }
 
-// One live line on a terminal; elsewhere a line at the beginning and then each five seconds.
+// A line of progress. On a terminal the line is redrawn in place. Elsewhere a line is printed at the beginning and
+// every five seconds.
 class MovingLine {
  public:
   void Show(const std::string& line) {
@@ -60,7 +61,7 @@ class MovingLine {
   static constexpr Duration kNextLine{5000};
 
   static void Write(const std::string& text) {
-    if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // a terminal that has gone
+    if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // the terminal has hung up
   }
 
   const bool live_ = IsTerminal(STDERR_FILENO);

@@ -1,5 +1,5 @@
-// What the client library has to say, on standard error: a line for each note, and of what is moved one live line on a
-// terminal, a line now and then elsewhere.
+// Prints the notes of the client library on standard error. Each note is a line. Progress is one live line on a
+// terminal, and an occasional line elsewhere.
 #pragma once
 
 #include <functional>
@@ -12,22 +12,22 @@
 
 namespace tony {
 
-// Of a new job it says what SayStaged() says.
+// Returns notes for the terminal. For a new job they print the report of SayStaged().
 ClientNotes TerminalNotes();
 
-// What of src_dir goes to the tasks and what does not, and warnings.
+// Prints which files of src_dir go to the tasks and which do not, and warnings.
 void SayStaged(const StagedFiles& files);
 
-// Says each change of a job.
+// Returns a callback that prints each change of a job.
 std::function<bool(const JobStatus&)> SayChanges();
 
-// The report on src_dir, which says to people what goes to the tasks and what does not.
+// The report on src_dir for people: which files go to the tasks and which do not.
 
-// "12 files, 1.2 MB"; empty where the job has no such folder.
+// Returns e.g. "12 files, 1.2 MB"; empty if the job has no src_dir.
 std::string AmountOf(const SourceSummary& sources);
-// "left out: data, old.ckpt: 3 files, 1.5 GB (.gitignore: data/)", a line for each rule.
+// Returns a line for each rule, e.g. "left out: data, old.ckpt: 3 files, 1.5 GB (.gitignore: data/)".
 std::vector<std::string> LeftOutLines(const SourceSummary& sources);
 
-std::string HumanSize(int64_t bytes);  // "53 bytes", "1.2 MB"
+std::string HumanSize(int64_t bytes);  // e.g. "53 bytes", "1.2 MB"
 
 }  // namespace tony

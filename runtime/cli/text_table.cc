@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kColumnGap = 2;
 
-// Of those shown, with the gaps between them.
+// Returns the width of the shown columns, including the gaps between them.
 size_t TotalOf(const std::vector<size_t>& widths) {
   size_t total = 0;
   for (const size_t width : widths) total += width == 0 ? 0 : width + (total == 0 ? 0 : kColumnGap);
@@ -46,7 +46,7 @@ std::vector<size_t> TextTable::Widths(const TableRoom& room) const {
     for (size_t i = 0; i < least.size(); ++i)
       if (columns_[i].rank == most) least[i] = 0;
   }
-  // What is left over goes to those that were cut, first to those that matter most.
+  // The remaining room goes to the columns that were cut, the most important first.
   for (int rank = 0; TotalOf(least) < columns && rank <= static_cast<int>(columns_.size()); ++rank)
     for (size_t i = 0; i < least.size(); ++i)
       if (least[i] > 0 && columns_[i].rank == rank)
@@ -65,7 +65,8 @@ std::string TextTable::Text(const TableRoom& room) const {
       if (widths[i] == 0) continue;
       const std::string gap = text.empty() ? indent_ : std::string(kColumnGap, ' ');
       used += gap.size();
-      if (room.columns > 0 && used >= room.columns) break;  // narrower than what is always shown
+      // The room may be narrower than the columns that are always shown.
+      if (room.columns > 0 && used >= room.columns) break;
       const size_t width = room.columns > 0 ? std::min(widths[i], room.columns - used) : widths[i];
       used += width;
       const StyledText cell = cell_of(i);
@@ -94,7 +95,7 @@ std::string Wrapped(std::string_view text, size_t columns, size_t indent) {
   std::string out;
   size_t room = columns;
   while (TextWidth(text) > room) {
-    // The last blank before which there is room; a word that is longer stays whole.
+    // Cuts at the last blank that fits. A word that is longer than the room stays whole.
     size_t cut = std::string_view::npos;
     for (size_t blank = text.find(' ', 1); blank != std::string_view::npos; blank = text.find(' ', blank + 1)) {
       const bool fits = TextWidth(text.substr(0, blank)) <= room;

@@ -1,5 +1,6 @@
-// A table for people. On a terminal it is as wide as that: what matters least is left out, then cells are cut;
-// elsewhere it has all there is, for other programs to cut. Pure, but for what is asked of a descriptor.
+// A table for people. On a terminal the table fits the width: the least important columns are left out, and then cells
+// are cut. Elsewhere the table is complete, so that other programs can cut it. Pure, except the functions that read the
+// size of standard output.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +15,27 @@
 namespace tony {
 
 struct TextColumn {
-  static constexpr int kNever = -1;  // as rank: it is not shown at all
+  static constexpr int kNever = -1;  // rank of a hidden column
   TextColumn(std::string_view its_title, int its_rank = 0, bool is_to_the_right = false, size_t its_least = 0)
       : title(its_title), rank(its_rank), to_the_right(is_to_the_right), least(its_least) {}
   std::string_view title;
-  int rank;  // 0: always shown; where there is not room for all, those of the highest rank go first
+  // 0: the column is always shown. If not all columns fit, the highest rank is left out first.
+  int rank;
   bool to_the_right;
-  size_t least;  // columns to which it may be cut; 0: it is shown whole
+  // The width to which the column may be cut; 0: the column is never cut.
+  size_t least;
 };
 
 struct StyledText {
   StyledText(std::string its_text, Style its_style = Style::kPlain) : text(std::move(its_text)), style(its_style) {}
   StyledText(std::string_view its_text) : text(its_text) {}
   StyledText(const char* its_text) : text(its_text) {}
-  std::string text;  // SafeLine()
+  std::string text;  // safe for a terminal (SafeLine)
   Style style = Style::kPlain;
 };
 
 struct TableRoom {
-  size_t columns = 0;  // 0: as many as it takes
+  size_t columns = 0;  // 0: unlimited
   bool colour = false;
 };
 
@@ -40,31 +43,32 @@ class TextTable {
  public:
   explicit TextTable(std::vector<TextColumn> columns, std::string indent = "")
       : columns_(std::move(columns)), indent_(std::move(indent)) {}
-  // A cell for each column; those without a style of their own have this one.
+  // Adds a row with one cell per column. Cells without a style of their own get `style`.
   void Add(std::vector<StyledText> row, Style style = Style::kPlain);
   std::string Text(const TableRoom& room) const;
 
  private:
-  std::vector<size_t> Widths(const TableRoom& room) const;  // 0: it is left out
+  std::vector<size_t> Widths(const TableRoom& room) const;  // 0: the column is left out
 
   std::vector<TextColumn> columns_;
   std::string indent_;
   std::vector<std::vector<StyledText>> rows_;
 };
 
-// How a job's or a task's state is shown.
+// Returns the style in which the state of a job, a task or a check is shown.
 Style StyleOfState(std::string_view state);
 
-// Lines of at most so many columns, broken at blanks; those behind the first begin with `indent` blanks. 0 columns: as
-// it is.
+// Returns the text broken at blanks into lines of at most `columns` columns. Lines after the first begin with `indent`
+// blanks. 0 columns: the text stays unchanged.
 std::string Wrapped(std::string_view text, size_t columns, size_t indent);
 
-// Lines of text, clean for a terminal and none wider than it, but for words that are; elsewhere as they are.
+// Returns lines that are safe for a terminal and, except for longer words, not wider than it. Without a terminal,
+// returns the text unchanged.
 std::string Fitted(const std::string& text, const TableRoom& room);
 
-// What standard output has room for, and whether it takes colours: --color decides, else terminal and $NO_COLOR.
-// kUsage: --color is none of auto, always, never.
+// Returns the width of standard output and whether it gets colours. --color decides about colours; without it, the
+// terminal and $NO_COLOR decide. kUsage: --color is not auto, always or never.
 Result<TableRoom> RoomOnStandardOutput(const CommandLine& line);
-size_t ColumnsOfStandardOutput();  // 0: no terminal
+size_t ColumnsOfStandardOutput();  // 0: not a terminal
 
 }  // namespace tony

@@ -7,12 +7,13 @@
 namespace tony {
 namespace {
 
-constexpr Duration kCallLimit{5000};    // of each short call
-constexpr Duration kWatchLimit{30000};  // below tony.thrift's 60 s; the answer is repeated, nothing depends on it
+constexpr Duration kCallLimit{5000};  // limit of each short call
+// Below the 60 s of tony.thrift. Nothing depends on the value, because the call is repeated after each answer.
+constexpr Duration kWatchLimit{30000};
 
 }  // namespace
 
-// Each answer leads to the next call. The sink may end the talk: then nothing of it may be touched any more.
+// Each answer leads to the next call. The sink may destroy the conversation, and no member may be used after that.
 class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
  public:
   Talk(EventLoop& loop, Opening opening, Sink sink)
@@ -55,7 +56,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
               }));
   }
 
-  // Only the first call says who looks: who has been watching for long does not become the newest again by going on.
+  // Only the first call names the watcher, because a watcher that merely goes on must not become the newest again.
   void Look() {
     const auto begin = WhenAnswered<JobStatus>([this](const JobStatus& status) { Take(status, /*is_news=*/true); });
     if (opening_.watcher.value.empty()) return am_->GetStatus(opening_.token, begin);
@@ -67,7 +68,8 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
     trouble_ = status.trouble;
     delay_ = status.delay;
     const bool ended = status.verdict.has_value();
-    if (!ended) Watch();  // first: the sink may be slow, as one that writes to somebody who is not reading
+    // The next Watch is sent before the sink is called, because the sink may be slow, as when its output is not read.
+    if (!ended) Watch();
     if (is_news || ended) (void)Tell(sink_.on_status, status);
   }
 
@@ -80,7 +82,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
                }));
   }
 
-  // Whether the talk goes on.
+  // Returns whether the conversation continues.
   template <class Word>
   bool Tell(const std::function<void(Word)>& fn, const std::decay_t<Word>& word) {
     const auto self = shared_from_this();
@@ -92,7 +94,8 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
   const Sink sink_;
   bool stopped_ = false;
   std::unique_ptr<AmConnection> am_;
-  int64_t seq_ = 0;  // these of the newest status
+  // `seq_`, `trouble_` and `delay_` are from the newest status.
+  int64_t seq_ = 0;
   std::string trouble_, delay_;
 };
 

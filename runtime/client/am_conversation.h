@@ -1,5 +1,5 @@
-// A conversation with a ruling AM over one connection: tells it of a new owner and of a wanted kill, then watches the
-// job. Loop thread only; the sink is called from the loop, never from inside the constructor.
+// A conversation with the leading AM over one connection: sends the new owner and the requested kill, and then watches
+// the job. Loop thread only. The sink is called from the loop, never from inside the constructor.
 #pragma once
 
 #include <filesystem>
@@ -19,25 +19,32 @@ namespace tony {
 class AmConversation {
  public:
   struct Opening {
-    std::filesystem::path folder;  // the job's
+    std::filesystem::path folder;  // folder of the job
     Address am;
-    MakeChannel tls;  // Arbiter::WayToAm()
+    MakeChannel tls;  // from Arbiter::WayToAm()
     std::string token;
     std::optional<Claim> attach;
     std::optional<KillRequest> kill;
-    WatcherToken watcher;        // who looks; empty: somebody who has no name
-    Duration usage_interval{0};  // tell of what tasks use so often; 0: changes only
+    // The watcher that begins to watch; empty: the client has no token.
+    WatcherToken watcher;
+    // How often to report the tasks' usage; 0: report only changes.
+    Duration usage_interval{0};
   };
   struct Sink {
-    std::function<void(bool)> on_attached;            // the answer to `attach`, which is recorded now
-    std::function<void(KillAnswer)> on_kill;          // the answer to `kill`, too
-    std::function<void(const JobStatus&)> on_status;  // after these, and for each change
-    std::function<void(const Error&)> on_lost;        // at most once, last
-    // Instead of on_lost, before anything was told: who listens there may not be told the token; see am_connection.h.
+    // The answer to `attach`, which the AM has recorded.
+    std::function<void(bool)> on_attached;
+    // The answer to `kill`. The AM has recorded the request, except a plain kill that it could not write.
+    std::function<void(KillAnswer)> on_kill;
+    // The status after these answers, and each change.
+    std::function<void(const JobStatus&)> on_status;
+    std::function<void(const Error&)> on_lost;  // called at most once, and last
+    // Called instead of on_lost, before any other callback, if the listener there must not get the token; see
+    // am_connection.h.
     std::function<void(const Error&)> on_mistrust;
   };
   AmConversation(EventLoop& loop, Opening opening, Sink sink);
-  ~AmConversation();  // also from inside a callback; none comes after
+  // May be called from inside a callback. No callback follows.
+  ~AmConversation();
 
  private:
   class Talk;

@@ -1,5 +1,6 @@
-// What this library has to say to a person while one of its functions runs. The library prints nothing: a command gives
-// it these functions, which show things on a terminal, or in a log. All are called on the thread of the caller's loop.
+// Callbacks by which this library informs people while one of its functions runs. The library prints nothing: a command
+// passes these callbacks, which print to a terminal or to a log. All callbacks are called on the thread of the caller's
+// loop.
 #pragma once
 
 #include <functional>
@@ -14,10 +15,11 @@ namespace tony {
 
 struct ClientNotes {
   std::function<void(const std::string& line)> note;
-  // Files are staged ("staging") or sent to a cluster ("sending"): five times a second, unless it is done soon.
+  // Reports the progress of files that are staged ("staging") or sent to a cluster ("sending"). Called five times a
+  // second, except if the work ends soon.
   std::function<void(std::string_view doing, const StageProgress& progress)> moving;
   std::function<void()> moved;
-  // A new job is recorded, and nothing of it is started.
+  // Called when a new job is recorded, before anything of the job is started.
   std::function<void(const JobId& job, const StagedFiles& files)> created;
 };
 

@@ -10,19 +10,21 @@
 namespace tony {
 namespace {
 
-// The search's pauses: an AM that crashed is back within 50 ms, one that the keeper must first kill within 30 s.
+// The pauses of the search. A crashed AM is restarted within 50 ms. An AM that the keeper (the supervisor of the job)
+// must first kill is restarted within 30 s.
 constexpr Duration kFirstPause{20};
 constexpr Duration kLongestPause{500};
 // An AM writes its document at most twice a second, and the folder is watched.
 constexpr Duration kReadEvery{500};
-// A keeper that cannot stay alive is somebody else's problem after this many.
+// The follower gives up after this many keepers, because it cannot mend what keeps them from running.
 constexpr int kMostKeepers = 5;
-// An AM brings its keeper back at once; one that hangs does not, and nobody else would ever notice.
+// How often the keeper is checked. An AM restarts its keeper at once. An AM that hangs does not, and no other process
+// would notice.
 constexpr Duration kKeeperLook{1000};
-// After the verdict the keeper only sweeps; it is gone within a millisecond or two.
+// After the verdict the keeper only cleans up, and exits within a millisecond or two.
 constexpr Duration kKeeperPause{2};
 constexpr Duration kKeeperLimit{10000};
-// A task may need so long beyond its grace to stop in good order.
+// The time that a task may need beyond its grace to stop in good order.
 constexpr Duration kBeyondGrace{5000};
 
 }  // namespace
@@ -35,7 +37,8 @@ void Follower::Start(Duration patience, Duration usage_interval) {
   Watch();
   looked_after_ = loop_.Now();
   SearchAfter(watch_ ? patience : kFirstPause);
-  // Not by Post(): a signal may stop the loop first, and the next follower on it would run what is left of this one.
+  // A timer instead of Post(), because a signal may stop the loop first. The next follower on this loop would then run
+  // the posted call of a destroyed follower.
   first_look_ = loop_.After(Duration(0), [this] { OnFolderChange(); });
 }
 
@@ -45,7 +48,7 @@ void Follower::Watch() {
   if (watch.ok()) {
     watch_ = *std::move(watch);
   } else {
-    // A user has only so many of them. The job runs already: follow it by the timer alone.
+    // The number of watches of a user is limited. The job already runs, so the timer alone follows it.
     sink_.on_note(watch.error().message);
   }
 }
@@ -70,8 +73,8 @@ void Follower::TalkAnew() {
 
 void Follower::OnFolderChange() {
   if (state_ == State::kEnding) return;
-  // An AM that we talk to tells of the end itself; reading the document at each step of a large job is work for
-  // nothing.
+  // In state Talking the AM reports the end itself. Reading the document at each step of a large job would be wasted
+  // work.
   if (state_ != State::kTalking && SeeStatusFile()) return;
   SeeLease();
 }
@@ -87,10 +90,10 @@ bool Follower::SeeStatusFile() {
     TellFromFile(**status);
     return false;
   }
-  // The keeper's word of a job that has no AM to tell it.
+  // If the job has no AM, the keeper writes into the document why the job is degraded.
   if (!(*status)->trouble.empty() && (*status)->seq > trouble_told_) {
     trouble_told_ = (*status)->seq;
-    // The AM told more than it had written when it died.
+    // The AM may have sent a newer status than it had written when it died.
     JobStatus told = last_ && last_->seq > (*status)->seq ? *last_ : **status;
     told.trouble = (*status)->trouble;
     sink_.on_status(told);
@@ -106,7 +109,7 @@ void Follower::TellFromFile(const JobStatus& status) {
   sink_.on_status(status);
 }
 
-// A new owner cannot be made known by a file.
+// Follows the job's files from now on. A pending new owner fails, because no file can carry it to the AM.
 void Follower::ReadAlong(const Error& why) {
   conversation_.reset();
   if (attach_) return Fail({ErrorCode::kUnavailable, why.message});
@@ -137,8 +140,8 @@ void Follower::TalkTo(const LeaseRecord& lease) {
   conversation_ = std::make_unique<AmConversation>(loop_, std::move(opening), Ears());
 }
 
-// What has been answered is in the journal, and the next AM need not be told; but a plain kill is answered by an AM
-// that can write nothing, too.
+// An answered request is in the journal, so that the next AM need not receive it. A plain kill is kept, because an AM
+// answers it even if it cannot write its journal.
 AmConversation::Sink Follower::Ears() {
   return {.on_attached =
               [this](bool attached) {
@@ -169,7 +172,7 @@ void Follower::LookAfterKeeper(bool was_there) {
   timer_ = loop_.After(kKeeperLook, [this, is_there] { LookAfterKeeper(is_there); });
 }
 
-// A job that is to end does so within a bound, or with a word on who keeps it from that.
+// Checks that a job that should end does so within a limit, and otherwise reports what keeps the job from ending.
 void Follower::LookAfterEnd() {
   const Instant now = loop_.Now();
   if (now - looked_after_ < kKeeperLook) return;
@@ -198,19 +201,20 @@ void Follower::SayWhoIsLeft(Instant now) {
 }
 
 void Follower::OnStatus(const JobStatus& status) {
-  watcher_ = {};  // the AM knows it
+  watcher_ = {};  // the AM knows the watcher
   pause_ = kFirstPause;
   keepers_started_ = 0;
   last_ = status;
   if (HasEnded(status)) return End(status);
   sink_.on_status(status);
-  // The AM tells of the end itself. Closing the watch blocks for 15 ms: now, and not between verdict and exit.
+  // The AM reports the end itself. Closing the watch blocks for 15 ms, so it is closed here and not between verdict and
+  // exit.
   watch_.reset();
 }
 
 void Follower::OnLost(const Error& error) {
   conversation_.reset();
-  if (error.code != ErrorCode::kUnavailable) return Fail(error);  // trying again would not help
+  if (error.code != ErrorCode::kUnavailable) return Fail(error);  // a retry would not help
   state_ = State::kSearching;
   Watch();
   SearchAfter(Duration(0));
@@ -220,7 +224,8 @@ void Follower::SearchAfter(Duration pause) {
   timer_ = loop_.After(pause, [this] { Search(); });
 }
 
-// The keeper of a job that no AM can lead says so in the status, and removes the kills that it refuses.
+// Ends the follower if the keeper refused its kill. The keeper of a job that no AM can lead writes this into the
+// status, and removes the kills that it refuses.
 void Follower::SeeRefusedKill() {
   if (!kill_ || kill_->name.empty() || kill_->request.IsPlain()) return;
   const auto status = records_.ReadStatus();
@@ -258,7 +263,7 @@ void Follower::Search() {
   pause_ = std::min(pause_ * 2, kLongestPause);
 }
 
-// Of a job that no master has ruled yet nobody else tells.
+// Reports the pending reason of a job that no AM has led yet, because no other process reports it.
 void Follower::TellWait(const std::string& why) {
   if (why.empty() || why == wait_told_) return;
   auto status = StoredStatus(records_);
@@ -267,7 +272,7 @@ void Follower::TellWait(const std::string& why) {
   sink_.on_status(*status);
 }
 
-// On a cluster nobody of ours is there before the master is.
+// Ends a job whose first AM starts too late. On a cluster no process of ours runs before the AM.
 void Follower::EndLateStart(const std::string& why) {
   if (why.empty()) return;
   if (!start_due_) start_due_ = StartIsDueBy();
@@ -290,7 +295,8 @@ Instant Follower::StartIsDueBy() const {
 }
 
 void Follower::BringBack() {
-  // The keeper is seen to be gone only after the final status is in the folder: look again before judging.
+  // The final status is written before the keeper's exit becomes visible, so the status is read again before any
+  // decision.
   if (SeeStatusFile()) return;
   if (launcher_.Look(records_).WillBeKept()) return SearchAfter(kLongestPause);
   const Status settled = launcher_.Settle(records_);
@@ -302,9 +308,11 @@ void Follower::BringBack() {
                                                  " ends as soon as it is started; ", launcher_.WhyItEnds(records_))});
   const auto started = launcher_.Start(records_);
   if (!started.ok()) return Fail(started.error());
-  if (!*started) return SearchAfter(kFirstPause);  // somebody else did, or it has ended just now
+  // Another client started the keeper, or the job has just ended.
+  if (!*started) return SearchAfter(kFirstPause);
   sink_.on_note(StrCat("nobody ruled job ", records_.job().value, ": its keeper was started"));
-  SearchAfter(kLongestPause);  // its AM's lease is seen at once
+  // The folder watch notices the lease of the new AM at once.
+  SearchAfter(kLongestPause);
 }
 
 void Follower::End(const JobStatus& status) {
@@ -321,7 +329,7 @@ void Follower::AwaitKeeper() {
   const ArbiterView seen = launcher_.Look(records_);
   const bool gone = !seen.WillBeKept();
   if (!gone) LookAfterEnd();
-  // It died before it had swept up, and so did the AM: one more does that, and nothing else.
+  // Keeper and AM died before the cleanup. One more keeper is started, which only cleans up.
   if (gone && !seen.swept && !std::exchange(swept_, true)) {
     if (launcher_.Start(records_).ok()) {
       timer_ = loop_.After(kKeeperPause, [this] { AwaitKeeper(); });

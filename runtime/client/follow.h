@@ -1,18 +1,18 @@
-// Follows one job until its end, whatever happens to its AM and keeper meanwhile. Loop thread only.
+// Follows one job until its end, across restarts of its AM and its keeper (the supervisor of the job). Loop thread only.
 //
-//            lease record seen                connection lost
+//            lease record found              connection lost
 //   Searching ---------------> Talking ------------------------> Searching
-//       |  no keeper: one is started                                 |
-//       |                         | who listens there may not be told the token
+//       |  no keeper: start one                                      |
+//       |                         | the listener must not get the token
 //       |                         +-----> Reading ---- another AM, or none ---> Searching
-//       +--- final status.json, or the verdict from the AM ----------+---> Ending --- keeper gone ---> on_end
+//       +--- final status.json, or the verdict from the AM ----------+---> Ending --- keeper exited ---> on_end
 //
-// While Reading, the AM is one of an earlier release, at a TCP port, or a stranger's: what it writes is followed, and a
-// kill goes by its file, which every AM reads once a second.
+// In state Reading, the AM is one of an earlier release at a TCP port, or another user listens there. The follower reads
+// the AM's files. A kill works through its file, which every AM reads once a second.
 //
-// While Talking, news is pushed (Watch), and the keeper of an AM that hangs is looked after. While Searching, the
-// folder is watched; a timer with growing pauses looks after what makes no event: a lock that was let go, a socket
-// that answers again.
+// In state Talking, the AM pushes changes (Watch), and the follower checks the keeper of an AM that hangs. In state
+// Searching, the folder is watched. A timer with growing pauses detects changes without a file event: a lock that was
+// released, or a socket that answers again.
 #pragma once
 
 #include <functional>
@@ -28,30 +28,32 @@
 
 namespace tony {
 
-// Called on the loop. `on_end` comes once and last.
+// The callbacks are called on the loop. `on_end` is called once and last.
 struct FollowSink {
-  std::function<void(const JobStatus&)> on_status;  // the status at the beginning and each change
+  std::function<void(const JobStatus&)> on_status;  // the first status, and each change
   std::function<void(const std::string&)> on_note;  // one line for a person
   std::function<void(const Result<JobStatus>&)> on_end;
-  std::function<void(bool)> on_attached = [](bool) {};          // before the next on_status of an AM
-  std::function<void(KillAnswer)> on_kill = [](KillAnswer) {};  // the same
+  std::function<void(bool)> on_attached = [](bool) {};          // before the AM's next on_status
+  std::function<void(KillAnswer)> on_kill = [](KillAnswer) {};  // before the AM's next on_status
 };
 
 class Follower {
  public:
   Follower(EventLoop& loop, const JobRecords& records, AmLauncher& launcher, FollowSink sink);
 
-  // Before Start(). The AM, once there is one, is told of the new owner.
+  // Must be called before Start(). The AM is notified of the new owner as soon as an AM leads the job.
   void Attach(const Claim& claim) { attach_ = claim; }
-  // The AM is told once, now or as soon as there is one, who begins to look. The follower goes on without that name,
-  // because a watcher that was asleep and goes on is not newer than those who have begun meanwhile.
+  // Notifies the AM once, now or as soon as an AM leads the job, that this watcher begins to watch. Later connections
+  // do not repeat the name, because a watcher that was suspended and resumes is not newer than watchers that began
+  // meanwhile.
   void LookAs(const WatcherToken& watcher);
 
-  // Begins. A keeper that was started just now is given `patience` before it counts as gone. Statuses with what tasks
-  // use come every `usage_interval`, although nothing has changed; 0: they do not.
+  // Begins to follow. A keeper that was started just now gets `patience` before it counts as missing. Statuses with the
+  // tasks' usage arrive every `usage_interval`, even without a change; 0: only changes arrive.
   void Start(Duration patience, Duration usage_interval = Duration(0));
-  // Tells the leading AM, now or as soon as there is one, of a kill. Where no AM can lead, the keeper removes the file
-  // of a kill with a condition, and the follower ends with kUnavailable. `name` is empty: the kill is in no file.
+  // Sends a kill to the leading AM, now or as soon as an AM leads the job. If no AM can lead, the keeper removes the
+  // file of a conditional kill, and the follower ends with kUnavailable. An empty `name` means that the kill is in no
+  // file.
   void TellKill(const RecordedKill& kill);
 
  private:
@@ -60,7 +62,7 @@ class Follower {
 
   void Watch();
   void OnFolderChange();
-  bool SeeStatusFile();  // whether the job has ended
+  bool SeeStatusFile();  // Returns whether the job has ended.
   void TellFromFile(const JobStatus& status);
   void ReadAlong(const Error& why);
   void SeeLease();
@@ -88,32 +90,38 @@ class Follower {
   const FollowSink sink_;
   State state_ = State::kSearching;
   std::unique_ptr<EventLoop::Handle> watch_;
-  EventLoop::Timer timer_;  // of the state
+  EventLoop::Timer timer_;  // timer of the current state
   EventLoop::Timer first_look_;
   Duration pause_;
   Duration usage_interval_{0};
   std::unique_ptr<AmConversation> conversation_;
-  Epoch talked_to_;  // newest epoch a connection was tried to
+  // The newest epoch to which a connection was tried.
+  Epoch talked_to_;
   Instant talk_began_;
-  std::optional<Claim> attach_;  // until it is answered, as the next one
+  // Set until the AM has answered, as is `kill_`, except that a plain kill stays set.
+  std::optional<Claim> attach_;
   std::optional<RecordedKill> kill_;
-  WatcherToken watcher_;  // whom the AM does not know yet
+  WatcherToken watcher_;  // set until the AM knows it
   int keepers_started_ = 0;
-  std::optional<JobStatus> last_;  // from an AM; while Reading from its document
+  // The newest status from an AM; in state Reading, from the AM's document.
+  std::optional<JobStatus> last_;
   bool mistrust_told_ = false;
-  int64_t trouble_told_ = -1;         // seq of the document
-  std::optional<Instant> start_due_;  // by when a cluster should have started the first master; not read yet
+  // The seq of the newest document that was reported as degraded.
+  int64_t trouble_told_ = -1;
+  // The time by which a cluster should have started the first AM; nullopt: not read yet.
+  std::optional<Instant> start_due_;
   bool late_told_ = false;
-  std::string wait_told_;  // why there is no master yet
-  bool swept_ = false;     // a keeper was started to sweep up after an end
+  // The last reported reason why no AM runs yet.
+  std::string wait_told_;
+  bool swept_ = false;  // a keeper was started for cleanup
   std::optional<JobStatus> end_;
   Instant give_up_keeper_;
-  // The last look at whether the keeper answers, and its result.
+  // The time and the result of the last check whether the keeper answers.
   Instant looked_after_{};
   bool keeper_is_silent_ = false;
-  // The moment when a stopping job should have ended. Nothing: the job is not stopping.
+  // The time when a stopping job should have ended; nullopt: the job is not stopping.
   std::optional<Instant> late_at_;
-  // The process that keeps the job from its end, as people were told last.
+  // The last report about the process that keeps the job from ending.
   std::string left_told_;
 };
 

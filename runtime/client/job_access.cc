@@ -51,11 +51,12 @@ JobStatus WithPage(JobStatus status) {
 }
 
 constexpr size_t kMostEnded = 1000;
-constexpr size_t kMostOfASecond = 100;  // ids tell the second alone
+// The number of ended jobs compared for `last`, because ids order jobs only by the second.
+constexpr size_t kMostOfASecond = 100;
 constexpr size_t kShortestBeginning = 4;
 constexpr size_t kMostTold = 5;
 
-// Asks all backends, because the beginning of an id may be a job of one backend, and the name of a job of another.
+// Queries all backends, because the beginning of an id may be a job of one backend, and the name of a job of another.
 Result<std::vector<JobRecords>> Gather(const std::function<Result<std::vector<JobRecords>>(const JobStore&)>& choose) {
   std::vector<JobRecords> gathered;
   const auto add = [&](const Backend& backend) -> Status {
@@ -72,7 +73,7 @@ Result<std::vector<JobRecords>> Gather(const std::function<Result<std::vector<Jo
 struct Match {
   std::optional<JobRecords> job;
   Instant submitted{};
-  size_t number = 0;  // of jobs that match
+  size_t number = 0;  // number of matching jobs
 };
 
 // A job that cannot be read is left out, because it has neither a name nor a time. `tony list` names it.
@@ -107,7 +108,7 @@ Error Several(const std::string& word, const std::vector<JobRecords>& jobs) {
 }  // namespace
 
 Result<JobRecords> FindJob(const std::string& id) {
-  // An id becomes a path: nothing that leaves the folder of jobs.
+  // The id becomes part of a path, so an id that leaves the folder of jobs is refused.
   if (id.empty() || id[0] == '.' || id.find('/') != std::string::npos)
     return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is no job id; \"tony list\" shows them")};
   TRY(CheckConfigured({id}));
@@ -126,7 +127,8 @@ Result<std::optional<JobRecords>> FindIfThere(const std::optional<JobId>& job) {
 Result<JobStatus> StoredStatus(const JobRecords& records) {
   const auto stored = records.ReadStatus();
   if (stored.ok() && *stored && HasEnded(**stored)) return WithPage(**stored);
-  // A power cut may have emptied the last one, which is not synced before the job's end; of an ended job it is damaged.
+  // A power cut may have emptied the last status, which is not synced before the job's end. After the cleanup of the
+  // job, an unreadable status is damaged.
   const Arbiter& arbiter = BackendOf(records.job()).arbiter();
   if (stored.ok() || !arbiter.Look(records).swept) {
     TRY_ASSIGN(auto end, arbiter.UnwrittenEnd(records));
@@ -157,7 +159,7 @@ Result<KnownStatus> AskStatus(const JobRecords& records) {
   if (HasEnded(stored)) return Ended(records, std::move(stored));
   Result<JobStatus> asked = AskAm(records);
   if (asked.ok()) return KnownStatus{.status = *std::move(asked), .am_reachable = true};
-  TRY_ASSIGN(stored, StoredStatus(records));  // it may have ended while we asked
+  TRY_ASSIGN(stored, StoredStatus(records));  // the job may have ended meanwhile
   if (HasEnded(stored)) return Ended(records, std::move(stored));
   const ArbiterView seen = BackendOf(records.job()).arbiter().Look(records);
   if (stored.delay.empty()) stored.delay = seen.waits;

@@ -1,4 +1,4 @@
-// Finding a job by its id or by what a person typed, and what is known of it without waiting.
+// Finds a job by its id or by the word that a person typed, and returns its status without waiting for the job.
 #pragma once
 
 #include <optional>
@@ -11,49 +11,53 @@
 
 namespace tony {
 
-// kNotFound: no such job. kUnavailable: it runs under the local scheduler of another machine, which the message names.
+// kNotFound: no such job. kUnavailable: the job runs under the local scheduler of another machine, which the message
+// names.
 Result<JobRecords> FindJob(const std::string& id);
-// Nothing: no id, or no job of it (any more).
+// Returns nullopt if `job` is empty, or if the job does not exist any more.
 Result<std::optional<JobRecords>> FindIfThere(const std::optional<JobId>& job);
 
-// status.json; before it has been written for the first time, a document made of spec and submission. A job whose
-// machine was restarted while it ran has ended with that reason, whether or not that is written down yet.
+// Returns the content of status.json, or a document made of spec and submission if status.json has not been written
+// yet. A job whose machine was restarted while it ran is returned as ended for that reason, even if its end is not
+// written yet.
 Result<JobStatus> StoredStatus(const JobRecords& records);
 
 bool HasEnded(const JobStatus& status);
 
-// Whether the job has not ended and neither keeper nor AM lives.
+// Returns whether the job has not ended, and neither its keeper (the supervisor of the job) nor its AM runs.
 bool IsUnruled(const JobRecords& records, const JobStatus& status);
 
-// Whether the job has ended, nothing of it runs, and nothing will be started to sweep up after it.
+// Returns whether the job has ended, none of its processes runs, and none will be started to clean up after it.
 bool IsGone(const JobRecords& records, const JobStatus& status);
-bool IsGone(const JobRecords& records);  // of one whose status nobody has to read for it
+bool IsGone(const JobRecords& records);  // without reading the job's status
 
-// What a reader can know now. Asks the AM of a job that has not ended, for at most a second.
+// The status that a reader can get now. AskStatus() queries the AM of a job that has not ended, for at most a second.
 struct KnownStatus {
   JobStatus status;
-  bool am_reachable = false;  // always false once the job has ended
+  bool am_reachable = false;  // false if the job has ended
   bool unruled = false;
-  bool acked = false;           // `tony ack`: its engine has consumed the result
-  std::string outputs_problem;  // why the outputs of a job that succeeded cannot be had
+  // An engine has consumed the result (`tony ack`).
+  bool acked = false;
+  // The reason why the outputs of a job that succeeded cannot be returned.
+  std::string outputs_problem;
 };
 Result<KnownStatus> AskStatus(const JobRecords& records);
 
-// Records that `owner`'s engine has consumed the result of a job that has ended.
+// Records that the engine of `owner` has consumed the result of an ended job.
 Status Acknowledge(const JobRecords& records, const OwnerToken& owner);
 
-// The document of `tony status --json`.
+// Returns the document of `tony status --json`.
 std::string ToJson(const KnownStatus& known);
 
-// Which job a person means, who does not type its whole id.
+// Finds the job that a person means without typing its whole id.
 
-// `word` is, and whatever comes first counts:
-//   an id        as FindJob() has it: what programs give is never looked for elsewhere
+// `word` is one of these, and the first match counts:
+//   an id        found by FindJob(), before anything else is searched
 //   last         the job that was submitted last
-//   a name       the newest job of this name, among those that run and the newest thousand that have ended
-//   a beginning  at least four characters with which the id of one job alone begins, or its part behind the last - or _
-// Unless it was an id, a note says which one it is. kNotFound as FindJob(), or what there is several of;
-// whatever keeps a configured cluster from being asked.
+//   a name       the newest job of this name, among the running jobs and the newest thousand ended jobs
+//   a beginning  at least four characters with which exactly one job's id begins, or its part behind the last - or _
+// A note names the job that was found, except for an id. kNotFound: FindJob() failed so, or several jobs match. Errors of
+// a configured cluster that cannot be queried are returned unchanged.
 Result<JobRecords> FindNamedJob(const std::string& word, const ClientNotes& notes);
 
 }  // namespace tony

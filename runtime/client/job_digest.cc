@@ -7,7 +7,7 @@
 namespace tony {
 namespace {
 
-// No part holds a NUL, so no two lists read the same.
+// No part contains a NUL, so two different lists never give the same text.
 class Parts {
  public:
   template <class... T>

@@ -1,4 +1,4 @@
-// What a submit asks to be run, as a digest to compare it by.
+// The digest of what a submit runs, by which submits are compared.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tony {
 
-// `content`: of the job's files (StagedFiles). Of secrets, and of variables with a secret's name (IsSecretName), the
-// name alone counts.
+// `content` describes the job's files (StagedFiles). Secrets, and variables with a secret's name (IsSecretName), count
+// by their names only.
 SubmitDigest DigestOf(const ParsedJobSpec& job, const std::string& content);
 
 }  // namespace tony

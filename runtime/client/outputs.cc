@@ -25,8 +25,8 @@ std::optional<AttemptId> NewestThatSucceeded(const JobRecords& records, const Jo
   return std::nullopt;
 }
 
-// As its master has heard them; where it has not (a job of 0.1, one that ended without a master, a record that is
-// damaged), as its executor has kept them.
+// Returns the outputs that the AM recorded. If the AM recorded none (a job of release 0.1, a job that ended without an
+// AM, a damaged record), returns the outputs that the executor kept.
 Result<std::optional<KeptOutputs>> FindKept(const JobRecords& records, const AttemptId& attempt) {
   auto recorded = ReadJobOutputs(records);
   const bool is_its = recorded.ok() && *recorded && (*recorded)->attempt == attempt;

@@ -1,4 +1,4 @@
-// What a job's chief left in $TONY_OUTPUT_FILE, from what is on the disk: no process is asked.
+// The outputs that a job's chief left in $TONY_OUTPUT_FILE. They are read from disk; no process is queried.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,21 @@
 
 namespace tony {
 
-struct JobOutputs : Outputs {        // no members also where the program wrote nothing
-  std::optional<AttemptId> attempt;  // the chief's newest that succeeded; nothing: none has
+// The outputs have no members if no attempt succeeded, or if the program wrote nothing.
+struct JobOutputs : Outputs {
+  // The chief's newest successful attempt; nullopt: none succeeded.
+  std::optional<AttemptId> attempt;
 };
 
-// `status`: of the job, which has ended. kInvalid, where nothing can be had, names task and file, and what is wrong.
+// Returns the outputs of an ended job with this `status`. A kInvalid error means that no outputs can be returned, and
+// names task, file and problem.
 Result<JobOutputs> ReadOutputs(const JobRecords& records, const JobStatus& status);
 
-// What of the outputs of a job that succeeded cannot be had as it was written, and why; empty: all can, or the job has
-// not succeeded.
+// Returns which outputs of a job that succeeded cannot be returned as written, and why. Empty if all can, or if the job
+// has not succeeded.
 std::string OutputsProblem(const JobRecords& records, const JobStatus& status);
 
-// The status document, with "outputs_problem" where there is one.
+// Returns the status document, with "outputs_problem" if the outputs have a problem.
 std::string StatusDocument(const JobRecords& records, const JobStatus& status);
 
 }  // namespace tony

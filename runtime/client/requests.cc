@@ -23,7 +23,7 @@ Result<std::optional<FoundRequest>> FindRequest(const RequestId& request) {
 
 namespace {
 
-// Nobody knows yet in which backend its submit will make the job.
+// Revokes in all backends, because the backend in which the submit will create its job is not known yet.
 Status Revoke(const RequestId& request, const OwnerToken& owner) {
   for (const Backend* backend : ConfiguredBackends()) {
     TRY_ASSIGN(const auto index, backend->Requests(JobId()));
@@ -39,8 +39,8 @@ Result<std::optional<JobRecords>> JobOf(const RequestId& request) {
 
 }  // namespace
 
-// The owner is told to stop before the job is looked for: its submit makes the job before it looks whether it was. A
-// kill that may still be void tells it only where there is no job that it could be void for.
+// The owner is revoked before the job is searched, because a submit creates its job before it checks the revocation. A
+// kill with a watcher condition or a delay may become void, so it revokes the owner only if the request has no job.
 Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const KillRequest& kill,
                                               const ClientNotes& notes) {
   const bool owned = !kill.if_owner.value.empty();

@@ -1,5 +1,5 @@
-// The job of a request id, in whichever backend it is; and which job a kill by request id is for, also where its submit
-// is still to come.
+// Finds the job of a request id in any configured backend, and the job for a kill by request id, even before its
+// submit.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,14 @@ namespace tony {
 
 struct FoundRequest {
   RequestRecord record;
-  std::optional<JobRecords> job;  // of the record; nothing: it is gone, or was never made
+  // The job of the record; nullopt: it was removed, or never created.
+  std::optional<JobRecords> job;
 };
-// One that has a job goes before one that has none. Nothing: never heard of.
+// Returns the record of the request; a record whose job exists is preferred. nullopt: the request is unknown.
 Result<std::optional<FoundRequest>> FindRequest(const RequestId& request);
 
-// Nothing: there is no job yet, and a submit by the kill's owner will be refused. kNotFound: there is none, and the
-// kill names no owner. The kill itself is not told to anybody.
+// Returns the job to kill. nullopt: the request has no job yet, and a submit by the kill's owner will be refused.
+// kNotFound: the request has no job, and the kill names no owner. This function does not send the kill.
 Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const KillRequest& kill,
                                               const ClientNotes& notes);
 

@@ -1,6 +1,6 @@
-// Submits a job. Under a request id it finds the job or makes it, as the course of such a submit says
-// (records/submit_course.h; submit_steps.h takes its steps); without one it makes it. `tony submit` and Azkaban's
-// adapter both come here.
+// Submits a job. With a request id, the job is found or created by the steps of a submit course
+// (records/submit_course.h; submit_steps.h takes the steps). Without a request id, the job is created. `tony submit`
+// and Azkaban's adapter both call this.
 #pragma once
 
 #include <filesystem>
@@ -24,9 +24,9 @@
 
 namespace tony {
 
-// What submit was asked, beside the spec.
+// The options of a submit, without the spec.
 struct SubmitOrder {
-  RequestId request;  // empty: none, and `ask` says nothing
+  RequestId request;  // empty: no request, `ask` is unused
   SubmitAsk ask;
   Claim claim;
 };
@@ -36,36 +36,41 @@ struct RequestedJob {
 };
 
 struct SubmittedJob {
-  int signal = 0;                         // the first that came, in time: the request id finds what there is of a job
-  std::string_view stopped_work{};        // "staging" or "sending": what the signal stopped, of a job without a request
-  std::optional<JobRecords> records;      // nothing if there was a signal
-  SubmitEnd end = SubmitEnd::kCreated;    // ... or attached, or adopted
-  bool spec_differs = false;              // from the one that the job was submitted with, and keeps
-  SourceSummary sources{};                // of a new one
-  std::vector<std::string> warnings{};    // of its files
-  std::vector<std::string> differs_in{};  // which parts of what is run (submit_course.h)
+  // The first signal, if it came in time to stop the submit. A request id then finds the job, if it was recorded.
+  int signal = 0;
+  // The work that the signal stopped, "staging" or "sending", for a job without a request id.
+  std::string_view stopped_work{};
+  std::optional<JobRecords> records;    // nullopt if there was a signal
+  SubmitEnd end = SubmitEnd::kCreated;  // whether created, attached or adopted
+  // True if the spec differs from the spec with which the job was submitted. The job keeps its own spec.
+  bool spec_differs = false;
+  SourceSummary sources{};              // sources of a new job
+  std::vector<std::string> warnings{};  // warnings about a new job's files
+  // The parts of the run that differ (submit_course.h).
+  std::vector<std::string> differs_in{};
 };
 
-// kNotPermitted: a newer submission is known, or the owner has been told to stop. kInvalid: what runs under the request
-// was made of something else, and no engine asks.
+// Finds or creates the job. kNotPermitted: a newer submission is known, or the owner was revoked. kInvalid: the running
+// job of the request was made from another program, and the caller is not an engine.
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
                                    const ClientNotes& notes, const RequestedJob& asked);
 
-// For people: "job J was submitted with other files, environment, and keeps them". Empty: nothing differs.
+// Returns a warning for people: "job J was submitted with other files, environment, and keeps them". Empty: nothing
+// differs.
 std::string DifferenceText(const SubmittedJob& job);
 
-// What a submit under a request id tells of itself beside the job, as JSON fields: "decision", "spec_differs",
-// "differs_in", "warnings"; and "sources", as without a request.
+// Returns the JSON fields that a submit with a request id adds to its document: "decision", "spec_differs",
+// "differs_in", "warnings", and "sources". SourceFields() returns "sources" alone, for a submit without a request id.
 std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const std::vector<std::string>& warnings);
 std::map<std::string, std::string> SourceFields(const SubmittedJob& job);
 
-// {"files":12,"bytes":1234,"left_out":[{"rule":".git","paths":[".git"],"files":31,"bytes":4000}]}; "" where there is
-// none.
+// Returns {"files":12,"bytes":1234,"left_out":[{"rule":".git","paths":[".git"],"files":31,"bytes":4000}]}; "" if the
+// job has no source folder.
 std::string SourceJson(const SourceSummary& sources);
 
-// From properties to a job spec in which everything has been checked that can be before a job exists.
+// Turns properties into a job spec, with all checks that are possible before a job exists.
 
-// Relative paths are relative to `directory`. kInvalid names all problems.
+// Relative paths are relative to `directory`. A kInvalid error names all problems.
 Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::filesystem::path& directory);
 
 }  // namespace tony

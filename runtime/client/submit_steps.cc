@@ -17,11 +17,11 @@
 namespace tony {
 namespace {
 
-// Work that ends sooner is not worth a word.
+// Work that ends sooner is not reported.
 constexpr Duration kQuiet{700};
 constexpr Duration kBetweenNotes{200};
 
-// Takes progress from the thread that works, and notes it on the loop.
+// Receives progress from the working thread and reports it on the loop.
 class ProgressNotes {
  public:
   ProgressNotes(EventLoop& loop, const ClientNotes& notes, std::string_view doing)
@@ -31,7 +31,7 @@ class ProgressNotes {
   ~ProgressNotes() { notes_.moved(); }
   ProgressNotes(const ProgressNotes&) = delete;
 
-  void Take(const StageProgress& progress) {  // from any thread
+  void Take(const StageProgress& progress) {  // called from any thread
     const std::lock_guard lock(mutex_);
     newest_ = progress;
   }
@@ -58,14 +58,15 @@ class ProgressNotes {
   EventLoop::Timer timer_;
 };
 
-// Each holder of the lock has it for the time of some calls; one whose AM hangs, for kAttachLimit.
+// A holder keeps the lock for a few calls, or for kAttachLimit if its AM hangs.
 constexpr Duration kLockLimit{120'000};
-constexpr Duration kLockTry{100};  // between two looks at what signals have come
+constexpr Duration kLockTry{100};  // time between checks for signals
 constexpr Duration kAttachLimit{30'000};
-// Beyond the grace of the tasks of a job that is being ended: for AM and keeper, also on a machine that pages.
+// The time beyond the tasks' grace in which AM and keeper (the supervisor of the job) end a job, even on a machine that
+// swaps.
 constexpr Duration kGoneLimit{60'000};
 constexpr Duration kGonePause{20};
-// Longer than all the calls may take by which a job that is recorded becomes one.
+// Longer than all the calls may take that turn a recorded job id into a job.
 constexpr Duration kComingLimit{10'000};
 constexpr Duration kComingPause{200};
 
@@ -89,7 +90,7 @@ JobMaker::~JobMaker() {
   }
 }
 
-// Runs `work` on a thread of its own until it is done. A signal that comes meanwhile asks it to stop.
+// Runs `work` on a thread of its own until it has ended. A signal requests the thread to stop.
 void JobMaker::RunBeside(std::string_view doing, const std::function<void(const StageWatch&)>& work) {
   doing_ = doing;
   ProgressNotes progress(loop_, notes_, doing);
@@ -132,8 +133,8 @@ Status JobMaker::StageHere(const StageWatch& watch) {
   return Ok();
 }
 
-// The job's own copy of this release's programs, whatever is installed while it runs. Where none can be kept it runs
-// those beside this program.
+// Keeps a copy of this release's programs for the job, so that an installation during its run does not affect it. If no
+// copy can be kept, the job runs the programs in this program's folder.
 Status JobMaker::KeepPrograms() {
   if (!backend_.keeps_programs()) return Ok();
   TRY_ASSIGN(const auto home, TonyHome());
@@ -152,7 +153,7 @@ Status JobMaker::KeepPrograms() {
   return Ok();
 }
 
-// Before the request knows the job, so that nobody waits for what takes long.
+// Uploads the job before the request knows it, so that no other submit waits for the upload.
 Status JobMaker::Lay() {
   if (laid_) return Ok();
   TRY(KeepPrograms());
@@ -179,7 +180,7 @@ Status JobMaker::Lay() {
 Result<JobRecords> JobMaker::Create() {
   TRY_ASSIGN(JobRecords records, jobs_.Create(*laid_, RealClock().Now()));
   is_made_ = true;
-  laid_.reset();  // it holds secrets
+  laid_.reset();  // `laid_` contains secrets
   if (!programs_warning_.empty()) notes_.note(programs_warning_);
   notes_.created(records.job(), files_);
   store_.reset();
@@ -256,7 +257,7 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
   CHECK(false);
 }
 
-// Signals wait until the loop runs.
+// Runs the loop for `length`, because signals arrive only while the loop runs.
 void CourseSteps::HeedSignals(Duration length) {
   interrupts_.Listen([this](int signal) { signal_ = signal; });
   const auto timer = loop_.After(length, [this] { loop_.Stop(); });
@@ -281,7 +282,7 @@ Result<bool> CourseSteps::IsRevoked() const {
   return index_.IsRevoked(request_, claim_.owner, RealClock().Now());
 }
 
-// Another submit's job that is coming is there within the time of some calls, unless that submit has died.
+// A job that another submit is creating exists after a few calls, unless that submit has died.
 Result<std::optional<RequestRecord>> CourseSteps::ReadRecord() {
   bool said = false;
   for (const Instant limit = loop_.Now() + kComingLimit;; HeedSignals(kComingPause)) {
@@ -302,7 +303,8 @@ Result<SubmitObservation> CourseSteps::Read() {
   TRY(launcher_.Settle(*records));
   TRY_ASSIGN(const KnownStatus known, AskStatus(*records));
   bool kill_requested = false;
-  if (!HasEnded(known.status)) {  // of one that a power cut has ended the request may be empty
+  // A power cut may have emptied the kill request of a job that it ended.
+  if (!HasEnded(known.status)) {
     TRY_ASSIGN(kill_requested, records->HasPlainKill());
   }
   seen.existing = ToExisting(known.status, kill_requested);
@@ -311,7 +313,7 @@ Result<SubmitObservation> CourseSteps::Read() {
   return SubmitObservation(seen);
 }
 
-// Where the job is found already, its sources need not be there any more.
+// If the job was found, its sources may have been removed, so an error of staging is only noted.
 Result<SubmitObservation> CourseSteps::Prepare(bool to_tell) {
   const Status staged = maker_.Stage();
   if (!staged.ok() && to_tell) {
@@ -351,7 +353,7 @@ Status CourseSteps::Kill(const SubmitStep& step) {
   }
   KillRequest kill = {.reason = StrCat("replaced by submission ", asked_.order.ask.number, " of its request")};
   if (!step.differs_in.empty()) kill.reason += StrCat(", with other ", Join(step.differs_in, ", "));
-  // A full disk keeps nobody from telling the AM.
+  // A full disk does not prevent the client from notifying the AM.
   const auto recorded = records->WriteKill(kill);
   if (!recorded.ok()) notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   replaced_ = recorded.ok() ? *recorded : RecordedKill{"", kill};

@@ -1,5 +1,5 @@
-// The hands of a submit: JobMaker makes one new job, CourseSteps takes the steps of one SubmitCourse. What takes long is
-// done beside the event loop, so that a person sees the progress and a signal stops the work. Loop thread only.
+// The actions of a submit: JobMaker creates one new job, and CourseSteps takes the steps of one SubmitCourse. Long work
+// runs outside the event loop, so that a person sees the progress and a signal stops the work. Loop thread only.
 #pragma once
 
 #include <functional>
@@ -22,28 +22,32 @@
 
 namespace tony {
 
-// Makes one new job: stages its files, keeps its programs, and records it. Stage(), Lay(), Create() and Start() are
-// called in this order. Nobody else runs the loop meanwhile.
+// Creates one new job: stages its files, keeps its programs, and records it. Stage(), Lay(), Create() and Start() must
+// be called in this order. No other code may run the loop meanwhile.
 class JobMaker {
  public:
   JobMaker(EventLoop& loop, Interrupts& interrupts, const RequestedJob& asked, const Backend& backend,
            const JobStore& jobs, const ClientNotes& notes);
-  // What was laid of a job that was not created is discarded.
+  // Discards the uploaded files of a job that was not created.
   ~JobMaker();
   JobMaker(const JobMaker&) = delete;
 
-  // The job gets this id; without it the store chooses one.
+  // Sets the job's id. Without this call the store chooses an id.
   void UseId(JobId id) { id_ = std::move(id); }
-  // Both return Ok() where a signal stopped the work: see signal().
+  // Stage() and Lay() return Ok() even if a signal stopped the work. Check signal().
   Status Stage();
-  Status Lay();  // the second call does nothing
+  // Uploads the job. A second call does nothing.
+  Status Lay();
   Result<JobRecords> Create();
-  Status Start(const JobRecords& records, AmLauncher& launcher) const;  // discards a job that cannot be started
+  // Discards the job if it cannot be started.
+  Status Start(const JobRecords& records, AmLauncher& launcher) const;
 
   const StagedFiles& files() const { return files_; }
   bool is_made() const { return is_made_; }
-  int signal() const { return signal_; }                    // the first that stopped the work; 0: none
-  std::string_view stopped_work() const { return doing_; }  // "staging" or "sending", if there was a signal
+  // The first signal that stopped the work; 0: none.
+  int signal() const { return signal_; }
+  // The work that a signal stopped: "staging" or "sending".
+  std::string_view stopped_work() const { return doing_; }
 
  private:
   Status StageHere(const StageWatch& watch);
@@ -57,9 +61,11 @@ class JobMaker {
   const JobStore& jobs_;
   const ClientNotes& notes_;
   JobId id_;
-  std::optional<StagedStore> store_;  // held until the job's folder refers to its entries; nothing: there are no files
+  // Held until the job's folder refers to its entries; nullopt: the job has no files.
+  std::optional<StagedStore> store_;
   StagedFiles files_;
-  KeptPrograms programs_;  // holds a lock until the job is recorded
+  // Holds a lock until the job is recorded.
+  KeptPrograms programs_;
   std::string programs_warning_;
   std::optional<NewJob> laid_;
   bool is_made_ = false;
@@ -67,16 +73,17 @@ class JobMaker {
   std::string_view doing_;
 };
 
-// Takes the steps of a submit under a request id.
+// Takes the steps of a submit with a request id.
 class CourseSteps {
  public:
   CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const ClientNotes& notes,
               const RequestedJob& asked, const Backend& backend, const JobStore& jobs, const RequestIndex& index);
 
-  // The last step; nothing: a signal came first, and what there is of a job the request id finds.
+  // Returns the last step. nullopt: a signal stopped the submit, and the request id finds the job if it was recorded.
   Result<std::optional<SubmitStep>> Walk();
   int signal() const { return signal_; }
-  const JobMaker& maker() const { return maker_; }  // of the job that Walk() may have made
+  // The maker of the job that Walk() may have created.
+  const JobMaker& maker() const { return maker_; }
 
  private:
   Result<SubmitObservation> Take(const SubmitStep& step);
@@ -101,13 +108,14 @@ class CourseSteps {
   const JobStore& jobs_;
   const RequestIndex& index_;
   std::unique_ptr<RequestLock> lock_;
-  JobId id_;                              // of the job that it may make
-  std::optional<RecordedKill> replaced_;  // of the job that has to make way
-  int signal_ = 0;                        // the first that came; 0: none
-  JobMaker maker_;                        // the last member: it discards while the lock is held
+  JobId id_;                              // id of the job to create
+  std::optional<RecordedKill> replaced_;  // kill of the job to replace
+  int signal_ = 0;                        // first signal; 0: none
+  // Declared last, so that the maker discards its files while the lock is held.
+  JobMaker maker_;
 };
 
-// What a job in this state is to a submit; `kill_requested`: its folder holds a plain kill.
+// Returns what a job in this state means to a submit. `kill_requested`: the job's folder contains a plain kill.
 ExistingJob ToExisting(const JobStatus& status, bool kill_requested);
 
 }  // namespace tony

@@ -46,7 +46,7 @@ class Watcher {
     if (HasAnswer() || (options_.on_status && !options_.on_status(status))) loop_.Stop();
   }
 
-  // The answers come before the status.
+  // Returns whether the answers end the wait. They arrive before the status.
   bool HasAnswer() const {
     if (watched_.attached) return true;
     if (!watched_.kill) return false;
@@ -64,14 +64,14 @@ class Watcher {
   }
 
   void OnSignal(int signal) {
-    if (watched_.status && watched_.status->verdict) return;  // the end is near anyway
+    if (watched_.status && watched_.status->verdict) return;  // the verdict is known already
     const bool first = watched_.signal == 0;
     if (first) watched_.signal = signal;
     if (!options_.kill_on_signal) return loop_.Stop();
     const KillRequest request = {.reason = StrCat("the submitting client got ", SignalName(signal)),
                                  .grace = first ? Duration(-1) : Duration(0),
                                  .if_owner = options_.kill_as};
-    // The AM is told even where the request could not be recorded.
+    // The AM is notified even if the request could not be recorded.
     const auto recorded = folder_.WriteKill(request);
     if (!recorded.ok()) notes_.note(recorded.error().message);
     notes_.note(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));

@@ -1,4 +1,4 @@
-// Runs the loop of a waiting command: follows a job, and turns signals into a kill or into leaving.
+// Runs the loop of a waiting command: follows a job, and turns a signal into a kill or an early return.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,12 @@
 
 namespace tony {
 
-// A keeper that was started has taken its lock after a few milliseconds; on a machine that pages, later.
+// A started keeper (the supervisor of the job) takes its lock after a few milliseconds, or later on a machine that
+// swaps.
 constexpr Duration kKeeperPatience{500};
 
-// SIGINT, SIGTERM and SIGHUP, from construction on: they wait until the loop runs and somebody listens. Those that were
-// ignored when the program started (nohup, a script's background job) stay ignored.
+// Catches SIGINT, SIGTERM and SIGHUP from construction on. A signal waits until the loop runs, and goes to the listener
+// that is set then. Signals that were ignored when the program started (nohup, a script's background job) stay ignored.
 class Interrupts {
  public:
   explicit Interrupts(EventLoop& loop);
@@ -29,28 +30,36 @@ class Interrupts {
 };
 
 struct WatchOptions {
-  bool kill_on_signal = false;                      // else a signal ends the watching alone
-  OwnerToken kill_as;                               // ... and only while this one is the job's owner
-  std::optional<Claim> attach;                      // the job's new owner; its answer is enough
-  std::optional<RecordedKill> kill;                 // without a name: it could not be recorded
-  bool until_told = false;                          // the answer to `kill` is enough, whatever it is
-  WatcherToken watcher;                             // who looks
-  std::optional<Duration> limit;                    // of the whole wait
-  Duration patience{0};                             // with a keeper that was started just now
-  std::function<bool(const JobStatus&)> on_status;  // false: that is enough
-  Duration usage_interval{0};  // how often a status comes with what tasks use, although nothing has changed; 0: never
+  // False: a signal only ends the watching.
+  bool kill_on_signal = false;
+  // A signal kills the job only while this token is the job's owner.
+  OwnerToken kill_as;
+  // The job's new owner. The wait ends when the AM has answered.
+  std::optional<Claim> attach;
+  // The kill to send. Its name is empty if the kill could not be recorded.
+  std::optional<RecordedKill> kill;
+  // Ends the wait at every answer to `kill`.
+  bool until_told = false;
+  WatcherToken watcher;           // token of the waiting client
+  std::optional<Duration> limit;  // limit of the whole wait
+  // Time for a keeper that was started just now.
+  Duration patience{0};
+  std::function<bool(const JobStatus&)> on_status;  // returns false to end the wait
+  // How often a status with the tasks' usage arrives, even without a change; 0: never.
+  Duration usage_interval{0};
 };
 
 struct Watched {
-  std::optional<JobStatus> status;  // newest; final if the job has ended
-  std::optional<bool> attached;     // the AM's answer to `attach`
-  std::optional<KillAnswer> kill;   // the AM's answer to the newest kill
-  int signal = 0;                   // the first that came; 0: none
+  // The newest status; the final status if the job has ended.
+  std::optional<JobStatus> status;
+  std::optional<bool> attached;    // the AM's answer to `attach`
+  std::optional<KillAnswer> kill;  // the answer to the newest kill
+  int signal = 0;                  // first signal; 0: none
   bool timed_out = false;
 };
 
-// Until the job has ended and its keeper is gone, or one of the options ends it earlier. A kill that was not taken ends
-// it too: there is nothing to wait for.
+// Follows the job until it has ended and its keeper has exited, or until one of the options ends the wait. A kill that
+// was fenced or only planned also ends the wait, because the job may run on for long.
 Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
                          const ClientNotes& notes, const WatchOptions& options);
 
