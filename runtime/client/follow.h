@@ -1,4 +1,5 @@
-// Follows one job until its end, across restarts of its AM and its keeper (the supervisor of the job). Loop thread only.
+// Follows one job until its end, across restarts of its AM and of its keeper (the supervisor of the job). Loop thread
+// only.
 //
 //            lease record found              connection lost
 //   Searching ---------------> Talking ------------------------> Searching
@@ -7,8 +8,8 @@
 //       |                         +-----> Reading ---- another AM, or none ---> Searching
 //       +--- final status.json, or the verdict from the AM ----------+---> Ending --- keeper exited ---> on_end
 //
-// In state Reading, the AM is one of an earlier release at a TCP port, or another user listens there. The follower reads
-// the AM's files. A kill works through its file, which every AM reads once a second.
+// In state Reading, the AM is one of an earlier release at a TCP port, or another user listens there. The follower
+// reads the AM's files. A kill works through its file, which every AM reads once a second.
 //
 // In state Talking, the AM pushes changes (Watch), and the follower checks the keeper of an AM that hangs. In state
 // Searching, the folder is watched. A timer with growing pauses detects changes without a file event: a lock that was
@@ -31,7 +32,7 @@ namespace tony {
 // The callbacks are called on the loop. `on_end` is called once and last.
 struct FollowSink {
   std::function<void(const JobStatus&)> on_status;  // the first status, and each change
-  std::function<void(const std::string&)> on_note;  // one line for a person
+  std::function<void(const std::string&)> on_note;  // a line for a person
   std::function<void(const Result<JobStatus>&)> on_end;
   std::function<void(bool)> on_attached = [](bool) {};          // before the AM's next on_status
   std::function<void(KillAnswer)> on_kill = [](KillAnswer) {};  // before the AM's next on_status

@@ -56,8 +56,8 @@ std::string ToJson(const KnownStatus& known);
 //   last         the job that was submitted last
 //   a name       the newest job of this name, among the running jobs and the newest thousand ended jobs
 //   a beginning  at least four characters with which exactly one job's id begins, or its part behind the last - or _
-// A note names the job that was found, except for an id. kNotFound: FindJob() failed so, or several jobs match. Errors of
-// a configured cluster that cannot be queried are returned unchanged.
+// A note names the job that was found, except for an id. kNotFound: no job matches, or several jobs do. An error of a
+// configured cluster that cannot be queried is returned unchanged.
 Result<JobRecords> FindNamedJob(const std::string& word, const ClientNotes& notes);
 
 }  // namespace tony

@@ -8,7 +8,7 @@
 
 namespace tony {
 
-// `content` describes the job's files (StagedFiles). Secrets, and variables with a secret's name (IsSecretName), count
+// `content` is the hash of the job's files (StagedFiles::content). Secrets, and variables with a secret's name (IsSecretName), count
 // by their names only.
 SubmitDigest DigestOf(const ParsedJobSpec& job, const std::string& content);
 

@@ -27,9 +27,9 @@ namespace tony {
 namespace {
 
 constexpr std::string_view kVersion = "1";
-constexpr size_t kFields = 14;  // with the version, without the checksum
+constexpr size_t kFields = 14;  // includes the version, not the checksum
 constexpr size_t kMostCause = 200;
-constexpr size_t kChecksum = 9;  // with its tab
+constexpr size_t kChecksum = 9;  // includes its tab
 constexpr char kDigits[] = "0123456789abcdef";
 
 using Fields = std::array<std::string_view, kFields>;
@@ -43,7 +43,7 @@ int HexDigit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// Never within a character.
+// Returns the text cut to kMostCause bytes, never within a character.
 std::string Shortened(const std::string& text) {
   const std::string start = text.substr(0, kMostCause);
   return IsUtf8(text) ? start.substr(0, ValidUtf8Prefix(start)) : start;
@@ -60,7 +60,7 @@ std::optional<Fields> SplitFields(std::string_view text) {
   return fields;
 }
 
-// In order; stops being ok at the first that is no number.
+// Reads numbers in order. ok() becomes false at the first text that is not a number.
 class Numbers {
  public:
   int64_t Read(std::string_view text) {
@@ -75,7 +75,7 @@ class Numbers {
   bool ok_ = true;
 };
 
-// The texts of the filter as they would stand in a line.
+// Compares lines with a filter, whose texts are escaped once as they would be in a line.
 class Matcher {
  public:
   explicit Matcher(const EndedFilter& filter) : filter_(filter) {
@@ -98,17 +98,19 @@ class Matcher {
  private:
   const EndedFilter& filter_;
   std::optional<std::string> user_, request_;
-  std::optional<std::string> name_;  // of a pattern that is only itself
+  // The escaped name, if the pattern contains no wildcard.
+  std::optional<std::string> name_;
 };
 
 namespace fs = std::filesystem;
 
-// Writing a log of 100,000 jobs anew takes some tenths of a second; a writer that was stopped keeps nobody longer.
+// Rewriting a log of 100,000 jobs takes some tenths of a second. A rewriter that was stopped does not delay an append
+// longer than this.
 constexpr std::chrono::milliseconds kAppendPatience{2000};
 constexpr std::chrono::milliseconds kRewritePatience{10'000};
 constexpr std::chrono::microseconds kBetweenTries{200};
 
-// Not if the file was replaced while we waited for its lock.
+// Returns whether `fd` is still the file at `path`, because the file may be replaced during the wait for its lock.
 bool IsStill(int fd, const fs::path& path) {
   struct stat ours {
   }, named{};
@@ -116,9 +118,9 @@ bool IsStill(int fd, const fs::path& path) {
          ours.st_dev == named.st_dev;
 }
 
-// Two bytes of the file are locked, whatever stands there. kWork is: shared by those who append, alone by who writes
-// the file anew. That one has kTurn before, and who appends looks there first: else a steady stream of appends would
-// keep the lock on kWork shared for ever.
+// Two bytes of the file are locked, whatever their content. Processes that append share the lock on kWork, and a
+// process that rewrites the file holds it alone. The rewriting process first locks kTurn, which appending processes
+// check before they lock. Otherwise a steady stream of appends would keep the lock on kWork shared forever.
 enum LockedByte : off_t { kTurn, kWork };
 
 struct flock LockOf(LockedByte byte, short kind) {
@@ -142,7 +144,7 @@ bool TryToAppend(int fd) {
 }
 bool TryToWriteAnew(int fd) { return TryLock(fd, kTurn, F_WRLCK) && TryLock(fd, kWork, F_WRLCK); }
 
-// Opens the log, or makes it, and locks it by `try_lock`, which may be called again on the same descriptor.
+// Opens or creates the log, and locks it with `try_lock`, which may be called repeatedly on the same descriptor.
 Result<UniqueFd> OpenLocked(const fs::path& path, bool (*try_lock)(int), std::chrono::milliseconds patience) {
   const auto give_up = std::chrono::steady_clock::now() + patience;
   for (;;) {
@@ -157,7 +159,7 @@ Result<UniqueFd> OpenLocked(const fs::path& path, bool (*try_lock)(int), std::ch
   }
 }
 
-// Where a write was cut short nobody finished the line.
+// Returns whether the file ends within a line, because an earlier write was cut short.
 bool EndsWithinLine(int fd) {
   struct stat info {};
   char last = '\n';
@@ -173,7 +175,7 @@ Result<EndedText> Map(int fd, const fs::path& path) {
   return EndedText(static_cast<const char*>(begin), static_cast<size_t>(info.st_size));
 }
 
-// Keeps the whole lines of another version, because this one cannot judge them.
+// Returns the whole lines of other versions, which this version cannot judge and therefore keeps.
 std::string LinesOfOthers(std::string_view text) {
   std::string lines;
   for (size_t at = 0; at < text.size();) {
@@ -369,7 +371,7 @@ Status EndedLog::Append(const EndedJob& job) const {
   const std::string line = StrCat(EndsWithinLine(fd.get()) ? "\n" : "", ToLine(job));
   const ssize_t written = write(fd.get(), line.data(), line.size());
   if (written < 0) return FileError(ErrorCode::kCannotWrite, "write", path(), errno);
-  // The rest in a second write could stand behind another's line.
+  // The rest in a second write could follow a line of another process.
   if (static_cast<size_t>(written) < line.size()) return FileError(ErrorCode::kCannotWrite, "write", path(), ENOSPC);
   return Ok();
 }
@@ -410,7 +412,7 @@ EndedScan ForEachEnded(std::string_view text, const std::function<bool(const End
   SeenJobs seen;
   while (!text.empty()) {
     if (text.back() == '\n') text.remove_suffix(1);
-    // As rfind(), eight times as fast.
+    // memrchr() is eight times as fast as rfind().
     const void* before = memrchr(text.data(), '\n', text.size());
     const std::string_view line = before ? text.substr(static_cast<const char*>(before) - text.data() + 1) : text;
     text.remove_suffix(line.size());

@@ -1,10 +1,10 @@
-// One job that has ended, as a line of $TONY_HOME/history/ended.log:
+// A job that has ended, as a line of $TONY_HOME/history/ended.log:
 //
 //   1 job name user framework state class request-id submission submitted ended tasks restarts cause checksum
 //
-// Separated by tabs, ended by a line end. Times are in milliseconds; in texts control characters and backslashes are
-// written as \hh. The checksum is CRC-32 (that of gzip) over all before its tab, in eight hex digits: a line that was
-// cut or changed is never taken for one that was written. Pure.
+// Fields are separated by tabs, and a line end follows the last one. Times are milliseconds since 1970. In texts,
+// control characters and backslashes are written as \hh. The checksum is the CRC-32 of gzip over everything before its
+// tab, in eight hex digits. A line that was cut or changed is therefore never taken for a written line. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -34,17 +34,17 @@ struct EndedJob {
   FinalState state = FinalState::kSucceeded;
   OutcomeClass cls = OutcomeClass::kSuccess;
   RequestId request;
-  int64_t number = 0;  // of the submission under that request id
+  int64_t number = 0;  // submission number under the request id
   Instant submitted, ended;
   int64_t tasks = 0, restarts = 0;
-  std::string cause;  // the first, at most 200 bytes
+  std::string cause;  // first cause, at most 200 bytes
   bool operator==(const EndedJob&) const = default;
 };
 
-// Of a document with a verdict.
+// Returns the job of a status document that has a verdict.
 EndedJob EndedJobOf(const JobStatus& status);
 
-// The same as it stands in a line: its texts are the line's, still escaped, and live as long as it.
+// An ended job as it stands in a line. The texts are still escaped; they refer to the line and live as long as it does.
 struct EndedLine {
   std::string_view job, name, user, framework, request, cause;
   FinalState state = FinalState::kSucceeded;
@@ -54,24 +54,24 @@ struct EndedLine {
   int64_t tasks = 0, restarts = 0;
 };
 
-std::string ToLine(const EndedJob& job);  // with its line end
-// `line`: without its line end. Nothing: torn, damaged, or of a version that we do not know.
+std::string ToLine(const EndedJob& job);  // with a line end
+// Returns nullopt for a line that is torn, damaged, or of an unknown version. `line` has no line end.
 std::optional<EndedLine> ReadEndedLine(std::string_view line);
 EndedJob ToEndedJob(const EndedLine& line);
 
-// Whether the checksum is right, whatever the version.
+// Returns whether the checksum is right, for a line of any version.
 bool IsWholeLine(std::string_view line);
 
 std::string EscapeField(std::string_view text);
 std::string UnescapeField(std::string_view text);
 
-// Which jobs a reader has met: a set of texts in one piece of memory, where std::unordered_set takes a fifth of the
-// time that a question about 100,000 jobs may take.
+// The set of jobs that a reader has met, in one piece of memory. std::unordered_set would take a fifth of the time that
+// a query over 100,000 jobs may take.
 
-// The texts must live as long as this.
+// The texts must outlive this object.
 class SeenJobs {
  public:
-  // Whether it is the first time.
+  // Returns whether the job is inserted for the first time.
   bool Insert(std::string_view job) {
     if (2 * ++count_ > slots_.size()) Grow();
     const size_t hash = std::hash<std::string_view>()(job);
@@ -91,7 +91,7 @@ class SeenJobs {
     bool used = false;
   };
 
-  // Its slot, or the free one where it belongs. There is always a free one.
+  // Returns the job's slot, or the free slot where the job belongs. A free slot always exists.
   static Slot& Find(std::vector<Slot>& slots, size_t hash, std::string_view job) {
     size_t at = hash & (slots.size() - 1);
     while (slots[at].used && (slots[at].hash != hash || slots[at].job != job)) at = (at + 1) & (slots.size() - 1);
@@ -106,25 +106,26 @@ class SeenJobs {
     slots_ = std::move(larger);
   }
 
-  std::vector<Slot> slots_;  // a power of two
+  // size: 0 or a power of two
+  std::vector<Slot> slots_;
   size_t count_ = 0;
 };
 
-// Questions about jobs that have ended. Pure functions of the log's text.
+// Queries about jobs that have ended. Pure functions of the log's text.
 
-// All that is given must hold.
+// A job matches if all given values match.
 struct EndedFilter {
   std::optional<FinalState> state;
   std::optional<OutcomeClass> cls;
-  std::optional<std::string> name;  // a pattern as in a shell
+  std::optional<std::string> name;  // a shell pattern
   std::optional<std::string> user, request;
-  std::optional<Instant> since, until;  // of the end
+  std::optional<Instant> since, until;  // range of the end time
 };
 
 struct EndedFound {
-  std::vector<EndedJob> jobs;  // those recorded last first
-  size_t skipped = 0;          // lines that cannot be believed, of those that were looked at
-  bool complete = false;       // false: there are more, beyond the limit
+  std::vector<EndedJob> jobs;  // the job recorded last comes first
+  size_t skipped = 0;          // damaged lines among the read ones
+  bool complete = false;       // false: more jobs beyond the limit
 };
 EndedFound FindEnded(std::string_view log, const EndedFilter& filter, size_t limit);
 
@@ -137,20 +138,21 @@ struct EndedStats {
 };
 EndedStats StatsOfEnded(std::string_view log, const EndedFilter& filter);
 
-// $TONY_HOME/history/ended.log: what has become of each job, kept when its folder has gone.
+// $TONY_HOME/history/ended.log: the outcome of each job, kept after the job's folder has been removed.
 //
-// Whoever ends a job appends its line with one write(2), under a shared lock on the file; who writes the file anew
-// holds the lock alone, and a writer that finds its file replaced opens the new one. So no line is lost between the
-// two, and a process that dies or stops holds nobody up: who cannot append within two seconds leaves it, and
-// `tony gc` or `tony history --reindex` finds the job later. An append is not synced: after a power cut they do, too.
-// So gc syncs the log before it removes the folder of a job. Lines that were torn are skipped; of several about one job
-// the last counts.
+// A process that ends a job appends the job's line with one write(2), under a shared lock on the file. A process that
+// rewrites the file holds the lock alone. A process that finds its file replaced opens the new file, so no line is lost
+// between the two. A process that dies or stops does not block others: a process that cannot append within two seconds
+// gives up, and `tony gc` or `tony history --reindex` adds the job later. Appends are not synced, so a power cut may
+// lose lines; gc and reindex add these as well. Therefore gc syncs the log before it removes the folder of a job. Torn
+// lines are skipped. If several lines are about one job, the last line counts.
 
-// The log's bytes as they were when it was opened, mapped into memory. Nobody changes them: the file only grows.
+// The log's bytes at the time when it was opened, mapped into memory. The bytes do not change, because the file only
+// grows.
 class EndedText {
  public:
-  EndedText() = default;                                             // of a log that is not there
-  EndedText(const char* begin, size_t size) : text_(begin, size) {}  // takes over a mapping
+  EndedText() = default;                                             // the log does not exist
+  EndedText(const char* begin, size_t size) : text_(begin, size) {}  // takes ownership of a mapping
   EndedText(EndedText&& other) noexcept;
   EndedText& operator=(EndedText&& other) noexcept;
   ~EndedText();
@@ -165,11 +167,11 @@ class EndedLog {
   explicit EndedLog(std::filesystem::path home) : home_(std::move(home)) {}  // $TONY_HOME
 
   Status Append(const EndedJob& job) const;
-  Status Sync() const;  // what was appended survives a power cut
+  Status Sync() const;  // appended lines survive a power cut
   Result<EndedText> Read() const;
 
-  // Writes the log anew, by the time of the ends: `jobs`, and of every other job its last line if that ended at `since`
-  // or later. Lines of later versions stay.
+  // Rewrites the log in the order of the end times. The new log contains `jobs`, and of every other job its last line
+  // if the job ended at `since` or later. Lines of later versions stay.
   Status Rewrite(const std::vector<EndedJob>& jobs, Instant since) const;
 
  private:
@@ -178,13 +180,14 @@ class EndedLog {
   const std::filesystem::path home_;
 };
 
-// Appends the job of this folder, $TONY_HOME/jobs/ID, if its status has a verdict. An error leaves it unrecorded.
+// Appends the job of this folder, $TONY_HOME/jobs/ID, if its status has a verdict. After an error the job is not
+// recorded.
 Status RecordEnd(const JobRecords& records);
 
-// Calls `visit` with the last line of each job, from the end of the log to its beginning, until it says false.
+// Calls `visit` with the last line of each job, from the end of the log to its beginning, until `visit` returns false.
 struct EndedScan {
-  size_t skipped = 0;     // lines that cannot be believed
-  bool complete = false;  // all were looked at
+  size_t skipped = 0;     // damaged lines
+  bool complete = false;  // all lines were read
 };
 EndedScan ForEachEnded(std::string_view text, const std::function<bool(const EndedLine&)>& visit);
 

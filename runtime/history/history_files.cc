@@ -36,8 +36,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostHexDigits = 7;  // what fits an int of Java's
-constexpr int kSyncHexBytes = 8;      // 16 letters
+constexpr size_t kMostHexDigits = 7;  // fits a Java int
+constexpr int kSyncHexBytes = 8;      // gives 16 hex digits
 constexpr std::string_view kInProgress = ".inprogress";
 
 bool IsDigits(std::string_view text) {
@@ -46,7 +46,7 @@ bool IsDigits(std::string_view text) {
 
 std::string Prefix(const JobId& job, Instant submitted) { return StrCat(ApplicationId(job), "-", ToMillis(submitted)); }
 
-// All that the files are made of.
+// The data from which the files are made.
 struct Story {
   JobSpec spec;
   Submission submission;
@@ -61,9 +61,9 @@ Result<Story> ReadStory(const JobRecords& records, JobSpec spec) {
   TRY_ASSIGN(story.submission, records.ReadSubmission());
   story.folder = fs::path(story.spec.history_folder) / ApplicationId(records.job());
   TRY_ASSIGN(const auto bytes, records.ReadJournal());
-  if (!bytes) return story;  // no AM has ruled yet
+  if (!bytes) return story;  // no AM has become leader yet
   auto journal = DecodeJournal(*bytes);
-  // A damaged one may be why the job has ended as it did.
+  // A damaged journal is ignored, because it may be the reason why the job failed.
   if (journal.ok()) story.decisions = std::move(journal->decisions);
   return story;
 }

@@ -1,5 +1,5 @@
-// tony-final.xml: what TonY's portal shows as a job's configuration, and what Dr. Elephant reads its requests from.
-// Pure.
+// tony-final.xml: the file that TonY's portal shows as a job's configuration, and from which Dr. Elephant reads the
+// requested resources. Pure.
 #pragma once
 
 #include <filesystem>
@@ -17,39 +17,44 @@
 
 namespace tony {
 
-// All tony.* values of `configuration`; of each role of the job what it really has, if that was not set by these keys
-// (a job without roles, one of an earlier release); and tony.job.id, by which a reader of old files finds ours.
+// Returns all tony.* values of `configuration`, and values that these keys do not set. The latter are the actual
+// resources of each role (for a job without roles, or of an earlier release), and tony.job.id, by which a reader of old
+// files finds our job.
 std::string TonyFinalXml(const Configuration& configuration, const JobSpec& spec, const JobId& job);
 
-// The files by which TonY's portal and Dr. Elephant know a job, in the folder that tony.history.location leads to:
+// The files by which TonY's portal and Dr. Elephant know a job, in the folder that tony.history.location names:
 //
 //   application_20261121093015_5188252/                                            0770
 //     tony-final.xml                                                               its configuration, secrets masked
-//     application_20261121093015_5188252-1763717415123-ann.jhist.inprogress        while it runs: that it began
-//     application_20261121093015_5188252-1763717415123-1763717999456-ann-SUCCEEDED.jhist    instead, at its end
+//     application_20261121093015_5188252-1763717415123-ann.jhist.inprogress        while the job runs: its beginning
+//     application_20261121093015_5188252-1763717415123-1763717999456-ann-SUCCEEDED.jhist    instead, after its end
 //
-// A job that names no such folder has none, and both functions do nothing for it. Each file appears whole, by rename.
-// Files are 0640 and, as the folder, of the group of the folder above where that is set-group-id: the portal, which
-// moves them, is another user. Folders above are made if they are missing, as the umask says.
+// A job that names no such folder has no such files, and both functions do nothing for it. Each file appears whole, by
+// rename. Files have mode 0640. If the folder above is set-group-id, files and folder get its group, because the
+// portal, which moves the files, is another user. Missing folders above are created with the modes that the umask
+// allows.
 
-// For whoever takes up a job: that it runs, and with what. Harmless if it was written before.
+// Writes that the job runs, and its configuration. The process that begins to lead the job calls this function. A
+// second call is harmless.
 Status BeginHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());
 
-// For whoever has written its last status: what has become of it. Also if BeginHistory() was never called; a second
-// call writes the same. kInvalid: it has not ended.
+// Writes the outcome of the job. The process that has written the job's last status calls this function. BeginHistory()
+// need not have been called before, and a second call writes the same files. kInvalid: the job has not ended.
 Status FinishHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());
 
-// Where they are; nothing: the job names no folder.
+// Returns the folder of these files; nullopt: the job names no history folder.
 Result<std::optional<std::filesystem::path>> HistoryFolder(const JobRecords& records);
 
-// TonY's readers insist on application_<digits>_<digits>: "local-20261121-093015-4f2a9c" has the time and the last part
-// as a decimal number, so it can be turned back. An id of YARN's is itself; any other gets a checksum for its number.
+// Returns the id in the form application_<digits>_<digits>, on which TonY's readers insist.
+// "local-20261121-093015-4f2a9c" becomes its time, and its last part as a decimal number, so that the id can be
+// converted back. An id of YARN stays unchanged. Any other id gets a checksum as its number.
 std::string ApplicationId(const JobId& job);
 
-// TonY's readers split a file's name at dashes, cut it at the first dot, and want the user in lower case.
+// Returns the user in lower case, without dashes and dots. TonY's readers split a file's name at dashes, cut it at the
+// first dot, and want the user in lower case.
 std::string UserInFileName(std::string_view user);
 
-std::string JhistName(const JobId& job, std::string_view user, Instant submitted);  // while it runs
+std::string JhistName(const JobId& job, std::string_view user, Instant submitted);  // name while the job runs
 std::string JhistName(const JobId& job, std::string_view user, Instant submitted, Instant ended, FinalState state);
 
 }  // namespace tony

@@ -26,7 +26,7 @@ void Write(AvroRecord& record, const JhistApplicationInited& e) {
   record.Long(kApplicationInited).Long(kInitedBranch).String(e.application).Long(e.tasks).String(e.host).Long(kNull);
 }
 
-// An array is a block of so many items, unless it is empty, and a 0.
+// An array is one block that begins with the number of its items, and a 0. An empty array is the 0 alone.
 void WriteMetrics(AvroRecord& record, const std::vector<JhistMetric>& metrics) {
   if (!metrics.empty()) record.Long(static_cast<int64_t>(metrics.size()));
   for (const JhistMetric& metric : metrics) record.String(metric.name).Double(metric.value);
@@ -61,7 +61,7 @@ std::vector<JhistMetric> Metrics(const std::optional<Usage>& usage) {
   return metrics;
 }
 
-// TonY's words: what it stopped itself has neither succeeded nor failed.
+// Returns TonY's word for the outcome. A task that TonY itself stopped has neither succeeded nor failed.
 std::string StatusWord(const Outcome& outcome) {
   if (outcome.Succeeded()) return "SUCCEEDED";
   return outcome.cls == OutcomeClass::kKilled ? "FINISHED" : "FAILED";
@@ -77,7 +77,8 @@ class Teller {
     std::visit([&](const auto& body) { On(body, decision.time); }, decision.body);
   }
 
-  // A task that the journal does not let end, as nobody was there to see it, ended with its job.
+  // Returns the events. A task whose end no AM saw, so that the journal does not contain it, ended together with its
+  // job.
   std::vector<JhistEvent> Finish(const JhistJob& job, const std::optional<JobStatus>& end) && {
     if (!end || !end->verdict || !end->ended) return std::move(events_);
     JhistApplicationFinished finished{job.application};
@@ -98,9 +99,9 @@ class Teller {
     hosts_[d.container] = d.host;
   }
   void On(const AttemptLaunched& d, Instant time) { Start(d.attempt, time); }
-  // An executor may be heard before the one who started it.
+  // The journal may contain an executor's registration before its launch.
   void On(const AttemptRegistered& d, Instant time) { Start(d.attempt, time); }
-  // In the executor of the attempt before: it is not launched.
+  // A renewed attempt is not launched, because it runs in the executor of the attempt before.
   void On(const RestartBegan& d, Instant time) {
     for (const RenewedAttempt& renewed : d.renewed) {
       containers_[renewed.attempt] = renewed.container;
@@ -111,7 +112,7 @@ class Teller {
     if (Starts(d.attempt) && !ended_.contains(d.attempt)) End(d.attempt, d.outcome, time);
   }
   template <class Other>
-  void On(const Other&, Instant) {}  // TonY had no event for it
+  void On(const Other&, Instant) {}  // TonY has no such event
 
   bool Starts(const AttemptId& attempt) const { return started_.contains(attempt); }
   void Start(const AttemptId& attempt, Instant time) {
@@ -119,7 +120,8 @@ class Teller {
     const ContainerId& container = containers_[attempt];
     events_.push_back({time, JhistTaskStarted{attempt.task, hosts_[container], container.value}});
   }
-  // Only what has started: Dr. Elephant would take the other for a task that ran since 1970.
+  // Must be called only for an attempt that has started. Dr. Elephant would take any other for a task that ran since
+  // 1970.
   void End(const AttemptId& attempt, const Outcome& outcome, Instant time) {
     ended_.insert(attempt);
     events_.push_back({time, JhistTaskFinished{attempt.task, StatusWord(outcome), Metrics(outcome.usage),
@@ -138,7 +140,7 @@ uint32_t Crc32(std::string_view bytes) {
   return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-// Zig-zag, then seven bits a byte from the least on.
+// Zig-zag encoding, seven bits per byte, the lowest bits first.
 AvroRecord& AvroRecord::Long(int64_t value) {
   uint64_t rest = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
   for (; rest >= 0x80; rest >>= 7) bytes_.push_back(static_cast<char>(rest | 0x80));
@@ -160,7 +162,8 @@ AvroRecord& AvroRecord::String(std::string_view value) {
 
 AvroContainer::AvroContainer(std::string_view schema, std::string sync) : sync_(std::move(sync)) {
   CHECK(sync_.size() == kSyncBytes);
-  AvroRecord metadata;  // a map of two, which ends with a 0
+  // A map of two entries, which ends with a 0.
+  AvroRecord metadata;
   metadata.Long(2).String("avro.schema").String(schema).String("avro.codec").String("null").Long(0);
   file_ = "Obj\1" + metadata.bytes() + sync_;
 }
@@ -179,7 +182,7 @@ std::string AvroContainer::Finish() && {
 void AvroContainer::EndBlock() {
   if (in_block_ == 0) return;
   AvroRecord block;
-  block.Long(in_block_).String(block_);  // the bytes with their number before them
+  block.Long(in_block_).String(block_);  // the bytes after their length
   file_ += block.bytes() + sync_;
   block_.clear();
   in_block_ = 0;

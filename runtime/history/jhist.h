@@ -1,4 +1,4 @@
-// CRC-32 as gzip has it.
+// CRC-32 as in gzip, the writing of Avro files, and a job's history in TonY's format (.jhist).
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,18 @@ namespace tony {
 
 uint32_t Crc32(std::string_view bytes);
 
-// Avro's binary encoding and its object container file, as far as writing one needs them: no compression, a block for
-// each 64 KiB. After the specification of Avro 1.11. Pure.
+// Avro's binary encoding and object container file, as far as writing needs them: no compression, one block per 64 KiB.
+// The code follows the specification of Avro 1.11. Pure.
 //
-// Written here because Avro's C library keeps of a schema only what it understands: the avro.java.string that TonY's
-// strings are tagged with, and the defaults, are not in the files it writes. It would have brought jansson, snappy,
-// lzma and zlib into the programs, too.
+// Avro's C library is not used, because it keeps only the parts of a schema that it understands. Its files lack the
+// avro.java.string with which TonY's strings are tagged, and the defaults. The library would also bring jansson,
+// snappy, lzma and zlib into the programs.
 
-// One value after the other, in the order of the schema.
+// Encodes values one after the other, in the order of the schema.
 class AvroRecord {
  public:
-  AvroRecord& Long(int64_t value);  // also an int, the branch of a union, the number of an enum's symbol
+  // Also encodes an int, the branch of a union, and the number of an enum's symbol.
+  AvroRecord& Long(int64_t value);
   AvroRecord& Double(double value);
   AvroRecord& String(std::string_view value);
   const std::string& bytes() const { return bytes_; }
@@ -37,10 +38,10 @@ class AvroRecord {
 
 class AvroContainer {
  public:
-  // `schema`: JSON. `sync`: 16 bytes that the content is unlikely to hold.
+  // `schema` is JSON. `sync` is 16 bytes that the content is unlikely to contain.
   AvroContainer(std::string_view schema, std::string sync);
   void Add(const AvroRecord& record);
-  std::string Finish() &&;  // the file
+  std::string Finish() &&;  // returns the file's content
 
  private:
   void EndBlock();
@@ -51,12 +52,12 @@ class AvroContainer {
   int64_t in_block_ = 0;
 };
 
-// A job's history as TonY wrote it (.jhist): what its portal and Dr. Elephant read. Pure.
+// A job's history as TonY wrote it (.jhist), which TonY's portal and Dr. Elephant read. Pure.
 //
-// TonY knew one start and one end of each task. Ours has one of each for every attempt, in the order of time: who takes
-// the last of them for the task has the newest attempt.
+// TonY's history had one start and one end of each task. Our history has a start and an end of every attempt, in the
+// order of time. A reader that takes a task's last start and end gets the newest attempt.
 
-// The records of TonY's schema, in the order of its fields.
+// The records of TonY's schema, with their fields in the order of the schema.
 struct JhistMetric {
   std::string name;
   double value = 0;
@@ -70,7 +71,7 @@ struct JhistApplicationInited {
 };
 struct JhistApplicationFinished {
   std::string application;
-  int finished_tasks = 0;  // failed ones, too
+  int finished_tasks = 0;  // includes failed tasks
   int failed_tasks = 0;
   bool operator==(const JhistApplicationFinished&) const = default;
 };
@@ -82,9 +83,10 @@ struct JhistTaskStarted {
 };
 struct JhistTaskFinished {
   TaskId task;
-  std::string status;  // "SUCCEEDED", "FAILED" or "FINISHED": we stopped it
+  // The value is "SUCCEEDED", "FAILED", or "FINISHED" for a task that we stopped.
+  std::string status;
   std::vector<JhistMetric> metrics;
-  std::string diagnostic;  // "NA" of a success
+  std::string diagnostic;  // "NA" for a success
   bool operator==(const JhistTaskFinished&) const = default;
 };
 struct JhistEvent {
@@ -94,17 +96,18 @@ struct JhistEvent {
 };
 
 struct JhistJob {
-  std::string application;  // its id
+  std::string application;  // application id
   Instant submitted;
-  std::string host;  // where its application master ran
+  std::string host;  // host of the application master
   int tasks = 0;
 };
 
-// `end`: the final status. Without one, or in a status without a verdict, the job still runs.
+// Returns the events of the job. `end` is the final status. Without `end`, or if `end` has no verdict, the job still
+// runs.
 std::vector<JhistEvent> JhistEvents(const JhistJob& job, const std::vector<Decision>& decisions,
                                     const std::optional<JobStatus>& end);
 
-// The file. `sync`: 16 random bytes.
+// Returns the content of the file. `sync`: 16 random bytes.
 std::string EncodeJhist(const std::vector<JhistEvent>& events, const std::string& sync);
 
 std::string JhistSchema();  // Avro's JSON, namespace com.linkedin.tony.events

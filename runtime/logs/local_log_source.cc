@@ -17,17 +17,18 @@
 namespace tony {
 namespace {
 
-// Where the hole at `offset` ends.
+// Returns the end of the hole at `offset`.
 off_t EndOfHole(int fd, off_t offset) {
   struct stat info {};
   if (fstat(fd, &info) != 0 || info.st_size <= offset) return offset;
   const off_t data = lseek(fd, offset, SEEK_DATA);
-  return data >= 0 ? data : info.st_size;  // no data: the hole goes to the end
+  return data >= 0 ? data : info.st_size;  // the hole reaches the file's end
 }
 
-constexpr int64_t kLatest = 253'402'300'799;  // the last second that is written with four digits for its year
+// The last second of the year 9999.
+constexpr int64_t kLatest = 253'402'300'799;
 
-// Whoever owns a file may give it any time.
+// The time is limited, because the owner of a file may set any time.
 Instant ChangeOf(const struct stat& info) {
   const int64_t seconds = std::clamp<int64_t>(info.st_mtim.tv_sec, 0, kLatest);
   return FromMillis(seconds * 1000 + info.st_mtim.tv_nsec / 1'000'000);
@@ -75,11 +76,13 @@ constexpr size_t kBuffer = 8 << 10;  // on the stack
 
 LogBytes ReadLog(int fd, int64_t offset, std::span<char> buffer) {
   off_t at = offset;
-  // Cut again while we read, we try again behind it; a writer that outruns that so often is read next time.
+  // If the log is cut again during the read, the text behind the cut is read. After eight tries the text is left to the
+  // next read.
   for (int attempt = 0; attempt < 8; ++attempt) {
     const ssize_t got = pread(fd, buffer.data(), buffer.size(), at);
     if (got <= 0) break;
-    // Asked after the read: a cut only ever grows, so what is no hole now was none then.
+    // The hole is searched after the read. Holes only grow, so text that is not a hole now was not a hole during the
+    // read.
     const off_t hole = lseek(fd, at, SEEK_HOLE);
     if (hole < 0 || hole >= at + got) return {at - offset, static_cast<size_t>(got)};
     if (hole > at) return {at - offset, static_cast<size_t>(hole - at)};
@@ -92,7 +95,7 @@ std::vector<LogPart> PartsOfLog(int fd) {
   std::vector<LogPart> parts;
   for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
     const off_t hole = lseek(fd, at, SEEK_HOLE);
-    if (hole <= at) break;  // cut again just now
+    if (hole <= at) break;  // the log was cut meanwhile
     parts.push_back({static_cast<uint64_t>(at), static_cast<uint64_t>(hole)});
     at = hole;
   }
@@ -184,7 +187,7 @@ LocalLogWatch::LocalLogWatch(EventLoop& loop, const JobRecords& records, std::op
   if (!blind_) watch_ = loop.WhenReadable(inotify_.get(), [this] { Drain(); });
 }
 
-// A folder is watched before it is listed, so that nothing comes between.
+// A folder is watched before it is listed, so that no change between the two is missed.
 void LocalLogWatch::Look() {
   Add("", {Place::Kind::kJob, {}});
   Add("logs", {Place::Kind::kLogs, {}});
@@ -199,7 +202,7 @@ void LocalLogWatch::LookAtTask(const std::string& folder_name) {
   const UniqueFd folder = OpenBelow(records_, below);
   if (!folder.valid()) return;
   Add(below, {Place::Kind::kTask, {*task, 0}});
-  std::set<int> numbers;  // in order
+  std::set<int> numbers;  // sorted
   for (const std::string& name : FolderNames(folder)) {
     if (const auto number = AttemptOfFolder(name)) numbers.insert(*number);
   }
@@ -214,7 +217,8 @@ void LocalLogWatch::LookAtTask(const std::string& folder_name) {
 
 void LocalLogWatch::Add(const std::filesystem::path& below, Place place) {
   if (!inotify_.valid() || watched_.contains(below)) return;
-  // Below the job's folder links are not followed; the watch of its parent tells when a folder takes a link's place.
+  // Below the job's folder, links are not followed. When a folder replaces a link, the watch of its parent reports the
+  // change.
   const uint32_t links = place.kind == Place::Kind::kJob ? 0 : IN_DONT_FOLLOW;
   const int watch = inotify_add_watch(inotify_.get(), (records_.place() / below).c_str(), kEvents | IN_ONLYDIR | links);
   if (watch < 0) {
@@ -245,7 +249,8 @@ void LocalLogWatch::Drain() {
 void LocalLogWatch::OnEvent(int watch, const std::string& name) {
   const auto found = places_.find(watch);
   if (found == places_.end()) return;
-  const Place place = found->second;  // a copy: what follows may add others
+  // A copy, because the calls below may add places.
+  const Place place = found->second;
   switch (place.kind) {
     case Place::Kind::kJob:
       if (name == "logs") Look();
@@ -256,7 +261,7 @@ void LocalLogWatch::OnEvent(int watch, const std::string& name) {
     case Place::Kind::kTask:
       return LookAtTask(FolderName(place.attempt.task));
     case Place::Kind::kAttempt:
-      // The executor's own file is the last that it writes there.
+      // The executor writes outcome.json last.
       return name == "outcome.json" ? sink_.on_ended(place.attempt) : sink_.on_written(place.attempt, name);
   }
 }

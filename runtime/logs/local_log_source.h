@@ -1,5 +1,6 @@
-// Reading a file that is a log and may have been cut. Executors free the middle of a log that has outgrown its limit
-// (executor/task_logs.h): the file keeps its length, so offsets and cursors stay valid, and what is gone is a hole.
+// Reads a log file whose middle may have been cut out. Executors free the middle of a log that exceeds its limit
+// (executor/task_logs.h). The file keeps its length, so that offsets and cursors stay valid, and the freed text is a
+// hole.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +23,18 @@
 
 namespace tony {
 
-// Of the regular file `fd`, from `offset` on. Never hands out the NULs of a hole, also when the log is cut meanwhile.
-// Moves the descriptor's own offset. A file that cannot be read is as good as empty; on a file system that does not
-// tell where holes are, they read as NULs.
+// Reads the regular file `fd` from `offset` on. Never returns the NULs of a hole, even if the log is cut during the
+// read. Moves the descriptor's own offset. A file that cannot be read counts as empty. On a file system that does not
+// report holes, a hole reads as NULs.
 LogBytes ReadLog(int fd, int64_t offset, std::span<char> buffer);
 
-// Where the file has text, in order: between two parts, and after the last one, it has been cut out.
+// Returns the parts of the file that contain text, in order. The text between two parts, and after the last part, has
+// been cut out.
 std::vector<LogPart> PartsOfLog(int fd);
 
-// Logs that are files below a folder of this machine: logs/<role>-<index>/<attempt>/<stream>.
+// Logs in files below a folder of this machine: logs/<role>-<index>/<attempt>/<stream>.
 
-// Any thread, but for the watch.
+// Any thread, except for the watch.
 class LocalLogSource : public LogSource {
  public:
   explicit LocalLogSource(JobRecords records) : records_(std::move(records)) {}
@@ -46,26 +48,28 @@ class LocalLogSource : public LogSource {
  private:
   const JobRecords records_;
   mutable std::mutex mutex_;
-  mutable std::optional<JobSpec> spec_;  // once it could be read; it never changes
+  // Set once the spec could be read; the spec never changes.
+  mutable std::optional<JobSpec> spec_;
 };
 
-// The regular file behind a descriptor.
+// Returns the log in the regular file behind a descriptor.
 std::unique_ptr<LogStream> LogOf(UniqueFd file);
 
-// A folder below the job's, "logs/worker-3/1", to look at and into. No name of `below` may be a link: tasks own their
-// logs and may put anything in a folder's place. The job's own may be reached by links. Not valid: there is none.
+// Opens a folder below the job's folder, e.g. "logs/worker-3/1". No name in `below` may be a link, because tasks own
+// their logs and may replace a folder. The path of the job's folder may contain links. Returns an invalid descriptor if
+// the folder does not exist.
 UniqueFd OpenBelow(const JobRecords& job, const std::filesystem::path& below);
 
-// Names of the folders in it; none of a folder that cannot be read.
+// Returns the names of the folders in `folder`; empty if it cannot be read.
 std::vector<std::string> FolderNames(const UniqueFd& folder);
 
-// "worker-3" -> worker:3, and "2" -> 2: what JobRecords::LogFolder() made of them. Nothing: the name of something else.
+// Convert the names made by JobRecords::LogFolder() back: "worker-3" to worker:3, and "2" to 2. nullopt: another name.
 std::optional<TaskId> TaskOfFolder(const std::string& name);
 std::optional<int> AttemptOfFolder(const std::string& name);
 
-// Tells what was written to the logs of a job that are files here. One inotify instance for all folders: a user may
-// have only 128 of them. Where the limits of instances or watches are reached, it says so and tells nothing of what it
-// cannot see.
+// Reports what is written to a job's log files on this machine. One inotify instance serves all folders, because a user
+// may have only 128 instances. If the limit of instances or watches is reached, is_blind() returns true, and unseen
+// changes are not reported.
 
 class LocalLogWatch : public LogWatch {
  public:
@@ -75,24 +79,27 @@ class LocalLogWatch : public LogWatch {
   bool is_blind() const override { return blind_; }
 
  private:
-  struct Place {  // a watched folder: the job's, that of its logs, a task's, an attempt's
+  // A watched folder: the job's, the folder of its logs, a task's, or an attempt's.
+  struct Place {
     enum class Kind { kJob, kLogs, kTask, kAttempt } kind;
-    AttemptId attempt;  // its task alone for kTask
+    AttemptId attempt;  // for kTask, only its task
   };
   void Drain();
   void OnEvent(int watch, const std::string& name);
-  void Add(const std::filesystem::path& below, Place place);  // a path from the job's folder on
+  // Watches a folder; `below` is its path relative to the job's folder.
+  void Add(const std::filesystem::path& below, Place place);
   void LookAtTask(const std::string& folder_name);
 
   const JobRecords records_;
-  const std::optional<TaskId> task_;  // the only one that is wanted
+  const std::optional<TaskId> task_;  // nullopt: all tasks
   const LogWatchSink sink_;
   UniqueFd inotify_;
   bool blind_ = false;
-  std::map<int, Place> places_;              // by watch
-  std::set<std::filesystem::path> watched_;  // paths from the job's folder on
+  std::map<int, Place> places_;              // by watch descriptor
+  std::set<std::filesystem::path> watched_;  // paths relative to the job's folder
   std::set<AttemptId> told_;
-  EventLoop::FdWatch watch_;  // after inotify_: released before it is closed
+  // Declared after inotify_, so that the watch is released before inotify_ is closed.
+  EventLoop::FdWatch watch_;
 };
 
 }  // namespace tony

@@ -80,7 +80,8 @@ std::vector<AttemptId> ChosenAttempts(const LogSource& logs, const LogChoice& ch
       attempts.push_back({task, attempt});
       continue;
     }
-    // What an attempt wrote after the last reading must not be lost because another has begun.
+    // Earlier attempts that the cursor has begun are included. Otherwise text that they wrote after the last read would
+    // be lost when another attempt begins.
     const int oldest = cursor.OldestBegun(task, numbers.back());
     for (const int number : numbers)
       if (number >= oldest) attempts.push_back({task, number});

@@ -1,4 +1,4 @@
-// Which logs of a job are wanted, how far each has been read, and what is handed out of them.
+// The choice of a job's logs, the state of reading them, and the texts that are passed on.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,30 @@
 
 namespace tony {
 
-// Tasks of a role.
+// A choice among the tasks of one role.
 struct ChosenTasks {
   std::string role;
-  std::optional<int> index;  // none: all of the role
-  int attempt = 0;           // 0: the newest of each task, and those before it that the cursor has begun
+  std::optional<int> index;  // nullopt: all of the role
+  // 0: the newest attempt of each task, and the earlier attempts that the cursor has begun.
+  int attempt = 0;
 };
 
 struct LogChoice {
-  std::vector<ChosenTasks> tasks;  // none: all
+  std::vector<ChosenTasks> tasks;  // empty: all
   bool standard_output = true;
   bool standard_error = true;
 
   static LogChoice Of(const TaskId& task, int attempt = 0) { return {.tasks = {{task.role, task.index, attempt}}}; }
   bool Has(const TaskId& task) const;
-  int AttemptOf(const TaskId& task) const;  // as ChosenTasks::attempt; of a task that is named twice, the first counts
-  std::optional<TaskId> OnlyTask() const;   // if it is but one
+  // Returns the attempt as in ChosenTasks. If a task is named twice, the first counts.
+  int AttemptOf(const TaskId& task) const;
+  // Returns the task if exactly one is chosen.
+  std::optional<TaskId> OnlyTask() const;
 };
 
-// One that a process of a task writes.
+// A stream that a process of a task writes.
 struct TaskStream {
-  std::string_view name;  // "stdout", "stderr"
+  std::string_view name;  // "stdout" or "stderr"
   int process = 0;
 
   std::string File() const { return OfProcess(name, process); }
@@ -42,31 +45,34 @@ struct TaskStream {
 
 struct LogText {
   AttemptId attempt;
-  std::string_view stream;  // "stdout", "stderr"
-  std::string_view text;    // whole lines, unless a line is longer than a reading or its end has not been written
+  std::string_view stream;  // "stdout" or "stderr"
+  // Whole lines, except for a line that is longer than one read or whose end has not been written yet.
+  std::string_view text;
   int process = 0;
-  uint64_t end = 0;             // of the text in its log
-  std::optional<Instant> when;  // it was written; for who wants to know (log_reader.h)
+  // The offset in the log at which the text ends.
+  uint64_t end = 0;
+  // The time when the text was written, if the receiver wants times (log_reader.h).
+  std::optional<Instant> when;
 };
 
-// Offsets by stream. Its text form is for programs that go on later.
+// The offsets at which reading continues, by stream. Programs keep the text form to continue later.
 class LogCursor {
  public:
-  Status Set(const std::string& text);  // kUsage: not a cursor of ours
+  Status Set(const std::string& text);  // kUsage: not a cursor
   std::string Text() const;
-  // Of that stream, from now on part of the cursor. The reference stays valid.
+  // Returns the offset of the stream and makes it part of the cursor. The reference stays valid.
   uint64_t& Offset(const AttemptId& attempt, const TaskStream& stream);
-  // The oldest attempt of the task that has been begun; `newest` if none has.
+  // Returns the oldest attempt of the task that the cursor has begun; `newest` if the cursor has begun none.
   int OldestBegun(const TaskId& task, int newest) const;
 
  private:
-  std::map<std::string, uint64_t> offsets_;  // "worker:0#1/stdout" -> bytes handed out
+  std::map<std::string, uint64_t> offsets_;  // "worker:0#1/stdout" -> bytes passed on
 };
 
-// Those chosen of each attempt of the task, process by process.
+// Returns the chosen streams of each attempt of the task, process by process.
 std::vector<TaskStream> ChosenStreams(const LogSource& logs, const LogChoice& choice, const TaskId& task);
 
-// Attempts that have logs and are chosen, by task and number.
+// Returns the chosen attempts that have logs, by task and number.
 std::vector<AttemptId> ChosenAttempts(const LogSource& logs, const LogChoice& choice, const LogCursor& cursor);
 
 }  // namespace tony

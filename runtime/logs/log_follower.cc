@@ -8,7 +8,7 @@
 namespace tony {
 namespace {
 
-// Large enough to read more than a gigabyte a second, small enough that a thousand tasks take turns within 200 ms.
+// Large enough to read more than a gigabyte a second, and small enough that a thousand tasks take turns within 200 ms.
 constexpr size_t kReadSize = 256 * 1024;
 constexpr size_t kLongestPiece = 1 << 20;
 constexpr Duration kLinePatience{1000};
@@ -27,7 +27,7 @@ LogFollower::LogFollower(EventLoop& loop, Job job, LogChoice choice, LogCursor& 
 
 void LogFollower::Start(EventLoop::Callback done) {
   done_ = std::move(done);
-  // Of the attempts that are there already, those before the newest only if the cursor has begun them.
+  // Attempts before a task's newest attempt are followed only if the cursor has begun them.
   for (const AttemptId& id : ChosenAttempts(job_.logs, choice_, cursor_)) oldest_.emplace(id.task, id.number);
   watch_ =
       job_.logs.Watch(loop_, choice_.OnlyTask(),
@@ -53,7 +53,7 @@ void LogFollower::AddAttempt(const AttemptId& id) {
     attempt.streams.push_back({.of_task = stream, .file = stream.File(), .offset = offset, .searched = *offset});
   }
   task.attempts.emplace(id.number, std::move(attempt));
-  // What those before it wrote may have come without a word to us, if they ended just now.
+  // Earlier attempts count as ended, even if their end has not been reported yet.
   for (auto& [number, earlier] : task.attempts) earlier.ended = earlier.ended || number < id.number;
   Queue(task);
 }
@@ -86,7 +86,7 @@ void LogFollower::OnMissed() {
   LookAgainIfBlind();
 }
 
-// The end of the job is looked at before its logs: what is there then is all.
+// The end of the job is read before its logs, because the logs are complete after the end.
 void LogFollower::LookAtJob() {
   if (ended_) return;
   if (!job_.has_ended()) return;
@@ -106,7 +106,7 @@ void LogFollower::LookEverywhere() {
   if (ended_ && queue_.empty()) loop_.Post(done_);
 }
 
-// Nothing tells a blind watch of the first attempt, nor of the end of the job.
+// A blind watch reports neither the first attempt nor the end of the job.
 void LogFollower::LookAgainIfBlind() {
   if (ended_ || blindness_ || !watch_->is_blind()) return;
   blindness_ = loop_.After(kBlindLook, [this] { LookAfterBlindness(); });
@@ -120,7 +120,7 @@ void LogFollower::LookAfterBlindness() {
   LookAgainIfBlind();
 }
 
-// Somewhere a line waits for its end; nothing will tell us that it has waited long enough.
+// A timer checks unfinished lines, because no event reports that a line has waited long enough for its end.
 void LogFollower::LookAfterWaiting() {
   waiting_ = nullptr;
   for (auto& [id, task] : tasks_) {
@@ -155,7 +155,7 @@ bool LogFollower::ReadTask(Task& task) {
   for (auto& [number, attempt] : task.attempts) {
     bool more = false;
     for (Stream& stream : attempt.streams) more = ReadStream(attempt, stream, attempt.ended) || more;
-    if (more) return true;  // a newer attempt waits until this one has been read
+    if (more) return true;  // newer attempts wait for this one
   }
   return false;
 }
@@ -175,7 +175,7 @@ bool LogFollower::ReadStream(const Attempt& attempt, Stream& stream, bool ended)
     return true;
   }
   if (got.cut > 0) {
-    // The reading below overwrites the buffer; what came behind the cut is read again.
+    // HandOut() overwrites the buffer, so the text behind the cut is read again.
     TakeCut(*log, attempt, stream, got.cut);
     stream.grown = true;
     return true;
@@ -213,12 +213,14 @@ void LogFollower::TakeCut(const LogStream& log, const Attempt& attempt, Stream& 
   sink_({attempt.id, stream.of_task.name, line, stream.of_task.process, *stream.offset});
 }
 
-// From the file once more: it was too much to keep. Of text that goes on, no half of a character.
+// Reads the text from the file again, because it was too long to keep. Text that is not closed is passed on without an
+// incomplete character at its end.
 bool LogFollower::HandOut(const LogStream& log, const Attempt& attempt, Stream& stream, Piece piece) {
   while (*stream.offset < piece.end) {
     const size_t wanted = std::min<size_t>(buffer_.size(), piece.end - *stream.offset);
     const LogBytes got = log.Read(static_cast<int64_t>(*stream.offset), {buffer_.data(), wanted});
-    if (got.cut > 0 || got.size == 0) {  // gone meanwhile: the next reading finds the cut
+    // The text was cut out meanwhile, and the next read finds the cut.
+    if (got.cut > 0 || got.size == 0) {
       stream.searched = *stream.offset;
       stream.grown = true;
       return false;
@@ -231,7 +233,8 @@ bool LogFollower::HandOut(const LogStream& log, const Attempt& attempt, Stream& 
 }
 
 void LogFollower::Tell(const Attempt& attempt, Stream& stream, std::string_view text) {
-  *stream.offset += text.size();  // before it is handed out: the receiver may want a cursor behind it
+  // The offset moves before the sink is called, because the receiver may want a cursor behind the text.
+  *stream.offset += text.size();
   sink_({attempt.id, stream.of_task.name, text, stream.of_task.process, *stream.offset});
 }
 

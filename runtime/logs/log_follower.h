@@ -1,8 +1,8 @@
-// Hands out what tasks write as they write it, until their job has ended. Loop thread only.
+// Passes on what tasks write as they write it, until their job has ended. Loop thread only.
 //
-// Tasks write into their files and never wait for us. We are told which stream grew (LogWatch) and read it in large
-// chunks, one of each task in turn, so that no task keeps another from being seen. What has been read is handed out at
-// once or left in its log: memory is one buffer, however slow the receiver.
+// Tasks write into files and never wait for the follower. LogWatch reports which stream has grown. The follower reads
+// streams in large chunks, one chunk of each task in turn, so that no task delays the others. Text is passed on as soon
+// as it is read, or stays in its log. The follower needs one buffer, however slow the receiver is.
 #pragma once
 
 #include <deque>
@@ -20,26 +20,29 @@ namespace tony {
 
 class LogFollower {
  public:
-  // Whole lines are handed out; of one that has no end for a second, or for a megabyte, what there is. Text of an
-  // attempt comes after all of those before it.
+  // Receives whole lines. A line that has no end for a second, or for a megabyte, is passed on unfinished. Text of an
+  // attempt follows all text of the attempts before it.
   using Sink = std::function<void(const LogText&)>;
   struct Job {
-    const LogSource& logs;            // the caller's, who keeps it
-    std::function<bool()> has_ended;  // what is there when it says so is all
+    const LogSource& logs;  // not owned
+    // When `has_ended` returns true, the logs will not grow any more.
+    std::function<bool()> has_ended;
   };
   LogFollower(EventLoop& loop, Job job, LogChoice choice, LogCursor& cursor, Sink sink);
 
-  // Calls `done` once the job has ended and everything has been handed out.
+  // Calls `done` once the job has ended and everything has been passed on.
   void Start(EventLoop::Callback done);
 
  private:
   struct Stream {
     TaskStream of_task;
     std::string file;
-    uint64_t* offset = nullptr;  // handed out; in the cursor
-    uint64_t searched = 0;       // up to here there is no line end
+    // The end of the text that was passed on; points into the cursor.
+    uint64_t* offset = nullptr;
+    // The text from `offset` to here contains no line end.
+    uint64_t searched = 0;
     bool grown = true;
-    Instant waits_since;  // for the end of its line
+    Instant waits_since;  // since when a line is unfinished
   };
   struct Attempt {
     AttemptId id;
@@ -63,16 +66,17 @@ class LogFollower {
   void LookAfterWaiting();
   void Queue(Task& task);
   void Turn();
-  bool ReadTask(Task& task);  // whether there may be more
+  bool ReadTask(Task& task);  // returns whether more may follow
   bool ReadStream(const Attempt& attempt, Stream& stream, bool ended);
   void SearchLineEnd(const LogStream& log, const Attempt& attempt, Stream& stream, std::string_view text);
   void TakeCut(const LogStream& log, const Attempt& attempt, Stream& stream, int64_t bytes);
   struct Piece {
     uint64_t end;
-    bool is_closed;  // nothing will be added to its last line
+    bool is_closed;  // the last line will not grow
   };
   bool HandOut(const LogStream& log, const Attempt& attempt, Stream& stream,
-               Piece piece);  // false: it has been cut out
+               // Returns false if the text has been cut out.
+               Piece piece);
   void Tell(const Attempt& attempt, Stream& stream, std::string_view text);
 
   EventLoop& loop_;
@@ -82,8 +86,10 @@ class LogFollower {
   const Sink sink_;
   EventLoop::Callback done_;
   std::string buffer_;
-  std::map<TaskId, Task> tasks_;  // those that have an attempt with a log folder
-  std::map<TaskId, int> oldest_;  // attempt that is wanted
+  // The tasks that have an attempt with a log folder.
+  std::map<TaskId, Task> tasks_;
+  // The oldest attempt of each task to follow.
+  std::map<TaskId, int> oldest_;
   std::deque<Task*> queue_;
   bool turn_posted_ = false;
   bool ended_ = false;

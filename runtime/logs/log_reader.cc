@@ -10,8 +10,8 @@ namespace tony {
 namespace {
 
 constexpr Duration kReadAgain{1000};
-constexpr size_t kLongestNote = 2 * 20 + 2;           // two numbers of 64 bits
-constexpr int64_t kLatestTime = 253'402'300'799'999;  // with four digits for its year
+constexpr size_t kLongestNote = 2 * 20 + 2;           // two 64-bit numbers
+constexpr int64_t kLatestTime = 253'402'300'799'999;  // last millisecond of the year 9999
 
 std::optional<LogNote> NoteIn(std::string_view line) {
   const size_t blank = line.find(' ');
@@ -35,7 +35,7 @@ std::string WholeText(const LogStream& log) {
 
 constexpr size_t kChunk = 64 * 1024;
 
-// How much of a reading may be handed out.
+// Returns how many bytes of a read may be passed on.
 size_t Ready(std::string_view text, bool full, bool last) {
   const size_t line_end = text.rfind('\n');
   if (last && !full) return text.size();
@@ -43,7 +43,7 @@ size_t Ready(std::string_view text, bool full, bool last) {
   return full ? WholeCharacters(text) : 0;
 }
 
-// The most that each may have so that all together have no more than `limit`.
+// Returns the most bytes that each stream may have, so that all streams together have at most `limit`.
 uint64_t EqualShare(std::vector<uint64_t> sizes, const uint64_t limit) {
   std::ranges::sort(sizes);
   uint64_t left = limit;
@@ -66,7 +66,7 @@ std::vector<LogNote> LogNotesIn(std::string_view text) {
   for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
     const auto note = NoteIn(text.substr(0, end));
     if (!note) continue;
-    // A log that was emptied began anew.
+    // A log that was emptied began again, so earlier notes of larger sizes are dropped.
     while (!notes.empty() && notes.back().size >= note->size) notes.pop_back();
     notes.push_back(*note);
   }
@@ -161,7 +161,8 @@ bool LogReader::ReadStream(const Stream& stream, Budget& budget, bool last, cons
   std::string chunk;
   while (offset < end) {
     const size_t wanted = std::min(kChunk, budget.left);
-    chunk.resize(std::min(std::max<size_t>(wanted, 1), end - offset));  // at least one byte: is there more?
+    // Reads at least one byte, to learn whether more text exists.
+    chunk.resize(std::min(std::max<size_t>(wanted, 1), end - offset));
     LogBytes got = log->Read(static_cast<int64_t>(offset), chunk);
     if (got.cut > 0) {
       if (wanted == 0) return false;
@@ -178,14 +179,15 @@ bool LogReader::ReadStream(const Stream& stream, Budget& budget, bool last, cons
     }
     if (got.size == 0) return true;
     if (wanted == 0) return false;
-    // What stands before a cut will not get longer.
+    // Text before a cut will not get longer.
     const bool full = got.size == wanted, closed = !full && IsCut(*log, offset + got.size);
     const std::string_view text(chunk.data(), got.size);
     const bool line_fits = !full || wanted == kChunk || text.find('\n') != std::string_view::npos;
-    if (!line_fits && budget.used) return false;  // the next answer begins with that line
+    if (!line_fits && budget.used) return false;  // the line begins the next answer
     const size_t ready = Ready(text, full, last || closed);
     if (ready == 0) return true;
-    offset += ready;  // before it is handed out: the receiver may want a cursor behind it
+    // The offset moves before the sink is called, because the receiver may want a cursor behind the text.
+    offset += ready;
     budget.left -= ready;
     budget.used = true;
     sink({attempt, of_task.name, text.substr(0, ready), of_task.process, offset});

@@ -1,11 +1,11 @@
-// When what is in a log was written. Tasks write their logs themselves and no line has a time of its own, so an
-// executor looks at its task's logs once a second, and notes beside each how long it has become:
+// The times at which the text of a log was written. Tasks write their logs themselves, and lines have no times of their
+// own. An executor therefore checks its task's logs once a second, and notes the length of each log in another file:
 //
-//   stdout.times   "1764166740123 5120\n": at this time (milliseconds since 1970) it had 5120 bytes
+//   stdout.times   "1764166740123 5120\n": at this time (milliseconds since 1970) the log had 5120 bytes
 //
-// The time of a line is that of the first look that saw its end: at most a second late. What no look has seen yet has
-// the time at which the log was last written to. A log that was over before the first look has no such file. The file
-// is bounded: of the notes of a long life the older ones are thinned out, and times become as much coarser.
+// The time of a line is the time of the first check after its end was written: at most a second late. Text that no
+// check has seen yet gets the time of the last write to the log. A log that was complete before the first check has no
+// such file. The file is bounded: in a long life older notes are thinned out, and their times become coarser.
 #pragma once
 
 #include <cstdint>
@@ -28,34 +28,36 @@ namespace tony {
 
 struct LogNote {
   Instant at;
-  uint64_t size = 0;  // of the log
+  uint64_t size = 0;  // size of the log
   friend bool operator==(const LogNote&, const LogNote&) = default;
 };
 
-std::string TimesOf(std::string_view log);  // the name of the file beside it: "stdout.times"
-std::string LineOf(const LogNote& note);    // with its end
-// Ascending in size. What is no such line is left out: the file is the task's to spoil.
+// Returns the name of the file with the log's times: "stdout.times".
+std::string TimesOf(std::string_view log);
+std::string LineOf(const LogNote& note);  // with a line end
+// Returns the notes, ascending in size. Other lines are ignored, because the task may write anything into the file.
 std::vector<LogNote> LogNotesIn(std::string_view text);
-// About three fifths of them: of the older three quarters every other one, and the newest.
+// Returns about three fifths of the notes: every other one of the older three quarters, and the whole newest quarter.
 std::vector<LogNote> ThinnedOut(const std::vector<LogNote>& notes);
 
-inline constexpr size_t kMostLogNotes = 8192;  // in one file, 200 kB
+inline constexpr size_t kMostLogNotes = 8192;  // notes per file, about 200 kB
 
 struct LogTimes {
   std::vector<LogNote> notes;
-  std::optional<Instant> changed;  // the log, at last
+  std::optional<Instant> changed;  // the log's last write
 
-  std::optional<Instant> At(uint64_t end) const;  // of what ends there; nothing: that is not known
-  // All before this offset was written before `since`. UINT64_MAX: all that there is.
+  // Returns the time of the text that ends there; nullopt: unknown.
+  std::optional<Instant> At(uint64_t end) const;
+  // Returns the offset before which all text was written before `since`. UINT64_MAX: all text of the log was.
   uint64_t Before(Instant since) const;
 };
 
-// Reads the times of a job's logs where they are needed, and again where a log has grown: once a second at most.
+// Reads the times of a job's logs when they are needed, and again when a log has grown, at most once a second.
 class LogClock {
  public:
-  explicit LogClock(const LogSource& logs) : logs_(logs) {}  // the caller's
+  explicit LogClock(const LogSource& logs) : logs_(logs) {}  // not owned
 
-  // Of the log as far as `end`. Valid until the next call for it.
+  // Returns the times of the log up to the offset `end`. The reference is valid until the next call for the same log.
   const LogTimes& TimesTo(const AttemptId& attempt, const TaskStream& stream, uint64_t end, Instant now);
 
  private:
@@ -67,24 +69,24 @@ class LogClock {
   std::map<std::pair<AttemptId, std::string>, Known> known_;
 };
 
-// Reads what the attempts of a job have written, from where an earlier reading ended. Nothing is held between readings
-// but offsets, so a line may have any size and a cursor says everything.
+// Reads what the attempts of a job have written, from where an earlier read ended. Only offsets are kept between
+// reads, so that a line may have any size and a cursor holds the whole state.
 
 class LogReader {
  public:
-  // The caller's, who keeps both: `logs`, and `cursor`, where to begin, which reading moves on.
+  // The caller keeps `logs` and `cursor`. Reading begins at the cursor and moves it.
   LogReader(const LogSource& logs, LogChoice choice, LogCursor& cursor)
       : logs_(logs), choice_(std::move(choice)), cursor_(cursor) {}
 
-  // Hands out what is new, at most `limit` bytes, and says whether that was all. A last line without its end is left
-  // for later unless `last`. A file that cannot be read is as good as empty.
+  // Passes on what is new, at most `limit` bytes, and returns whether that was everything. An unfinished last line is
+  // left for later unless `last` is true. A file that cannot be read counts as empty.
   bool Read(size_t limit, bool last, const std::function<void(const LogText&)>& sink);
 
-  // Hands out the last `lines` lines of each stream (log_source.h), together at most `limit` bytes: where that is too
-  // little, equal shares, of which those that need less leave the rest to the others. Here a last line without its end
-  // is handed out, whatever follows. The cursor is then behind all that there was.
+  // Passes on the last `lines` lines of each stream (log_source.h), together at most `limit` bytes. If the limit is too
+  // small, the streams get equal shares, and streams that need less leave the rest to the others. An unfinished last
+  // line is passed on, whatever follows. Afterwards the cursor is behind all text that existed.
   void ReadLastLines(uint64_t lines, size_t limit, bool last, const std::function<void(const LogText&)>& sink);
-  // Moves the cursor to where those lines begin, and hands out nothing.
+  // Moves the cursor to the beginning of the last `lines` lines of each stream. Passes nothing on.
   void GoToLastLines(uint64_t lines);
 
  private:
@@ -99,7 +101,7 @@ class LogReader {
   };
   std::vector<Stream> AllChosen() const;
   std::unique_ptr<LogStream> Open(const Stream& stream) const;
-  // Up to the offset `end`, if the file has so much.
+  // Reads up to the offset `end`, if the file is so long. Returns whether everything was passed on.
   bool ReadStream(const Stream& stream, Budget& budget, bool last, const Sink& sink,
                   uint64_t end = std::numeric_limits<uint64_t>::max());
 

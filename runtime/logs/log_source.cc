@@ -41,7 +41,7 @@ class ExcerptStream : public LogStream {
 constexpr uint64_t kPieceSize = 64 * 1024;
 constexpr uint64_t kLongestCharacter = 4;
 
-// "" if it has been cut out meanwhile.
+// Returns "" if the text has been cut out meanwhile.
 std::string ReadPiece(const LogStream& log, uint64_t offset, uint64_t size) {
   std::string text(size, '\0');
   const LogBytes got = log.Read(static_cast<int64_t>(offset), text);
@@ -49,13 +49,13 @@ std::string ReadPiece(const LogStream& log, uint64_t offset, uint64_t size) {
   return text;
 }
 
-// Looks from the end to the beginning for places where a line begins.
+// Searches backwards, from the end of a log to its beginning, for places where a line begins.
 class Search {
  public:
   Search(const LogStream& log, uint64_t lines, uint64_t limit, uint64_t end)
       : log_(log), lines_(lines), limit_(limit), found_{end, end, 0} {}
 
-  // What precedes all that has been looked at; false: no more is needed.
+  // Searches the part that precedes all parts searched before. Returns false if no more text is needed.
   bool LookAt(const LogPart& part) {
     uint64_t at = part.end;
     while (at > part.begin) {
@@ -71,7 +71,7 @@ class Search {
   const LastLines& found() const { return found_; }
 
  private:
-  // Text that ends at `end`. Its last byte may end a line, but begins none: that begins in what follows.
+  // Searches the text that ends at `end`. A line end in its last byte marks a line that begins in the text behind.
   bool LookAt(std::string_view text, uint64_t end) {
     for (size_t size = text.size(), newline; (newline = text.substr(0, size).rfind('\n')) != text.npos;
          size = newline) {
@@ -83,13 +83,14 @@ class Search {
   }
 
   bool Begins(uint64_t offset, uint64_t text) {
-    if (text == found_.text) return true;  // nothing follows, or a cut: what is before it may end with a line end
+    // No text, or only a cut, lies between this place and the last one, so no line begins here.
+    if (text == found_.text) return true;
     found_.begin = offset;
     found_.text = text;
     return --lines_ > 0;
   }
 
-  // The limit is reached within a line, or just before it.
+  // Ends the search where the limit is reached, within a line or just before one.
   bool TakeEndOfLine(uint64_t at) {
     if (LineBegins(log_, at)) return Begins(at, seen_) && false;
     if (found_.text > 0) return false;
@@ -102,7 +103,7 @@ class Search {
   }
 
   const LogStream& log_;
-  uint64_t lines_;  // still to be found
+  uint64_t lines_;  // lines still to find
   const uint64_t limit_;
   uint64_t seen_ = 0;
   LastLines found_;
@@ -123,7 +124,8 @@ LogPiece ReadLogPiece(const LogSource& logs, const AttemptId& attempt, std::stri
   while (filled < piece.text.size()) {
     const int64_t at = piece.begin + static_cast<int64_t>(filled);
     const LogBytes got = log->Read(at, {piece.text.data() + filled, piece.text.size() - filled});
-    if (got.cut > 0 && filled > 0) break;  // what follows the cut is the next piece
+    // The text behind the cut is the next piece.
+    if (got.cut > 0 && filled > 0) break;
     piece.begin += got.cut;
     if (got.size == 0) break;
     filled += got.size;
@@ -187,10 +189,10 @@ std::string CutLine(int64_t bytes, bool line_begins) {
 }
 
 size_t WholeCharacters(std::string_view text) {
-  constexpr size_t kMostBytes = 4;  // of a character
+  constexpr size_t kMostBytes = 4;  // bytes of the longest character
   for (size_t back = 1; back <= std::min(kMostBytes, text.size()); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xC0) == 0x80) continue;  // within a character
+    if ((byte & 0xC0) == 0x80) continue;  // a continuation byte
     const size_t length = byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
     return back < length && back < text.size() ? text.size() - back : text.size();
   }

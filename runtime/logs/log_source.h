@@ -1,8 +1,8 @@
-// What the attempts of a job have written, wherever it lies: what `tony logs`, the page and reports read, and no other
-// way. Seam: LocalLogSource, for logs that are files of this machine.
+// The logs of a job's attempts, wherever they lie. `tony logs`, the page and reports read logs only through this
+// interface. LocalLogSource implements it for log files of this machine.
 //
-// Calls answer at once or wait for whoever has the log: for threads that may wait. A log that cannot be read is as good
-// as empty, and one that is not there may come.
+// Calls may block until the owner of a log answers, so they belong on threads that may wait. A log that cannot be read
+// counts as empty, and a log that does not exist may appear later.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,14 @@
 
 namespace tony {
 
-// The streams of an attempt that are shown, and nothing else of what is beside them: "stdout", "stderr",
-// "executor.log", then those of the task's further processes: "stdout-1", "stderr-1", "stdout-2", ...
+// Returns the names of an attempt's streams that are shown, without the other files in its folder: "stdout", "stderr",
+// "executor.log", and the streams of the task's further processes: "stdout-1", "stderr-1", "stdout-2", ...
 std::vector<std::string> LogNames(int processes);
 
 struct LogBytes {
-  int64_t cut = 0;  // so many bytes from the offset on are gone; what was read begins behind them
-  size_t size = 0;  // so many were read; 0: there are no more yet
+  // The bytes from the offset on that have been cut out. The text that was read begins behind them.
+  int64_t cut = 0;
+  size_t size = 0;  // bytes read; 0: no more yet
 };
 
 struct LogPart {
@@ -37,15 +38,18 @@ struct LogPart {
   uint64_t end = 0;
 };
 
-// One log: it grows, and a limit on its size may cut out its middle. Offsets count what was written, also what is gone.
+// The text of one log. A log grows, and a limit on its size may cut out its middle. Offsets count everything that was written,
+// including the text that was cut out.
 class LogStream {
  public:
   virtual ~LogStream() = default;
   virtual LogBytes Read(int64_t offset, std::span<char> buffer) const = 0;
-  // Where it has text, in order: between two parts, and after the last one, it has been cut out.
+  // Returns the parts that contain text, in order. The text between two parts, and after the last part, has been cut
+  // out.
   virtual std::vector<LogPart> Parts() const = 0;
-  virtual int64_t Size() const = 0;                    // now
-  virtual std::optional<Instant> Changed() const = 0;  // when it was last written to, if that is known
+  virtual int64_t Size() const = 0;  // current size
+  // Returns the time of the last write, if it is known.
+  virtual std::optional<Instant> Changed() const = 0;
 };
 
 struct LogFile {
@@ -54,38 +58,40 @@ struct LogFile {
   friend bool operator==(const LogFile&, const LogFile&) = default;
 };
 
-// Called on the loop.
+// The callbacks are called on the loop.
 struct LogWatchSink {
-  std::function<void(const AttemptId&)> on_attempt;                      // it has logs; each is told once
-  std::function<void(const AttemptId&, const std::string&)> on_written;  // this stream of it has grown
-  std::function<void(const AttemptId&)> on_ended;                        // nothing more is written by it
+  // The attempt has logs. Each attempt is reported once.
+  std::function<void(const AttemptId&)> on_attempt;
+  std::function<void(const AttemptId&, const std::string&)> on_written;  // the named stream has grown
+  std::function<void(const AttemptId&)> on_ended;                        // the attempt writes nothing more
   std::function<void()> on_status;                                       // the job's status has changed
-  std::function<void()> on_missed;  // anything may have happened, or the watch has become blind outside of Look()
+  // Reports may have been missed, or the watch has become blind outside of Look().
+  std::function<void()> on_missed;
 };
 
-// Tells of what is written until it is destroyed.
+// Reports what is written, until the object is destroyed.
 class LogWatch {
  public:
   virtual ~LogWatch() = default;
-  // Looks for what nobody told of. After it, all that was there before is known.
+  // Searches for changes that were not reported. After the call, everything that existed before it has been reported.
   virtual void Look() = 0;
-  // Something is not watched: look from time to time.
+  // Returns whether something is not watched. Look() must then be called from time to time.
   virtual bool is_blind() const = 0;
 };
 
 class LogSource {
  public:
   virtual ~LogSource() = default;
-  // Those that have logs, by task and number; of this task, or of all.
+  // Returns the attempts that have logs, by task and number: of `task`, or of all tasks.
   virtual std::vector<AttemptId> Attempts(const std::optional<TaskId>& task) const = 0;
-  // Null: it is not there (yet), or is no log of ours: what a task has put in its place is not followed, nor waited
-  // for.
+  // Returns null if the log does not exist (yet), or is not a log of ours. Another kind of file that a task has put in
+  // its place is neither followed nor waited for.
   virtual std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const = 0;
-  virtual int Processes(const TaskId& task) const = 0;  // of each attempt; 1 where that cannot be known
-  // Which of LogNames() there are, in their order; nothing: the attempt has no logs.
+  virtual int Processes(const TaskId& task) const = 0;  // processes per attempt; 1 if unknown
+  // Returns which files of LogNames() exist, in the same order. nullopt: the attempt has no logs.
   using Files = std::vector<std::optional<LogFile>>;
   virtual std::optional<Files> List(const AttemptId& attempt) const = 0;
-  // Tells of the attempts that are there already, and of each that comes.
+  // Reports the attempts that exist already, and each new attempt.
   virtual std::unique_ptr<LogWatch> Watch(EventLoop& loop, const std::optional<TaskId>& task,
                                           LogWatchSink sink) const = 0;
 };
@@ -93,62 +99,70 @@ class LogSource {
 // A piece of one attempt's log.
 
 struct LogPiece {
-  std::string text;   // as it was written
-  int64_t begin = 0;  // its first byte; more than was asked for where the middle of the log has been cut out
-  int64_t next = 0;   // where the next piece begins
-  int64_t size = 0;   // of the whole log, now
+  std::string text;  // bytes as the task wrote them
+  // The offset of the first byte; larger than requested if the middle of the log has been cut out.
+  int64_t begin = 0;
+  int64_t next = 0;  // offset of the next piece
+  int64_t size = 0;  // current size of the whole log
 };
 
-// At most `most` bytes from `cursor` on; without a cursor the last ones, from the start of a line if there is one.
-// A log that is not there is empty.
+// Returns at most `most` bytes from `cursor` on. Without a cursor, returns the last bytes, from the start of a line if
+// possible. A log that does not exist is empty.
 LogPiece ReadLogPiece(const LogSource& logs, const AttemptId& attempt, std::string_view stream,
                       std::optional<int64_t> cursor, int64_t most);
 
-// Which logs the attempts of a task have.
+// The logs of a task's attempts.
 
 struct AttemptLogs {
   AttemptId attempt;
   LogSource::Files files;
 };
 
-// Of the newest `most` attempts those that have logs, newest first.
+// Returns the logs of the newest `most` attempts, the newest first. Attempts without logs are left out.
 std::vector<AttemptLogs> ListLogs(const LogSource& logs, const TaskStatus& task, int most);
 
-// What readers of logs do with text that grows, and whose middle may have been cut out.
+// Functions for readers of a log that grows, and whose middle may have been cut out.
 
-bool LineBegins(const LogStream& log, uint64_t offset);  // what is before the offset ended a line
-// Where the line begins that the offset is in, or ends behind: at most a megabyte before it, and behind what is cut.
+// Returns whether a line begins at the offset.
+bool LineBegins(const LogStream& log, uint64_t offset);
+// Returns the beginning of the line that contains the offset. The search goes back at most a megabyte and stops at a
+// cut. Returns `offset` if the search finds no line end.
 uint64_t LineBeginAt(const LogStream& log, uint64_t offset);
-bool IsCut(const LogStream& log, uint64_t offset);  // what follows the offset has been cut out
+// Returns whether the text right after the offset has been cut out.
+bool IsCut(const LogStream& log, uint64_t offset);
 
-// The log is shorter than what was read of it: its writer emptied it, and it began again. Not of one that cannot be
-// seen.
+// Returns whether the log is shorter than the part that was read, because its writer emptied it and began again.
+// Returns false if the log cannot be read.
 bool WasEmptied(const LogStream& log, uint64_t read);
 inline constexpr std::string_view kEmptiedLine = "[... the task emptied this log ...]\n";
 
-// "[... 1234 MB cut ...]", a line of its own, in place of what has been cut out.
+// Returns the line that stands for text that has been cut out: "[... 1234 MB cut ...]". The line gets a line end before
+// it unless `line_begins`.
 std::string CutLine(int64_t bytes, bool line_begins);
 
-// Length of the part of `text` that ends between two characters of UTF-8, for text cut at an arbitrary byte.
+// Returns the length of `text` without an incomplete UTF-8 character at its end, for text cut at an arbitrary byte.
 size_t WholeCharacters(std::string_view text);
 
-// A log of which only parts are here, in memory: the rest reads as what has been cut out.
+// A log of which only some parts are in memory. The rest reads as text that has been cut out.
 
-// The excerpt outlives the stream.
+// `excerpt` must outlive the stream.
 std::unique_ptr<LogStream> LogOf(const LogExcerpt& excerpt);
 
-// Where the last lines of a log begin. Read back from its end in chunks, and no farther than needed: a log may have a
-// gigabyte.
+// Finds where the last lines of a log begin. The log is read backwards in chunks, and no farther than needed, because a
+// log may have a gigabyte.
 
 struct LastLines {
   uint64_t begin = 0;
-  uint64_t end = 0;   // of the file as it was; between two characters if the file may grow
-  uint64_t text = 0;  // bytes between them, without what has been cut out
+  // The end of the log when it was read; between two characters if the log may grow.
+  uint64_t end = 0;
+  // The bytes between `begin` and `end`, without the parts that have been cut out.
+  uint64_t text = 0;
 };
 
-// The last `lines` lines of the log, of which no more than `limit` bytes: whole lines, or of one that is longer
-// its end. What follows the last line end counts as a line, and what stands for a cut (log_source.h) as none.
-// `grows`: it may get longer. Null, or one that cannot be read, is as good as empty.
+// Returns the last `lines` lines of the log, at most `limit` bytes of them. The result has only whole lines, except
+// that a single line longer than `limit` is represented by its end. Text behind the last line end counts as a line; the
+// line that stands for a cut (CutLine) does not. `grows`: the log may get longer. A null log, or a log that cannot be
+// read, counts as empty.
 LastLines FindLastLines(const LogStream* log, uint64_t lines, uint64_t limit, bool grows);
 
 }  // namespace tony
