@@ -1,8 +1,8 @@
-// `tony gc`: removes jobs and content without further use, on this machine and on a configured cluster. First go jobs that have
-// ended and remains of submits that died; then staged content to which no job refers. Nothing of a job is removed while
-// the job runs or may be restarted. The history keeps a line of each removed job for 400 days. Programs of earlier
-// releases are removed with the last job that may need them. Notes of the places of jobs on clusters are removed with
-// their jobs.
+// `tony gc`: removes jobs and content without further use, on this machine and on a configured cluster. First go jobs
+// that have ended and remains of submits that died; then staged content to which no job refers. Nothing of a job is
+// removed while the job runs or may be restarted. The history keeps a line of each removed job for 400 days.
+// Programs of earlier releases are removed with the last job that may need them. Notes of the places of jobs on
+// clusters are removed with their jobs.
 #include <sys/stat.h>
 
 #include <algorithm>

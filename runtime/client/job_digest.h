@@ -8,8 +8,8 @@
 
 namespace tony {
 
-// `content` is the hash of the job's files (StagedFiles::content). Secrets, and variables with a secret's name (IsSecretName), count
-// by their names only.
+// `content` is the hash of the job's files (StagedFiles::content). Secrets, and variables with a secret's name
+// (IsSecretName), count by their names only.
 SubmitDigest DigestOf(const ParsedJobSpec& job, const std::string& content);
 
 }  // namespace tony

@@ -38,8 +38,8 @@ struct LogPart {
   uint64_t end = 0;
 };
 
-// The text of one log. A log grows, and a limit on its size may cut out its middle. Offsets count everything that was written,
-// including the text that was cut out.
+// The text of one log. A log grows, and a limit on its size may cut out its middle. Offsets count everything that was
+// written, including the text that was cut out.
 class LogStream {
  public:
   virtual ~LogStream() = default;
