@@ -19,7 +19,7 @@ struct OptionSpec {
   std::string_view name;  // without dashes
   Kind kind = Kind::kFlag;
   std::string_view value;        // name of the value in help
-  std::string_view text;         // text in the help
+  std::string_view text;         // one-line help text
   std::string_view letter = {};  // short name, e.g. "f"
 };
 
@@ -29,7 +29,7 @@ struct VerbSpec {
   std::string_view words;
   size_t min_words = 0;
   size_t max_words = 0;
-  std::string_view text;  // text in the help
+  std::string_view text;  // one-line help text
   std::vector<OptionSpec> options;
 };
 

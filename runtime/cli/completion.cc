@@ -94,7 +94,7 @@ void AddKeys(std::string_view behind, Candidates& found) {
     std::string name(key.name);
     if (const size_t role = name.find('<'); role != std::string::npos)
       name.replace(role, name.find('>') - role + 1, "worker");
-    if (name.find('<') != std::string::npos) continue;  // keys with another placeholder
+    if (name.find('<') != std::string::npos) continue;  // skips keys with another placeholder
     found.words.push_back({StrCat(name, behind), std::string(key.text)});
   }
 }

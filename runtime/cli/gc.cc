@@ -1,8 +1,7 @@
-// `tony gc`: removes jobs and content without further use, on this machine and on a configured cluster. First go jobs
-// that have ended and remains of submits that died; then staged content to which no job refers. Nothing of a job is
-// removed while the job runs or may be restarted. The history keeps a line of each removed job for 400 days.
-// Programs of earlier releases are removed with the last job that may need them. Notes of the places of jobs on
-// clusters are removed with their jobs.
+// `tony gc`: frees disk space on this machine and on a configured cluster. The command removes jobs that ended long
+// ago, remains of submits that died, and staged content to which no job refers. Nothing of a job is removed while the
+// job runs or may be restarted. The history keeps a line of each removed job for 400 days. Programs of earlier releases
+// are removed with the last job that may need them. Notes about where jobs lie on clusters are removed with their jobs.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -31,7 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDefaultAge = "14d";
-// A submit creates its job's folder within seconds, and people submit the same program again within minutes.
+// Entries younger than this are kept, because a submit creates its job's folder within seconds, and people submit the
+// same program again within minutes.
 constexpr std::chrono::hours kGrace{1};
 constexpr Duration kStagingPatience{5000};
 
@@ -47,8 +47,8 @@ class Collection {
         dry_run_(dry_run),
         history_(home_, now) {}
 
-  // Removes what lies on clusters. Call it after Run(), so that a cluster that does not answer does not prevent the
-  // collection on this machine.
+  // Collects garbage on clusters. Must be called after Run(), so that a cluster that does not answer does not prevent
+  // the collection on this machine.
   Status RunOn(const std::vector<const Backend*>& backends) {
     const GarbageOrder order{.may_go = [this](const JobRecords& records) { return MayGo(records); },
                              .before_jobs_go = [this] { return history_.Sync(); },
@@ -95,7 +95,8 @@ class Collection {
     return failure_;
   }
 
-  // Adds the jobs that stay to the report, by reason, as "3 jobs that have not ended". Call it after Run() and RunOn().
+  // Adds the jobs that stay to the report, by reason, as "3 jobs that have not ended". Must be called after Run() and
+  // RunOn().
   void SayWhatStays() {
     for (const auto& [why, count] : staying_) Stay(count, StrCat("jobs that ", why));
   }
@@ -138,8 +139,8 @@ class Collection {
     if (count > 0) stays_.push_back(StrCat(count, " ", what));
   }
 
-  // Returns whether the job's folder may be removed. An ended job has its line in the history before its folder may be
-  // removed.
+  // Returns whether the job's folder may be removed. An ended job gets its line in the history before this function
+  // returns true.
   bool MayGo(const JobRecords& records) {
     const auto status = StoredStatus(records);
     if (!status.ok()) {
@@ -165,7 +166,7 @@ class Collection {
   // folder.
   Instant NotSince() const { return now_ - std::max<Duration>(age_, kGrace); }
 
-  // Removes the folders that died submits and a died gc left behind.
+  // Removes the folders left behind by submits and by collections that died.
   void RemoveUnfinished() {
     std::error_code error;
     for (fs::directory_iterator entry(jobs_, error), end; !error && entry != end; entry.increment(error)) {
@@ -173,7 +174,8 @@ class Collection {
       struct stat info {};
       if (lstat(entry->path().c_str(), &info) != 0) continue;
       const bool old = FromMillis(info.st_ctim.tv_sec * 1000) < now_ - kGrace;
-      // The list includes temporary files of a process that died while it wrote .finished (local_job_store.h).
+      // A name with ..finished. is a temporary file of a process that died while it wrote .finished
+      // (local_job_store.h).
       const bool begun = name.starts_with(".new-") || name.starts_with("..finished.");
       if (name.starts_with(".old-") || (begun && old)) Remove(entry->path(), unfinished_);
     }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kIndent = 2;
 
-// Returns the reason why the key is not honoured everywhere; empty if it is.
+// Returns where or why the key has no effect; empty if the key has an effect everywhere.
 std::string Restriction(const Key& key) {
   switch (key.effect) {
     case KeyEffect::kImplemented:

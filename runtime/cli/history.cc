@@ -183,7 +183,7 @@ std::string RestartText(const RestartHistory& restart, Instant start) {
                 After(restart.time, start), began, ": ", d.reason, "\n");
 }
 
-// The texts on the usage of an attempt: mean and peak memory, and mean use of cores ("98%").
+// The texts about the usage of an attempt: mean and peak memory, and the mean use of cores ("98%").
 struct UsageTexts {
   std::string mean_memory, most_memory, cpu;
 };

@@ -1,4 +1,4 @@
-// The list of jobs that have ended: its upkeep from the jobs' folders, and `tony history`.
+// The list of jobs that have ended: how it is completed from the jobs' folders, and how `tony history` prints it.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace tony {
 
-// The folders of ended jobs complete the log of ended jobs, because the process that should have appended a job's line
-// may have died before.
+// The log of ended jobs is completed from the folders of ended jobs, because the process that should have appended a
+// job's line may have died before.
 
 // The log drops the lines of jobs that ended longer ago than this.
 inline constexpr std::chrono::hours kEndedJobsKept{400 * 24};

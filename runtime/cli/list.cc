@@ -207,7 +207,8 @@ struct JobRow {
   bool unruled = false;
 };
 
-// Returns whether the job may wait in a queue. A waiting job may not have recorded its pending reason yet.
+// Returns whether the job may wait in a queue: the job has a pending reason, or does not run and may not have recorded
+// a reason yet.
 bool MayWait(const JobRow& listed) {
   return !HasEnded(listed.status) && (!listed.status.delay.empty() || listed.status.state != "RUNNING");
 }

@@ -21,10 +21,11 @@ struct LogStyle {
   bool prefixed = false;
   // The width of the widest task name so far. A wider name also widens the lines after it.
   size_t label_width = 0;
-  // A terminal gets no control characters that move its cursor out of the line.
+  // True for a terminal, which gets no control characters that move its cursor out of the line.
   bool is_terminal = false;
   bool colour = false;
-  // Each line is passed separately and begins with the time at which the task wrote it; "-" if the time is unknown.
+  // True if each line is passed separately and begins with the time at which the task wrote it; "-" if the time is
+  // unknown.
   bool timestamps = false;
 };
 

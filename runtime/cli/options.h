@@ -50,7 +50,7 @@ std::vector<OptionSpec> SpecOptions();  // e.g. -executes, -src_dir, -conf
 // Loads, parses and checks everything that can be checked before a job exists. With --strict warnings are errors.
 Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line);
 
-// Returns kInvalid, with all warnings, if there are any.
+// Returns kInvalid, with all warnings in its message, unless `warnings` is empty.
 Status NoWarnings(const std::vector<std::string>& warnings);
 
 }  // namespace tony

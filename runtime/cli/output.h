@@ -27,7 +27,8 @@ void PrintLine(std::string_view text);
 void Say(std::string_view line);
 
 // Returns the exit code of a command that has printed its answer. The code is `exit`, or 73 instead of 0 if any
-// output of this process to standard output was lost; the reason is then printed. From one thread.
+// output of this process to standard output was lost; the reason is then printed. Must always be called from the same
+// thread.
 int ExitOfAnswer(int exit);
 
 // Returns `json` with one member per line, indented. `json` must be valid and compact.
@@ -42,7 +43,7 @@ std::string IndentedJson(std::string_view json);
 std::string_view ClassName(ErrorCode code);  // e.g. "spec_invalid"
 std::string ErrorJson(const Error& error);   // {"code":...,"class":...,"message":...,"retryable":...}
 
-// These functions end a command: they print the answer and the error, and return the exit code of the error.
+// Fail() and FailWith() end a command: they print the answer and the error, and return the exit code of the error.
 int Fail(const Error& error, bool json);
 // Adds "error" to the JSON object `document`.
 int FailWith(const Error& error, std::string document);

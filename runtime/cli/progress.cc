@@ -70,7 +70,7 @@ void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, bool tol
   if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " is heard again"));
 }
 
-// Adds one line for each role.
+// Adds one line for each role that waits for another role.
 void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
   for (size_t i = 0; i < after.tasks.size(); ++i) {
     const TaskStatus& task = after.tasks[i];
@@ -81,7 +81,7 @@ void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& af
   }
 }
 
-// A gang that has formed again runs again, even if the client did not see the state in between.
+// A gang that has formed again gets a line, even if the client did not see the state in between.
 void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling,
                    std::vector<std::string>& lines) {
   if (after.verdict) return;

@@ -62,7 +62,7 @@ std::string Entry(const Recovered& recovered) {
 
 Result<int> RunRecover(const CommandLine& line) {
   std::vector<JobRecords> jobs;
-  // A cluster that does not answer, or a job that was not recovered.
+  // Set if a cluster does not answer, or if a job was not recovered.
   std::optional<Error> failure;
   if (line.words().empty()) {
     TRY_ASSIGN(failure, VisitConfigured([&](const Backend& backend) { return AddJobsOf(backend, jobs); }));

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An option, and the key of the only role or of the application that it sets.
+// Maps an option of `tony run` to the key that the option sets, for the only role or for the application.
 struct Meaning {
   std::string_view option;
   std::string_view key;

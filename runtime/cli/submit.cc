@@ -62,7 +62,7 @@ void TellWhatNext(const JobRecords& records, const SubmitShow& show) {
   SayNext(show.line, {StrCat("logs ", job, " -f"), StrCat("status ", job), StrCat("kill ", job)});
 }
 
-// JSON values by the name of the field that is added to the document.
+// JSON values by field name, which are added to the document.
 using MoreFields = std::map<std::string, std::string>;
 
 int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitShow& show, const MoreFields& fields) {

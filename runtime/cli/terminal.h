@@ -25,7 +25,8 @@ size_t TextWidth(std::string_view text);
 size_t RowsWrapped(std::string_view text, size_t columns);
 // Returns the text cut to at most `width` columns, never within a character. Two dots mark the cut.
 std::string CutToWidth(std::string_view text, size_t width);
-// Returns the text cut or filled with blanks to exactly `width` columns. `to_the_right` aligns numbers.
+// Returns the text cut or filled with blanks to exactly `width` columns. `to_the_right` aligns the text to the right,
+// as for numbers.
 std::string FitToWidth(std::string_view text, size_t width, bool to_the_right = false);
 
 // Returns the text filled to at least `width` columns, and the two blanks that separate columns.
@@ -39,7 +40,7 @@ struct TerminalSize {
 
 // Returns whether `fd` is a terminal that can move its cursor: $TERM is set and is not "dumb".
 bool IsTerminal(int fd);
-// Returns whether `fd` is such a terminal and $NO_COLOR is unset or empty.
+// Returns whether IsTerminal(fd) is true and $NO_COLOR is unset or empty.
 bool WantsColour(int fd);
 // Returns 24 x 80 if the terminal does not report its size.
 TerminalSize SizeOf(int fd);

@@ -34,8 +34,8 @@ Result<WaitOrder> ReadWaitOrder(const CommandLine& line) {
   return order;
 }
 
-// Returns whether the job now belongs to another owner. Every owner may see the end of a job, but only the current
-// owner the changes before it. A job without an owner belongs to every caller.
+// Returns whether a running job has another owner than the token of --owner. The end of a job is reported to every
+// owner. A job without an owner counts as owned by every caller.
 bool IsAnothers(const WaitOrder& order, const JobStatus& status) {
   const OwnerToken& owner = status.claim.owner;
   return !HasEnded(status) && !order.owner.value.empty() && !owner.value.empty() && owner != order.owner;
@@ -62,7 +62,7 @@ std::string Document(const Watched& watched, const JobRecords& records) {
 
 Result<int> Report(const WaitOrder& order, const Watched& watched, const JobRecords& records) {
   const std::string job = StrCat("job ", records.job().value);
-  // The last line of the stream has already been the document.
+  // The last line of the stream already contained the document.
   const bool told = order.json && order.follow && !watched.timed_out;
   const bool answers = watched.status && (order.since || HasEnded(*watched.status));
   const bool fails = watched.timed_out && !answers;

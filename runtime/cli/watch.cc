@@ -331,7 +331,7 @@ Result<int> RunWatch(const CommandLine& line) {
       options.reads = true;
     } else {
       const auto named = FindNamedJob(word, TerminalNotes());
-      // Add() reports the error of a word that names no job.
+      // Add() reports the error if the word names no job.
       ids.push_back(named.ok() ? named->job().value : word);
     }
   }

@@ -35,7 +35,7 @@ class AmConversation {
     std::function<void(bool)> on_attached;
     // The answer to `kill`. The AM has recorded the request, except a plain kill that it could not write.
     std::function<void(KillAnswer)> on_kill;
-    // The status after these answers, and each change.
+    // The first status after the answers, and each change.
     std::function<void(const JobStatus&)> on_status;
     std::function<void(const Error&)> on_lost;  // called at most once, and last
     // Called instead of on_lost, before any other callback, if the listener there must not get the token; see
@@ -43,7 +43,7 @@ class AmConversation {
     std::function<void(const Error&)> on_mistrust;
   };
   AmConversation(EventLoop& loop, Opening opening, Sink sink);
-  // May be called from inside a callback. No callback follows.
+  // May be called from inside a callback. No callback is called afterwards.
   ~AmConversation();
 
  private:

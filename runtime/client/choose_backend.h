@@ -16,8 +16,8 @@ struct BackendEntry {
   std::string_view scheduler;   // value of tony.scheduler
   std::string_view job_prefix;  // prefix of its jobs' ids
   const Backend& (*backend)();
-  // Ok if this process can reach this job, or, for an empty id, any job of the scheduler. Commands that visit all
-  // backends leave out those that are not configured.
+  // Returns Ok if this process can reach the job or, for an empty id, any job of the scheduler. Commands that visit all
+  // backends skip backends that are not configured.
   Status (*check_configured)(const JobId& job) = [](const JobId&) { return Ok(); };
   // The URI scheme of the files in cluster_files(); empty if the backend has no such files.
   std::string_view uri_scheme = {};

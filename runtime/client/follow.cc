@@ -48,7 +48,7 @@ void Follower::Watch() {
   if (watch.ok()) {
     watch_ = *std::move(watch);
   } else {
-    // The number of watches of a user is limited. The job already runs, so the timer alone follows it.
+    // The number of watches of a user is limited. The job already runs, so the follower relies on its timer alone.
     sink_.on_note(watch.error().message);
   }
 }

@@ -99,7 +99,7 @@ class Follower {
   // The newest epoch to which a connection was tried.
   Epoch talked_to_;
   Instant talk_began_;
-  // Set until the AM has answered, as is `kill_`, except that a plain kill stays set.
+  // Set until the AM has answered. `kill_` is reset likewise, except that a plain kill stays set.
   std::optional<Claim> attach_;
   std::optional<RecordedKill> kill_;
   WatcherToken watcher_;  // set until the AM knows it

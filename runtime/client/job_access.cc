@@ -127,8 +127,8 @@ Result<std::optional<JobRecords>> FindIfThere(const std::optional<JobId>& job) {
 Result<JobStatus> StoredStatus(const JobRecords& records) {
   const auto stored = records.ReadStatus();
   if (stored.ok() && *stored && HasEnded(**stored)) return WithPage(**stored);
-  // A power cut may have emptied the last status, which is not synced before the job's end. After the cleanup of the
-  // job, an unreadable status is damaged.
+  // A power cut may have emptied the last status, because the status is not synced before the job's end. Once the job
+  // is cleaned up, the status is synced, and an unreadable status means damage.
   const Arbiter& arbiter = BackendOf(records.job()).arbiter();
   if (stored.ok() || !arbiter.Look(records).swept) {
     TRY_ASSIGN(auto end, arbiter.UnwrittenEnd(records));

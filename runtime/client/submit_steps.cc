@@ -66,7 +66,7 @@ constexpr Duration kAttachLimit{30'000};
 // swaps.
 constexpr Duration kGoneLimit{60'000};
 constexpr Duration kGonePause{20};
-// Longer than all the calls may take that turn a recorded job id into a job.
+// The calls that turn a recorded job id into a job take less than this in total.
 constexpr Duration kComingLimit{10'000};
 constexpr Duration kComingPause{200};
 

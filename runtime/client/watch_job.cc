@@ -46,7 +46,7 @@ class Watcher {
     if (HasAnswer() || (options_.on_status && !options_.on_status(status))) loop_.Stop();
   }
 
-  // Returns whether the answers end the wait. They arrive before the status.
+  // Returns whether the answers end the wait. Answers arrive before the status.
   bool HasAnswer() const {
     if (watched_.attached) return true;
     if (!watched_.kill) return false;

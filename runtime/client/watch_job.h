@@ -42,7 +42,7 @@ struct WatchOptions {
   bool until_told = false;
   WatcherToken watcher;           // token of the waiting client
   std::optional<Duration> limit;  // limit of the whole wait
-  // Time for a keeper that was started just now.
+  // How long to wait for a keeper that was started just now.
   Duration patience{0};
   std::function<bool(const JobStatus&)> on_status;  // returns false to end the wait
   // How often a status with the tasks' usage arrives, even without a change; 0: never.
@@ -59,7 +59,7 @@ struct Watched {
 };
 
 // Follows the job until it has ended and its keeper has exited, or until one of the options ends the wait. A kill that
-// was fenced or only planned also ends the wait, because the job may run on for long.
+// was fenced or only planned also ends the wait, because the job continues to run.
 Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
                          const ClientNotes& notes, const WatchOptions& options);
 

@@ -34,8 +34,8 @@ std::string TonyFinalXml(const Configuration& configuration, const JobSpec& spec
 // portal, which moves the files, is another user. Missing folders above are created with the modes that the umask
 // allows.
 
-// Writes that the job runs, and its configuration. The process that begins to lead the job calls this function. A
-// second call is harmless.
+// Writes that the job runs, and its configuration. The keeper (the supervisor of one job on a machine), or on YARN the
+// AM, calls this function when it starts. A second call is harmless.
 Status BeginHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());
 
 // Writes the outcome of the job. The process that has written the job's last status calls this function. BeginHistory()

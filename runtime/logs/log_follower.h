@@ -74,9 +74,8 @@ class LogFollower {
     uint64_t end;
     bool is_closed;  // the last line will not grow
   };
-  bool HandOut(const LogStream& log, const Attempt& attempt, Stream& stream,
-               // Returns false if the text has been cut out.
-               Piece piece);
+  // Returns false if the text has been cut out.
+  bool HandOut(const LogStream& log, const Attempt& attempt, Stream& stream, Piece piece);
   void Tell(const Attempt& attempt, Stream& stream, std::string_view text);
 
   EventLoop& loop_;

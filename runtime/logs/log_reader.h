@@ -48,7 +48,7 @@ struct LogTimes {
 
   // Returns the time of the text that ends there; nullopt: unknown.
   std::optional<Instant> At(uint64_t end) const;
-  // Returns the offset before which all text was written before `since`. UINT64_MAX: all text of the log was.
+  // Returns the offset up to which the text is known to be written before `since`. UINT64_MAX: the whole text is.
   uint64_t Before(Instant since) const;
 };
 

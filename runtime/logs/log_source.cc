@@ -71,7 +71,7 @@ class Search {
   const LastLines& found() const { return found_; }
 
  private:
-  // Searches the text that ends at `end`. A line end in its last byte marks a line that begins in the text behind.
+  // Searches the text that ends at `end`. A line end in its last byte marks a line that begins behind this text.
   bool LookAt(std::string_view text, uint64_t end) {
     for (size_t size = text.size(), newline; (newline = text.substr(0, size).rfind('\n')) != text.npos;
          size = newline) {
