@@ -12,7 +12,7 @@
 namespace tony {
 namespace {
 
-// A started AM answers after about 50 ms; on a machine that swaps, after seconds.
+// A started AM answers after about 50 ms, or later on a machine that swaps.
 constexpr Duration kAnswerLimit{10'000};
 
 struct Recovered {

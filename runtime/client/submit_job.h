@@ -51,7 +51,7 @@ struct SubmittedJob {
 };
 
 // Finds or creates the job. kNotPermitted: a newer submission is known, or the owner was revoked. kInvalid: the running
-// job of the request was made from another program, and the caller is not an engine.
+// job of the request was submitted with other content (`differs_in`), and the caller is not an engine.
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
                                    const ClientNotes& notes, const RequestedJob& asked);
 
