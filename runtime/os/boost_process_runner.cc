@@ -1,5 +1,5 @@
-// The only file that includes Boost.Process, v2 of 1.81. Each trap of that version that is stepped around here is
-// named where it is.
+// The only file that includes Boost.Process, v2 of 1.81. Each flaw of that version that the code works around is
+// described at its place below.
 #include "runtime/os/boost_process_runner.h"
 
 #include <dirent.h>
@@ -32,7 +32,8 @@ bool IsOutOfFiles(int error) { return error == EMFILE || error == ENFILE; }
 
 const std::string& ProgramOf(const ProcessSpec& spec) { return spec.program.empty() ? spec.argv[0] : spec.program; }
 
-// Standard streams and folder of a child, opened before the fork so that each error names its file.
+// Standard streams and working directory of a child. They are opened before the fork, so that each error names its
+// file.
 struct ChildFiles {
   UniqueFd in, out, err, directory;
 };
@@ -58,8 +59,8 @@ Result<ChildFiles> OpenFiles(const ProcessSpec& spec) {
   return files;
 }
 
-// Does `on_each` for every descriptor above the standard streams, where the kernel does not do it for all of them
-// (before Linux 5.9, or in a container whose filter does not know the call). System calls only.
+// Calls `on_each` for every descriptor above the standard streams. For kernels without close_range(2): Linux before
+// 5.9, or a container whose filter does not know the call. Makes system calls only, because it runs in a forked child.
 template <class OnEach>
 bool ForOwnDescriptors(OnEach on_each) {
   const int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -81,11 +82,11 @@ bool ForOwnDescriptors(OnEach on_each) {
 
 bool CloseDescriptors() {
   if (close_range(3, ~0U, 0) == 0) return true;
-  close(3);  // makes room for the list of the others
+  close(3);  // frees a descriptor for the list
   return ForOwnDescriptors([](int fd) { close(fd); });
 }
 
-// What the child does between vfork and exec, on its parent's memory: system calls only.
+// The work of the child between vfork and exec. The child runs on its parent's memory, so only system calls are safe.
 struct ChildSetup {
   const ChildFiles& files;
   const ProcessSpec& spec;
@@ -97,11 +98,13 @@ struct ChildSetup {
     if (spec.own_session && setsid() < 0) return false;
     if (fchdir(files.directory.get()) != 0) return false;
     if (dup2(files.in.get(), 0) < 0 || dup2(files.out.get(), 1) < 0 || dup2(files.err.get(), 2) < 0) return false;
-    // For the next exec: not closed yet, since by one of them a failed exec is reported.
+    // Descriptors are marked to be closed by the exec and not closed now, because a failed exec is reported
+    // through one of them.
     if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0 &&
         !ForOwnDescriptors([](int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }))
       return false;
-    // Here and not by the parent afterwards: then nothing that it starts can be left outside.
+    // The child joins the cgroup itself, not the parent on its behalf, so no process that the child starts can be left
+    // outside.
     if (spec.cgroup >= 0) (void)!write(spec.cgroup, "0", 1);
     if (!spec.oom_score_adj.empty()) {
       const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -114,7 +117,7 @@ struct ChildSetup {
   }
 };
 
-// Without the signals that would run a handler of ours in the child, on our memory.
+// Blocks all signals, so that no signal handler of the parent runs in the child on the parent's memory.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -129,8 +132,8 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// A function of its own: nothing may be left in registers that the child changes. An error goes through a pipe and not
-// through our memory, because the thread sanitizer makes a fork of this.
+// This is a function of its own, so that no value stays in a register that the child changes. An error is sent through
+// a pipe and not through shared memory, because the thread sanitizer turns vfork into fork.
 [[gnu::noinline]] pid_t Vfork(const ChildSetup& setup, const char* program, const char* const* argv,
                               const char* const* environment, int error_pipe) {
   const SignalsBlocked blocked;
@@ -142,11 +145,11 @@ class SignalsBlocked {
   _exit(127);
 }
 
-// Boost's default launcher forks: a copy of all page tables, and a fault for each page that is written afterwards, in
-// both. Its vfork_launcher lets the child renew the descriptors of the io_context, which is the parent's, too. Its
-// handle of a process opens a pidfd, and throws where the kernel has none.
+// Boost's default launcher calls fork: that copies all page tables and causes a page fault, in both processes, for each
+// page written later. Its vfork_launcher lets the child reset the descriptors of the io_context, which belong to the
+// parent, too. Its process handle opens a pidfd, and throws if the kernel has no pidfds.
 struct VforkLauncher : process::posix::default_launcher {
-  // What went wrong, as errno has it; 0: `pid` runs.
+  // Returns 0 if `pid` runs, otherwise the errno of the failure.
   int Launch(const std::vector<std::string>& arguments, const ChildSetup& setup) {
     const std::string& program = ProgramOf(setup.spec);
     int ends[2];
@@ -194,13 +197,14 @@ void KillAndReap(pid_t pid) {
   waitpid(pid, nullptr, 0);
 }
 
-// Of a child; it stays to be reaped.
+// Returns true if the child has ended. Leaves it to be reaped.
 bool ChildHasEnded(pid_t pid) {
   siginfo_t info{};
   return waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-// Signals are blocked until the child has the default handlers: none of ours runs in it.
+// Forks a copy of this process. Signals stay blocked until the child has the default handlers, so none of our handlers
+// runs in it.
 pid_t ForkCopy(const std::function<void()>& work) {
   const SignalsBlocked blocked;
   const pid_t pid = fork();
@@ -224,11 +228,12 @@ Result<pid_t> Launch(const ProcessSpec& spec, const ChildFiles& files) {
   const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
   const int error = launch.Launch(arguments, ChildSetup{files, spec});
   if (error == 0) return launch.pid;
-  KillAndReap(launch.pid);  // the launcher leaves a zombie
+  KillAndReap(launch.pid);  // the failed child is a zombie
   return CannotStart(spec, error);
 }
 
-// The launcher would put its pipe, and open() our files, where standard streams belong if one of those were closed.
+// Opens /dev/null for standard streams that are closed. The launcher's pipe or the next opened file would otherwise get
+// the number of a standard stream.
 void OpenStandardStreams() {
   int fd = 0;
   while (fd >= 0 && fd <= 2) fd = open("/dev/null", O_RDWR);
@@ -239,7 +244,8 @@ void OpenStandardStreams() {
 
 BoostProcessRunner::BoostProcessRunner(EventLoop& loop) : loop_(loop) {
   OpenStandardStreams();
-  std::signal(SIGCHLD, SIG_DFL);  // if it was inherited as ignored, the kernel would reap for us
+  // If SIGCHLD was inherited as ignored, the kernel would reap the children itself.
+  std::signal(SIGCHLD, SIG_DFL);
 }
 
 Result<pid_t> BoostProcessRunner::Start(const ProcessSpec& spec, OnExit on_exit) {
@@ -288,7 +294,8 @@ void BoostProcessRunner::LookLater(Duration delay) {
   look_ = loop_.After(delay, [this] { Look(); });
 }
 
-// One look for all children, and no timer for each: a keeper may have a thousand.
+// Without pidfds, one timer checks all children instead of one timer per child, because a keeper (the supervisor of a
+// job on this machine) may have a thousand.
 void BoostProcessRunner::Look() {
   look_.reset();
   if (children_.empty()) return;
@@ -301,7 +308,7 @@ pid_t BoostProcessRunner::EndedChild() const {
   siginfo_t info{};
   if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
   if (children_.contains(info.si_pid)) return info.si_pid;
-  // This is a stranger: it is not for us to reap, and it may hide children of ours.
+  // The ended child was not started here. The runner must not reap it, and it may hide ended children of the runner.
   const auto ended = std::ranges::find_if(children_, [](const auto& child) { return ChildHasEnded(child.first); });
   return ended == children_.end() ? 0 : ended->first;
 }
@@ -313,7 +320,7 @@ void BoostProcessRunner::Reap(pid_t pid) {
     reaped = waitpid(pid, &status, WNOHANG);
   } while (reaped < 0 && errno == EINTR);
   if (reaped == 0) return;
-  CHECK(reaped == pid);  // nobody else waits for our children
+  CHECK(reaped == pid);  // only the runner reaps its children
   const auto child = children_.extract(pid);
   child.mapped().watch.reset();
   if (child.mapped().on_exit) child.mapped().on_exit(FromWaitStatus(status));
@@ -322,7 +329,7 @@ void BoostProcessRunner::Reap(pid_t pid) {
 bool BoostProcessRunner::ReapStrangers() {
   for (;;) {
     siginfo_t info{};
-    // __WALL: also those that were cloned so as to tell nobody of their end.
+    // __WALL also finds children that were cloned without a signal for their end.
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return errno == ECHILD;
     if (info.si_pid == 0) return false;
     if (children_.contains(info.si_pid)) {

@@ -1,4 +1,5 @@
-// The real ProcessRunner: Boost.Process v2 starts, a held process on the loop waits.
+// The ProcessRunner for real processes. Boost.Process v2 starts a process; a HeldProcess on the event loop reports its
+// end.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +13,9 @@
 
 namespace tony {
 
-// Loop thread only. Processes live on when the runner goes; nobody is told of their end then. The runner waits for
-// its own children one by one: whoever reaps others in the same process calls ReapStrangers() instead of waitpid(-1).
+// Loop thread only. Processes survive the destructor of the runner; their `on_exit` is then never called. The runner
+// reaps its own children one by one and aborts if other code has reaped one. Other code in this process that reaps
+// children must therefore call ReapStrangers() instead of waitpid(-1).
 class BoostProcessRunner : public ProcessRunner {
  public:
   explicit BoostProcessRunner(EventLoop& loop);
@@ -22,18 +24,21 @@ class BoostProcessRunner : public ProcessRunner {
   Status Adopt(pid_t child, OnExit on_exit) override;
   bool ReapStrangers() override;
 
-  // A copy of this process that does `work`, in a session and a folder (/) of its own, with standard streams but no
-  // other descriptor, so that it holds no lock; then it ends. `work` may use what is in memory, and no other thread's.
-  // No other process may wait for it: it may be one that cannot be killed. If its descriptors cannot be closed, it does
-  // nothing and exits with 127.
+  // Forks a copy of this process that calls `work` and exits. The copy has a session of its own, the working directory
+  // /, and no descriptors except the standard streams, so it holds no lock. `work` may use this process's memory, but
+  // must not depend on other threads. No other process may wait for the copy, because the copy may block in the kernel
+  // where it cannot be killed. If the descriptors cannot be closed, the copy exits with 127 and does not call `work`.
   Result<pid_t> StartCopy(const std::function<void()>& work, OnExit on_exit);
 
-  bool Started(pid_t pid) const { return children_.contains(pid); }  // and has not reaped it yet
+  // True if this runner started or adopted `pid` and has not reaped it yet.
+  bool Started(pid_t pid) const { return children_.contains(pid); }
 
  private:
   struct Child {
-    HeldProcess process;       // of none where the kernel has no pidfds: then look_ sees its end
-    EventLoop::FdWatch watch;  // of its end; after it, and so released first
+    // Holds no process on kernels without pidfds; look_ then finds the end.
+    HeldProcess process;
+    // Reports the child's end. Declared after `process`, so it is released first.
+    EventLoop::FdWatch watch;
     OnExit on_exit;
   };
 
@@ -41,7 +46,8 @@ class BoostProcessRunner : public ProcessRunner {
   void Watch(pid_t pid, HeldProcess process, OnExit on_exit);
   void LookLater(Duration delay);
   void Look();
-  pid_t EndedChild() const;  // one of ours, not yet reaped; 0: there is none
+  // Returns a child of this runner that has ended and is not reaped yet; 0 if no child has ended.
+  pid_t EndedChild() const;
   void Reap(pid_t pid);
 
   EventLoop& loop_;

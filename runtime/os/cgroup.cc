@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The path of this process in the v1 hierarchy with the controller `memory`, and in v2. Empty: in none.
+// The paths of this process in the v1 hierarchy with the controller `memory`, and in the v2 hierarchy. Empty: not in
+// that hierarchy.
 struct CgroupPaths {
   std::string v1_memory, v2;
 };
@@ -29,11 +30,12 @@ CgroupPaths ReadCgroupPaths(const fs::path& root) {
   return paths;
 }
 
-// A container sees its own cgroup as the mount's root, but may read the path that the machine knows it by.
+// Returns the cgroup at `path`, or the one at `mount` if the path cannot be seen. A container sees its own cgroup as
+// the root of the mount, but may read the path that the host uses.
 OwnCgroup At(CgroupVersion version, const fs::path& mount, const std::string& path) {
   const std::string below = path.substr(std::min(path.find_first_not_of('/'), path.size()));
   std::error_code error;
-  // "/../x" is a cgroup outside of our namespace.
+  // "/../x" is a cgroup outside of this process's cgroup namespace.
   const bool seen = !below.empty() && !below.starts_with("..") && fs::is_directory(mount / below, error);
   return {version, mount, seen ? mount / below : mount};
 }
@@ -46,7 +48,7 @@ std::optional<OwnCgroup> OwnMemoryCgroup(const fs::path& root) {
   const auto mount = root / "sys/fs/cgroup";
   const CgroupPaths paths = ReadCgroupPaths(root);
   std::error_code error;
-  // Where v1 has the controller v2 cannot have it.
+  // If v1 has the memory controller, v2 cannot have it.
   if (!paths.v1_memory.empty() && fs::is_directory(mount / "memory", error))
     return At(CgroupVersion::kOne, mount / "memory", paths.v1_memory);
   return OwnUnifiedCgroup(root);
@@ -62,7 +64,7 @@ std::optional<OwnCgroup> OwnUnifiedCgroup(const fs::path& root) {
 
 namespace {
 
-// The only line of a file. Nothing: there is none, or it is a word ("max").
+// Returns the number in the first line of a file; nullopt if the file is missing, or if the line is a word ("max").
 std::optional<int64_t> OnlyNumber(const fs::path& file) {
   std::ifstream in(file);
   std::string line;
@@ -100,7 +102,7 @@ std::optional<int64_t> OomKillsIn(CgroupVersion version, const fs::path& cgroup)
 }
 
 MemoryOfCgroup MemoryOf(CgroupVersion version, const fs::path& cgroup) {
-  // Version 1 says "no limit" by the largest multiple of a page.
+  // Version 1 expresses "no limit" as the largest multiple of a page.
   constexpr int64_t kNoLimit = int64_t{1} << 60;
   const bool one = version == CgroupVersion::kOne;
   const auto limit = OnlyNumber(cgroup / (one ? "memory.limit_in_bytes" : "memory.max"));
@@ -125,7 +127,7 @@ std::string DescribeOom(const MemoryOfCgroup& memory, const std::string& whose, 
     use.push_back(StrCat(memory.shared_mb, " MB in /dev/shm and other shared memory"));
   const std::string used = use.empty() ? "" : StrCat(" (", Join(use, ", "), ")");
   const std::string killed = StrCat(kills, kills == 1 ? " process was" : " processes were", " killed by the kernel");
-  // A cgroup above has a limit, too, which others may have reached.
+  // A cgroup above may have reached its own limit, by the memory of others.
   if (!ReachedItsLimit(memory)) return StrCat(kOutOfMemory, ", but not by ", limit, used, ": ", killed);
   return StrCat(kOutOfMemory, ": ", limit, " was reached", used, ", ", killed);
 }

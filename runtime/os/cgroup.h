@@ -1,4 +1,4 @@
-// The cgroup that counts and limits the memory of this process, where the kernel has one. Linux only.
+// The cgroup that counts and limits the memory of this process, on kernels that have cgroups. Linux only.
 #pragma once
 
 #include <cstdint>
@@ -12,46 +12,56 @@ namespace tony {
 enum class CgroupVersion { kOne, kTwo };
 std::string_view ToString(CgroupVersion version);  // "v1", "v2"
 
-// How the names of those begin that are made for a container.
+// Name prefix of the cgroups that are made for containers.
 inline constexpr std::string_view kContainerCgroupPrefix = "tony-";
 
 struct OwnCgroup {
   CgroupVersion version = CgroupVersion::kTwo;
-  std::filesystem::path mount;   // of the hierarchy, where systemd and all others mount it
-  std::filesystem::path folder;  // at or below it
+  // Mount point of the hierarchy: <root>/sys/fs/cgroup or a folder in it, where systemd mounts it.
+  std::filesystem::path mount;
+  // The cgroup's folder: `mount`, or a folder below it.
+  std::filesystem::path folder;
 };
 
-// `root` is "/" but in tests. Nothing: no cgroups here, or not to be seen.
+// Returns the cgroup that counts the memory of this process. nullopt: the kernel has no cgroups, or they cannot be seen
+// from here. `root` differs from "/" only in tests.
 std::optional<OwnCgroup> OwnMemoryCgroup(const std::filesystem::path& root = "/");
-// That of the v2 hierarchy, whatever it controls. Nothing: there is none.
+// Returns the cgroup of this process in the v2 hierarchy, whichever controllers it has. nullopt: this process is in no
+// v2 hierarchy that can be seen.
 std::optional<OwnCgroup> OwnUnifiedCgroup(const std::filesystem::path& root = "/");
 
-// The kernel's counters of a cgroup's memory: the limit, the use, and the processes killed for want of memory. File I/O
-// that blocks for microseconds; any thread.
+// Counters that the kernel keeps for a cgroup's memory: the limit, the use, and the processes killed for lack of
+// memory. These functions read files and block for microseconds. Any thread may call them.
 
-// The number behind `name` in a file of "name number" lines. Nothing: there is none.
+// Returns the number behind `name` in a file of "name number" lines; nullopt if no line gives one.
 std::optional<int64_t> NumberIn(const std::filesystem::path& file, std::string_view name);
 
-// The version, by the files in the folder. Nothing: the cgroup counts no memory, or is gone.
+// Returns the version of a cgroup, judged by the files in its folder. nullopt: the cgroup does not count memory, or
+// does not exist any more.
 std::optional<CgroupVersion> CountsMemory(const std::filesystem::path& cgroup);
 
-// Processes that the kernel has killed in it so far, by `memory.events` (v2, which adds those of the cgroups below) or
-// `memory.oom_control` (v1, which does not). Nothing: the kernel does not tell, as v1 before Linux 4.13.
+// Returns how many processes in the cgroup the kernel has killed for lack of memory so far. v2 reads `memory.events`,
+// which includes the cgroups below; v1 reads `memory.oom_control`, which does not. nullopt: the kernel does not report
+// the number, as v1 before Linux 4.13.
 std::optional<int64_t> OomKillsIn(CgroupVersion version, const std::filesystem::path& cgroup);
 
 struct MemoryOfCgroup {
-  std::optional<int64_t> limit_mb;  // nothing: it has none of its own
-  std::optional<int64_t> peak_mb;   // nothing: the kernel does not tell, as v2 before Linux 5.19
-  int64_t shared_mb = 0;            // charged now for files in /dev/shm and other shared memory, also of the ended
+  std::optional<int64_t> limit_mb;  // nullopt: the cgroup sets no limit
+  // Highest use so far. nullopt: the kernel does not report it, as v2 before Linux 5.19.
+  std::optional<int64_t> peak_mb;
+  // Memory charged now for files in /dev/shm and other shared memory, including what ended processes left.
+  int64_t shared_mb = 0;
 };
 MemoryOfCgroup MemoryOf(CgroupVersion version, const std::filesystem::path& cgroup);
 
-// How the text below begins.
+// Prefix of the text that DescribeOom() returns.
 inline constexpr std::string_view kOutOfMemory = "out of memory";
-// "out of memory: the container's limit of 2048 MB was reached (peak 2047 MB), 1 process was killed by the kernel".
-// Shared memory is named from a tenth of the limit on. `whose`: "the container's". "": there is no limit.
+// Returns e.g. "out of memory: the container's limit of 2048 MB was reached (peak 2047 MB), 1 process was killed by the
+// kernel". Mentions shared memory from a tenth of the limit on. `whose` is the owner of the limit, e.g. "the
+// container's". Returns "" if the cgroup has no limit.
 std::string DescribeOom(const MemoryOfCgroup& memory, const std::string& whose, int64_t kills);
-// True where the cgroup's own limit was reached, and not that of a cgroup above it.
+// Returns true if the cgroup has a limit and reached it: its peak is at least 90 % of the limit, or is unknown. False
+// means that a cgroup above ran out of memory.
 bool ReachedItsLimit(const MemoryOfCgroup& memory);
 
 }  // namespace tony

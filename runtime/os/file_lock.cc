@@ -17,11 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The kernel's own wait for a lock could not be given up when a person interrupts.
+// Interval between attempts. The kernel's own wait for a lock could not be abandoned when a person interrupts the
+// program.
 constexpr Duration kLook{10};
 
-// Locks of the open file, not of the process: inherited by forks, not lost when another descriptor of the file is
-// closed, and, other than flock's, to be asked about without being taken.
+// Open file description locks: they belong to the open file, not to the process. Forked children inherit them, and
+// closing another descriptor of the file does not release them. Unlike flock's locks they can be queried without being
+// taken.
 struct flock WholeFile(LockKind kind) {
   struct flock lock = {};
   lock.l_type = kind == LockKind::kAlone ? F_WRLCK : F_RDLCK;
@@ -34,7 +36,8 @@ bool TryLock(int fd, LockKind kind) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// Whoever held it before may have removed the file, and somebody else made another.
+// Returns true if `path` is still the name of the locked file. A former holder may have removed the file, and another
+// process may have created a new one.
 bool IsStillNamed(int fd, const fs::path& path) {
   struct stat held {
   }, named{};
@@ -100,13 +103,13 @@ class InotifyWatch : public EventLoop::Handle {
       }
     }
     if ((shown | hidden) == 0) return;
-    const auto on_events = on_events_;  // it may destroy this handle
+    const auto on_events = on_events_;  // the callback may destroy this handle
     on_events(shown, hidden);
   }
 
   UniqueFd fd_;
   OnFolderEvents on_events_;
-  EventLoop::FdWatch watch_;  // after fd_: released before the descriptor closes
+  EventLoop::FdWatch watch_;  // after fd_: released before fd_ closes
 };
 
 }  // namespace

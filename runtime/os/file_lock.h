@@ -1,4 +1,5 @@
-// Locks of whole files, between processes. They end with the descriptor, also when its process is killed.
+// Locks of whole files, shared between processes. A lock ends with its descriptor, also when the process that holds it
+// is killed.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +15,35 @@ namespace tony {
 
 enum class LockKind { kShared, kAlone };
 
-// Makes the file if there is none, waits for the lock as long as `give_up` does not say otherwise, and then for certain
-// holds the file that has this name. kUnavailable: gave up; kCannotWrite.
+// Creates the file if it is missing, and waits for the lock until `give_up` returns true. After success the locked file
+// is the one that has this name now. kUnavailable: `give_up` returned true. kCannotWrite: the file cannot be opened or
+// locked.
 Result<UniqueFd> LockFile(const std::filesystem::path& path, LockKind kind, const std::function<bool()>& give_up);
 
-// Takes the lock of the file, making it, or says kUnavailable if it is held, by whomever. Held until the descriptor is
-// closed, copies of it in forked children included. Other than those of LockFile() it can be asked about without being
-// taken: IsLockTaken() never makes a TakeLock() elsewhere fail.
+// Takes an exclusive lock without waiting; creates the file if it is missing. kUnavailable: the lock is held, by this
+// process or another. The lock lasts until the descriptor is closed, and each copy of the descriptor in forked
+// children. IsLockTaken() checks the lock without taking it, so it never makes a TakeLock() in another process fail.
 Result<UniqueFd> TakeLock(const std::filesystem::path& path);
 bool IsLockTaken(const std::filesystem::path& path);
 
-// Makes a lock that is held alone a shared one, with no moment in between. `path` is for the message.
+// Turns an exclusive lock into a shared one atomically: no other process can take the lock in between. `path` is for
+// the message.
 Status ShareLock(const UniqueFd& lock, const std::filesystem::path& path);
 
-// Tells when files in a folder appear, are replaced or grow (inotify), so that nobody polls for them.
+// Notifications when files in a folder appear, are replaced or grow (inotify), so that callers need not poll.
 
-// Calls `on_events` on the loop with the masks of inotify(7) that came, those of entries with a leading dot apart: these
-// are mostly temporary. The folder's own end and an overflow are shown. Ends with the handle. kNotFound; kUnavailable when
-// the user's limit of watches is reached (128 on many machines).
+// Calls `on_events` on the loop with the masks of inotify(7) that occurred. `hidden` collects the events of entries
+// with a leading dot, which are mostly temporary files. `shown` collects all others, including the end of the folder
+// itself and an overflow of the queue. Destroying the handle ends the watch. kNotFound: the folder does not exist.
+// kUnavailable: e.g. the user's limit of watches is reached (128 on many machines).
 using OnFolderEvents = std::function<void(uint32_t shown, uint32_t hidden)>;
 Result<std::unique_ptr<EventLoop::Handle>> WatchFolderEvents(EventLoop& loop, const std::filesystem::path& folder,
                                                              uint32_t events, OnFolderEvents on_events);
 
-// Calls `on_change` on the loop after any entry directly in `folder` was created, written or renamed to, but for names
-// with a leading dot, the temporary ones. Several changes may be told by one call. Ends with the handle. kUnavailable
-// when the user's limit of watches is reached (128 on many machines): look from time to time then.
+// Calls `on_change` on the loop after an entry directly in `folder` was created, written or renamed to. Entries with a
+// leading dot are ignored, because they are temporary. One call may report several changes. Destroying the handle ends
+// the watch. kUnavailable: e.g. the user's limit of watches is reached (128 on many machines); poll the folder in that
+// case.
 Result<std::unique_ptr<EventLoop::Handle>> WatchFolder(EventLoop& loop, const std::filesystem::path& folder,
                                                        EventLoop::Callback on_change);
 

@@ -25,8 +25,9 @@ struct Kind {
   bool network;
 };
 
-// Numbers from statfs(2), and of those that are not in the kernel from their makers' headers. FUSE may be either; it
-// counts as local, because roots of containers are FUSE (fuse-overlayfs, virtiofs) more often than jobs live on sshfs.
+// Magic numbers from statfs(2), and for file systems outside of the kernel from their vendors' headers. FUSE may be
+// local or remote. It counts as local, because containers have FUSE roots (fuse-overlayfs, virtiofs) more often than
+// jobs live on sshfs.
 constexpr Kind kKinds[] = {
     {0xEF53, "ext4", false},
     {0x58465342, "xfs", false},
@@ -95,7 +96,7 @@ std::string Describe(const FileSystem& system) {
 bool MayBeWritten(const fs::path& folder) {
   const fs::path there = NearestExisting(folder);
   const UniqueFd fd(open(there.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!fd.valid() && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))  // a file system that has none
+  if (!fd.valid() && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))  // a file system without O_TMPFILE
     return access(there.c_str(), R_OK | W_OK | X_OK) == 0;
   const std::string page(4096, 'x');
   return fd.valid() && write(fd.get(), page.data(), page.size()) == static_cast<ssize_t>(page.size());
@@ -114,7 +115,7 @@ std::string BootId() {
 
 Instant BootTime(Instant now) {
   timespec up{};
-  clock_gettime(CLOCK_BOOTTIME, &up);  // sleep of the machine included
+  clock_gettime(CLOCK_BOOTTIME, &up);  // includes the machine's sleep
   return now -
          std::chrono::duration_cast<Duration>(std::chrono::seconds(up.tv_sec) + std::chrono::nanoseconds(up.tv_nsec));
 }

@@ -1,4 +1,4 @@
-// What kind of file system a path is on.
+// The type of file system that a path is on, and its free space.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,36 @@
 namespace tony {
 
 struct FileSystem {
-  std::string type;        // "ext4", "nfs"; "type 0x1a2b" where we know no name
-  bool network = false;    // other machines may have it, too: locks and changes there are not seen here, or late
-  int64_t free_bytes = 0;  // for us
-  int64_t free_files = 0;  // -1: it counts none
+  std::string type;  // e.g. "nfs"; "type 0x1a2b" if unknown
+  // True if other machines may have it mounted; their locks and changes are then seen late here, or never.
+  bool network = false;
+  int64_t free_bytes = 0;  // free for unprivileged users
+  int64_t free_files = 0;  // free inodes; -1: not counted
   bool read_only = false;
-  bool no_programs = false;  // mounted noexec: no program can be started from there
+  // Mounted noexec: programs on it cannot be started.
+  bool no_programs = false;
 };
 
-// Of `path`, or of the nearest folder above it that is there.
+// Returns the file system of `path`, or of the nearest existing folder above it.
 Result<FileSystem> FileSystemOf(const std::filesystem::path& path);
 
-// By the kernel's number of it (statfs): type and network.
+// Returns the type, and whether it is a network file system, for the magic number that statfs(2) reports.
 FileSystem FileSystemOfMagic(uint32_t magic);
 
 std::string Describe(const FileSystem& system);  // "ext4, 1234 MB free"
 
-// Whether files can be made there, or in the nearest folder above it that is there: a file without a name shows it,
-// also on a full disk, and leaves nothing. Sets errno.
+// Returns true if files can be created in `folder`, or in the nearest existing folder above it. The check writes 4 KB
+// to a file without a name (O_TMPFILE): this notices a full disk and leaves no file. Sets errno on failure.
 bool MayBeWritten(const std::filesystem::path& folder);
 
 std::filesystem::path NearestExisting(std::filesystem::path path);
 
-// Which machine this is, and which run of it: processes and locks end with a run, files do not.
+// The identity of this machine and of its current boot. Processes and locks end with a boot; files do not.
 
 std::string HostName();
-std::string BootId();           // the kernel's, anew at each start of the machine; "" where it does not tell
-Instant BootTime(Instant now);  // when this run began
+// The kernel's boot ID, which changes at each start of the machine; "" if the kernel does not provide one.
+std::string BootId();
+// The time when the current boot began.
+Instant BootTime(Instant now);
 
 }  // namespace tony

@@ -27,11 +27,12 @@ Status Sync(int fd, const fs::path& path) {
   return Ok();
 }
 
-// Somebody may remove it, empty as it is, before it has its mode; who is met by that so often is met by something else.
+// Creates one folder. Another process may remove the folder, which is still empty, before it has its mode. A retry
+// helps; after ten times the cause must be another one.
 Status MakeOneFolder(const fs::path& path) {
   for (int tries = 10; tries > 0; --tries) {
     if (mkdir(path.c_str(), 0700) == 0) {
-      if (chmod(path.c_str(), 0700) == 0) return Ok();  // the umask may have taken bits away
+      if (chmod(path.c_str(), 0700) == 0) return Ok();  // the umask may have cleared bits
     } else if (errno == EEXIST) {
       std::error_code error;
       if (fs::is_directory(path, error)) return Ok();
@@ -46,7 +47,7 @@ Status MakeOneFolder(const fs::path& path) {
 
 Error FileError(ErrorCode code, std::string_view what, const fs::path& path, int error) {
   const std::string text = StrCat(what, " ", path.string(), ": ", ErrnoText(error));
-  // No fault of the path, and worth another try.
+  // Too many descriptors are open: the path is not the cause, and a retry may succeed.
   if (error == EMFILE || error == ENFILE) return UnavailableError(text + LimitNote(error));
   return {code, text};
 }
@@ -89,8 +90,8 @@ Result<RegularFile> OpenRegularFile(const fs::path& path, int access, int folder
       return NotPermittedError(ErrnoText(errno));
     case ELOOP:
       return InvalidError("it is a symbolic link, expected a regular file");
-    case ENXIO:   // a socket, or a FIFO that nobody reads
-    case EISDIR:  // and it was to be written
+    case ENXIO:   // a socket, or FIFO without reader
+    case EISDIR:  // a folder, opened for writing
       return InvalidError("it is no regular file");
     default:
       return UnavailableError(ErrnoText(errno), LimitNote(errno));
@@ -132,7 +133,7 @@ Status AppendLine(const fs::path& path, std::string_view line) {
   if (!fd.valid() || fstat(fd.get(), &info) != 0) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
   if (info.st_size > 0) {
     TRY_ASSIGN(const std::string content, ReadFile(path));
-    const size_t whole = content.rfind('\n') + 1;  // 0: there is none
+    const size_t whole = content.rfind('\n') + 1;  // 0: no complete line
     if (whole != content.size() && ftruncate(fd.get(), static_cast<off_t>(whole)) != 0)
       return FileError(ErrorCode::kCannotWrite, "cut a torn line off", path, errno);
   }
@@ -176,18 +177,18 @@ Status SyncTogether(const std::vector<fs::path>& paths) {
     const auto sync = [&, i] { synced[i] = SyncPath(paths[i]); };
     try {
       threads.emplace_back(sync);
-    } catch (const std::system_error&) {  // this user may have no more threads
+    } catch (const std::system_error&) {  // the user's thread limit is reached
       sync();
     }
   }
-  threads.clear();  // joins
+  threads.clear();  // joins the threads
   for (const auto& status : synced) TRY(status);
   return Ok();
 }
 
 Status SyncHome(const fs::path& home, std::vector<fs::path> folders) {
   folders.push_back(home);
-  // Who may not read it has not made home there.
+  // A user who may not read the folder above has not created `home` there, so its names need no sync.
   if (const fs::path above = home / ".."; access(above.c_str(), R_OK) == 0) folders.push_back(above);
   return SyncTogether(folders);
 }
@@ -200,11 +201,11 @@ std::string RandomHex(int bytes) {
 
 namespace {
 
-// Large enough that calls cost nothing, small enough that whoever watches the copying is called every few milliseconds.
+// Large enough that the number of calls does not matter; small enough that progress is reported every few milliseconds.
 constexpr size_t kStep = 8 << 20;
 constexpr size_t kBuffer = 1 << 18;
 
-// What copy_file_range says where these two files, or this kernel, cannot have it.
+// Returns true for the errors by which copy_file_range(2) refuses these two files, or is missing in this kernel.
 bool IsNotSupported(int error) {
   return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM ||
          error == EBADF || error == ETXTBSY;
@@ -231,7 +232,8 @@ Status CopyContent(int from, const fs::path& from_path, int to, const fs::path& 
   }
   for (bool any = false;; any = true) {
     const ssize_t size = copy_file_range(from, nullptr, to, nullptr, kStep, 0);
-    // Nothing at once may be an empty file, or one of a file system that knows no sizes, as /proc: the hand tells.
+    // A first result of 0 may be an empty file, or one on a file system that reports no sizes, as /proc. Reading the
+    // file decides.
     if (size == 0 && any) return Ok();
     if (size == 0 || (size < 0 && IsNotSupported(errno))) return CopyByHand(from, from_path, to, to_path, on_copied);
     if (size < 0 && errno == EINTR) continue;
@@ -243,10 +245,11 @@ Status CopyContent(int from, const fs::path& from_path, int to, const fs::path& 
 
 namespace {
 
-constexpr int kMostPasses = 100;  // at a folder in which somebody else makes or removes entries
+// The most passes over a folder in which another process creates or removes entries.
+constexpr int kMostPasses = 100;
 
-// The number of the mount that the file is on. Not st_dev: a folder that is mounted a second time has the same one, and
-// an overlay has several.
+// Returns the number of the mount that the file is on. st_dev does not suffice: a folder that is mounted a second time
+// has the same st_dev, and an overlay has several.
 std::optional<std::string> MountOf(int fd) {
   const auto info = ReadFile(StrCat("/proc/self/fdinfo/", fd));
   constexpr std::string_view kMount = "mnt_id:";
@@ -258,7 +261,7 @@ std::optional<std::string> MountOf(int fd) {
 
 class Remover {
  public:
-  // `folder`: the one that has the entry.
+  // `folder` is the descriptor of the folder that contains the entry.
   Remover(const fs::path& path, int folder) : mount_(MountOf(folder)) {
     if (mount_)
       Remove(folder, path.filename(), path);
@@ -295,8 +298,9 @@ class Remover {
     KeepErrno(path, ENOTEMPTY);
   }
 
-  // Whether all that was in the folder has gone. A folder that its owner may not write or read is opened up first, by
-  // its descriptor, because somebody may have put a link in its place.
+  // Removes everything in the folder; returns true if nothing is left. If its owner may not write or read the folder,
+  // it is made accessible first. That goes through the descriptor, because another process may have put a link in the
+  // folder's place.
   bool Empty(int folder, const fs::path& path) {
     if (faccessat(folder, ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0)
       (void)chmod(StrCat("/proc/self/fd/", folder).c_str(), S_IRWXU);
@@ -326,7 +330,8 @@ class Remover {
 
   const std::optional<std::string> mount_;
   Status result_ = Ok();
-  int kept_ = 0;  // files and folders that stay, except folders that stay because of what is in them
+  // Files and folders that stay, except folders that stay only because of their content.
+  int kept_ = 0;
 };
 
 }  // namespace

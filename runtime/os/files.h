@@ -1,5 +1,5 @@
-// Reading and writing the small files of a job. Everything made here is private to the user, whatever the umask.
-// Errors name the path: "make /x/jobs: read-only file system".
+// Reads and writes the small files of a job. Everything created here is private to the user, whatever the umask is.
+// Error messages name the path: "make /x/jobs: read-only file system".
 #pragma once
 
 #include <fcntl.h>
@@ -17,70 +17,81 @@
 
 namespace tony {
 
-// With `code`, but kUnavailable where the process may have no more descriptors.
+// Returns an error with `code`. If `error` means that too many descriptors are open, returns kUnavailable instead.
 Error FileError(ErrorCode code, std::string_view what, const std::filesystem::path& path, int error);
 
-Result<std::string> ReadFile(const std::filesystem::path& path);  // kNotFound, kNotPermitted, else kUnavailable
+// Errors: kNotFound, kNotPermitted, otherwise kUnavailable.
+Result<std::string> ReadFile(const std::filesystem::path& path);
 
 struct RegularFile {
   UniqueFd fd;
   int64_t size = 0;
 };
-// Opens what others may have put there: a link of this name is not followed, and a FIFO not waited for; anything but a
-// regular file is refused. `access`: O_RDONLY or O_WRONLY; `folder`: where a relative path begins. kNotFound: there is
-// nothing. kInvalid: what is there is something else. kNotPermitted, kUnavailable. The message says why, without the
-// path.
+// Opens a file in a place where other users may have put something. A symbolic link of this name is not followed, and a
+// FIFO does not block the call; everything except a regular file is refused. `access`: O_RDONLY or O_WRONLY. `folder`:
+// the descriptor where a relative path begins. kNotFound: the name does not exist. kInvalid: the name is not a regular
+// file. Other errors: kNotPermitted, kUnavailable. The message gives the reason without the path.
 Result<RegularFile> OpenRegularFile(const std::filesystem::path& path, int access, int folder = AT_FDCWD);
 
-// A new file of mode 0600; kCannotWrite if there is one. `durable` here and below: it survives a power cut.
+// Creates a file of mode 0600; kCannotWrite, e.g. if the file exists. `durable`, here and below: the file survives a
+// power failure.
 Status WriteNewFile(const std::filesystem::path& path, std::string_view content, bool durable);
-// Readers see the old content or the new, never a part, also when two processes write at once. A writer that dies
-// leaves at most a file with a leading dot.
+// Replaces the file by a rename. Readers see the old content or the new, never a part, also when two processes write at
+// once. A writer that dies leaves at most a temporary file with a leading dot in its name.
 Status WriteFileByRename(const std::filesystem::path& path, std::string_view content, bool durable);
 
-// Makes the file if there is none. What a writer that failed or died has left of a line is cut off before, so it
-// neither spoils this one nor counts. One writer at a time.
+// Appends a line; creates the file if it is missing. First cuts off the incomplete last line that a failed or killed
+// writer may have left, so that it neither spoils the new line nor counts as a line. Only one writer at a time.
 Status AppendLine(const std::filesystem::path& path, std::string_view line);
 
-// A folder or regular file of this user's, no link, that nobody else may write: nobody can have exchanged it or put
-// something into it, except root.
+// Returns true if `path` is a folder or regular file of this user, not a link, that other users may not write. Only
+// this user and root can have replaced it or put something into it.
 bool IsOursAlone(const std::filesystem::path& path);
 
-bool IsThere(const std::filesystem::path& path);  // something of that name, also a link that leads nowhere
-// The same where a wrong no would do harm: kNotPermitted, kUnavailable where nobody can tell.
+// Returns true if the name exists, also for a symbolic link that leads nowhere.
+bool IsThere(const std::filesystem::path& path);
+// Like IsThere(), for callers that a wrong "no" would harm. kNotPermitted, kUnavailable: the file system does not give
+// an answer.
 Result<bool> TryIsThere(const std::filesystem::path& path);
 
-Status MakeFolder(const std::filesystem::path& path);  // and those above it, 0700 each; harmless if it is there
-Status SyncPath(const std::filesystem::path& path);    // a file's content, or the names in a folder
-// Files or folders, at once: their file system commits them together, which takes the time of one or two.
+// Creates the folder and the missing folders above it, mode 0700 each; does nothing if the folder exists.
+Status MakeFolder(const std::filesystem::path& path);
+// Makes a file's content, or the names in a folder, durable (fsync).
+Status SyncPath(const std::filesystem::path& path);
+// Syncs files or folders in parallel. Their file system commits them together, which takes the time of one or two
+// syncs.
 Status SyncTogether(const std::vector<std::filesystem::path>& paths);
-// The names in these folders below `home`, in home, and home's own: whoever made them may have died before a sync.
+// Makes the names in `folders` (below `home`), in `home` and in the folder above `home` durable, because the process
+// that created them may have died before it synced them.
 Status SyncHome(const std::filesystem::path& home, std::vector<std::filesystem::path> folders);
-Result<std::string> ReadAll(int fd, const std::filesystem::path& path);  // to its end; kUnavailable
+// Reads `fd` to its end; `path` is for messages. Error: kUnavailable.
+Result<std::string> ReadAll(int fd, const std::filesystem::path& path);
 Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path);
 
-std::string RandomHex(int bytes);  // from the kernel's random source
+// `bytes` random bytes from the kernel, as hexadecimal digits.
+std::string RandomHex(int bytes);
 
-// Copies one file's content the cheapest way that the file system has: shared blocks, the kernel alone, or by hand.
+// Copies one file's content in the cheapest way that the file system supports: shared blocks (FICLONE),
+// copy_file_range(2), or read and write.
 
-// Called with the bytes since the last call; an error ends the copying with it.
+// Receives the number of bytes copied since the last call. An error ends the copy and becomes its result.
 using OnCopied = std::function<Status(int64_t bytes)>;
 
-// From where `from` stands to its end, into the empty file `to`. kInvalid: it cannot be read; kCannotWrite. The paths
-// are for messages. A failure leaves a part.
+// Copies the content of `from`, which must be at its beginning, into the empty file `to`. kInvalid: `from` cannot be
+// read. kCannotWrite: `to` cannot be written. The paths are for messages. A failure leaves a partial copy.
 Status CopyContent(int from, const std::filesystem::path& from_path, int to, const std::filesystem::path& to_path,
                    const OnCopied& on_copied);
 
-// Files that are read whole and parsed; what is wrong with one names its path. Private to the store.
+// Helpers for files that are read whole and parsed. Error messages name the path.
 
-// `parse`: content -> Result.
+// `parse` turns the content into a Result.
 template <class Parse>
 auto ReadParsed(const std::filesystem::path& path, Parse parse) -> decltype(parse(std::string_view())) {
   TRY_ASSIGN(const std::string content, ReadFile(path));
   return Annotate(parse(content), "read " + path.string());
 }
 
-// As ReadParsed(), but nothing where there is no file.
+// Like ReadParsed(), but returns nullopt if the file does not exist.
 template <class T>
 Result<std::optional<T>> ReadOptional(const std::filesystem::path& path, Result<T> (*parse)(std::string_view)) {
   auto parsed = ReadParsed(path, parse);
@@ -89,11 +100,11 @@ Result<std::optional<T>> ReadOptional(const std::filesystem::path& path, Result<
   return parsed.error();
 }
 
-// Removes what is no longer wanted, also where its folders may not be written.
+// Removal of folders with all their content, also where the folders are not writable.
 
-// A file, or a folder with all that is in it; its folders are made writable first. Links are removed, never followed,
-// and what another file system has, which is mounted at or below the path, stays. Harmless if there is none.
-// kCannotWrite names the first thing that stayed; all else is removed.
+// Removes a file, or a folder with all its content; makes folders writable first. Links are removed and never followed.
+// Content of other file systems, which are mounted at or below the path, stays. Does nothing if the path does not
+// exist. kCannotWrite names the first entry that could not be removed; everything else is removed.
 Status RemoveTree(const std::filesystem::path& path);
 
 }  // namespace tony

@@ -7,7 +7,7 @@
 namespace tony {
 
 bool KeepNameServiceInside() {
-  static const bool is_static = getauxval(AT_BASE) == 0;  // no loader was mapped
+  static const bool is_static = getauxval(AT_BASE) == 0;  // no dynamic loader was mapped
   static const int once = is_static ? __nss_configure_lookup("hosts", "files dns") : 0;
   (void)once;
   return is_static;

@@ -1,11 +1,11 @@
-// How a static program finds hosts by name.
+// Host name lookups of a static program.
 #pragma once
 
 namespace tony {
 
-// From here on getaddrinfo() looks into /etc/hosts and asks the name servers, and does nothing else: what more
-// nsswitch.conf may name are modules for another C library than the one in a static program. Does nothing in a dynamic
-// one, and answers whether this is a static one. Any thread, any number of times.
+// Limits getaddrinfo() from now on to /etc/hosts and the name servers. Other sources in nsswitch.conf may be modules
+// for another C library than the one in a static program. Has no effect in a dynamic program. Returns true if this
+// program is static. Any thread may call it, any number of times.
 bool KeepNameServiceInside();
 
 }  // namespace tony

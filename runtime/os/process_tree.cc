@@ -30,36 +30,38 @@ std::string ReadAll(int fd) {
   return text;
 }
 
-// Nothing if it is gone or not ours to read. Not by ifstream: a scan reads two files of each process of the machine.
+// Returns the content of a file in /proc/`pid`; nullopt if the process has ended or this user may not read the file.
+// Does not use ifstream, because a scan reads two files of each process of the machine.
 std::optional<std::string> ReadProcFile(pid_t pid, const char* name) {
   const UniqueFd fd(open(StrCat("/proc/", pid, "/", name).c_str(), O_RDONLY | O_CLOEXEC));
   return fd.valid() ? std::optional(ReadAll(fd.get())) : std::nullopt;
 }
 
-std::vector<std::string> StatFields(std::string_view text) {  // from field 3 of proc(5) on, the state
-  const size_t end_of_name = text.rfind(')');                 // the name may hold blanks and parentheses
+std::vector<std::string> StatFields(std::string_view text) {  // from field 3 (state) of proc(5)
+  const size_t end_of_name = text.rfind(')');                 // may contain blanks and parentheses
   if (end_of_name == std::string_view::npos) return {};
   return Split(Trim(text.substr(end_of_name + 1)), ' ');
 }
 
-// Whether an environment of which nothing could be read will be there in a moment: what was opened was that of a
-// program which another has replaced since, or the process is in the middle of execve(2). There it has none at first,
-// then one that ends where it begins (proc(5), fields 50 and 51), and until both are right no code (field 26;
-// load_elf_binary in fs/binfmt_elf.c).
+// Returns true if an environment that read as empty will appear in a moment. Either the opened file belonged to a
+// program that another one has replaced since, or the process is in the middle of execve(2). During execve(2) the
+// process first has no environment, and then one that ends where it begins (proc(5), fields 50 and 51). Until both
+// addresses are right, the process has no code (field 26; load_elf_binary in fs/binfmt_elf.c).
 bool MayYetHaveEnvironment(pid_t pid) {
-  constexpr int64_t kExiting = 0x4, kKernelThread = 0x200000;  // include/linux/sched.h
+  constexpr int64_t kExiting = 0x4, kKernelThread = 0x200000;  // flags in include/linux/sched.h
   const auto fields = StatFields(ReadProcFile(pid, "stat").value_or(""));
   if (fields.size() < 49 || (ParseInt(fields[6]).value_or(0) & (kExiting | kKernelThread)) != 0) return false;
   return fields[23] == "0" || fields[47] != fields[48];
 }
 
-// The numbers of all processes, ascending, each found only after the one before has been looked at. readdir() would ask
-// for a thousand at once, and one that forks and ends again and again is gone before its turn comes.
+// Iterates over the pids of all processes in ascending order. Each pid is listed only after the caller has read the
+// process before it. readdir() would list about a thousand at once, and a process that forks and exits again and again
+// would have ended before its turn.
 class ProcessNumbers {
  public:
   ProcessNumbers() : folder_(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
 
-  bool valid() const { return folder_.valid(); }  // false: errno says why
+  bool valid() const { return folder_.valid(); }  // false: errno gives the reason
 
   std::optional<pid_t> Next() {
     for (;;) {
@@ -76,31 +78,35 @@ class ProcessNumbers {
           last_ = static_cast<pid_t>(*pid);
           return last_;
         }
-        begin_ = entry->d_off;  // the files of /proc come first
+        begin_ = entry->d_off;  // other files of /proc come first
       }
     }
   }
 
-  // The last one has ended since it was found. When it was found, the kernel chose the next one: that may be an old
-  // process with a high number, and what the last one has forked since stands between the two.
+  // Call this if the last process has ended since it was found. The kernel had already chosen the next entry by then.
+  // That entry may be an old process with a high pid, and children that the ended process has forked since come before
+  // it.
   void LookAgain() {
     lseek(folder_.get(), begin_, SEEK_SET);
-    room_ = 2 * kOneNumber;  // it may still be there, as a zombie
+    // Room for two entries, because the ended process may still be listed as a zombie.
+    room_ = 2 * kOneNumber;
   }
 
  private:
-  static constexpr size_t kOneNumber = 32;  // 19 bytes and up to seven digits, in units of eight
+  // The size of a directory entry: 19 bytes and up to seven digits, in units of eight.
+  static constexpr size_t kOneNumber = 32;
 
   const UniqueFd folder_;
   alignas(dirent64) char buffer_[512];
   size_t room_ = sizeof buffer_;
-  off_t begin_ = 0;  // where the last one was found
+  off_t begin_ = 0;  // folder offset of the last pid
   pid_t last_ = 0;
 };
 
 struct Listing {
   std::vector<ProcessEntry> processes;
-  int shortage = 0;  // an errno: some could not be looked at
+  // The errno of a shortage because of which some processes could not be read; 0 if all were read.
+  int shortage = 0;
 };
 
 Listing List(bool with_environment) {
@@ -119,7 +125,7 @@ Listing List(bool with_environment) {
   return listing;
 }
 
-// Nothing: a shortage keeps us from seeing all of them.
+// Like ChildrenOf(); nullopt if a shortage of descriptors or memory prevents reading all of them.
 std::optional<std::vector<pid_t>> TryChildrenOf(pid_t pid) {
   std::vector<pid_t> children;
   const std::string folder = StrCat("/proc/", pid, "/task/");
@@ -178,7 +184,8 @@ std::vector<pid_t> DescendantsIn(const std::vector<ProcessEntry>& processes, pid
   std::multimap<pid_t, pid_t> children;
   for (const auto& process : processes) children.emplace(process.parent, process.pid);
   std::vector<pid_t> found;
-  std::set<pid_t> seen{root};  // the list is not of one moment: a reused pid could close a ring
+  // The list is not a snapshot: a reused pid could close a cycle.
+  std::set<pid_t> seen{root};
   std::vector<pid_t> open{root};
   while (!open.empty()) {
     const pid_t parent = open.back();
@@ -204,7 +211,7 @@ std::optional<ProcessStat> ReadStat(pid_t pid) { return ParseStat(ReadProcFile(p
 std::optional<ProcessStat> ParseStat(std::string_view text) {
   const auto fields = StatFields(text);
   if (fields.size() < 20) return std::nullopt;
-  // A zombie with more than one thread is a process whose main thread has ended and whose others run on.
+  // If a zombie has more than one thread, its main thread has ended and the others still run.
   const bool zombie = fields[0] == "Z" && ParseInt(fields[17]).value_or(1) <= 1;
   return ProcessStat{static_cast<pid_t>(ParseInt(fields[1]).value_or(0)), fields[0][0], zombie || fields[0] == "X",
                      fields[19]};
@@ -222,7 +229,8 @@ void SignalSeen(const ProcessEntry& seen, int signal) {
   if (process.valid()) {
     (void)process.Signal(signal);
   } else if (stat->parent == getpid()) {
-    kill(seen.pid, signal);  // our child, not reaped: the number is still its own
+    // Our own child, not reaped yet: no other process can have its pid.
+    kill(seen.pid, signal);
   }
 }
 
@@ -265,20 +273,21 @@ void SignalAll(const std::vector<pid_t>& pids, int signal) {
 
 }  // namespace tony
 
-extern "C" {  // glibc 2.36's header does not say so itself
+extern "C" {  // missing in glibc 2.36's header
 #include <sys/pidfd.h>
 }
 
 namespace tony {
 namespace {
 
-// Nothing: errno says why; ESRCH: it has been reaped.
+// Reads an open /proc/PID/stat. nullopt: errno gives the reason; ESRCH: the process has been reaped.
 std::optional<ProcessStat> LookAt(int file) {
-  char text[4096];  // 52 numbers (proc(5)) of at most 20 digits
+  // Room for 52 numbers (proc(5)) of at most 20 digits.
+  char text[4096];
   const ssize_t size = pread(file, text, sizeof text, 0);
   if (size < 0) return std::nullopt;
   auto stat = ParseStat({text, static_cast<size_t>(size)});
-  if (!stat) errno = EIO;  // so it is not taken for an end
+  if (!stat) errno = EIO;  // not mistaken for an end
   return stat;
 }
 
@@ -300,7 +309,8 @@ class EndPoll : public EventLoop::Handle {
   void Look() {
     LookLater();
     if (!HasEnded(file_)) return;
-    const EventLoop::Callback fn = fn_;  // which may be the end of this
+    // a copy: the call may destroy this
+    const EventLoop::Callback fn = fn_;
     fn();
   }
 
@@ -313,7 +323,8 @@ class EndPoll : public EventLoop::Handle {
 }  // namespace
 
 HeldProcess::HeldProcess(pid_t pid) : fd_(pidfd_open(pid, 0)) {
-  // No pidfd_open: ENOSYS of an old kernel, EPERM of a filter. The call itself has no other EPERM (pidfd_open(2)).
+  // pidfd_open is not available: an old kernel reports ENOSYS, a filter EPERM. The call itself never reports EPERM
+  // (pidfd_open(2)).
   if (fd_.valid() || (errno != ENOSYS && errno != EPERM)) return;
   fd_ = UniqueFd(open(StrCat("/proc/", pid, "/stat").c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd_.valid() && errno == ENOENT) errno = ESRCH;
@@ -336,11 +347,12 @@ EventLoop::FdWatch HeldProcess::WhenEnded(EventLoop& loop, EventLoop::Callback f
 
 namespace {
 
-// Each level of the tree has two descriptors open. What is deeper comes up as those above it end.
+// Each level of the tree keeps two descriptors open. Deeper processes move up when the processes above them end.
 constexpr int kDeepest = 200;
-// Each stops those that were forked during the one before. A bomb that has room for ever has to wait for the next call.
+// Each pass stops the processes that were forked during the pass before. A fork bomb without a limit has to wait for
+// the next call.
 constexpr int kStoppingPasses = 10;
-// One that gets through would fill the room again before the next call.
+// Several rounds in one call: a process that escapes would have filled the free places again before the next call.
 constexpr int kRounds = 3;
 
 class Walk {
@@ -355,16 +367,18 @@ class Walk {
   }
 
   const TreeWalk& met() const { return met_; }
-  const std::vector<ProcessEntry>& seen() const { return seen_; }  // zombies, too; parents before their children
+  const std::vector<ProcessEntry>& seen() const { return seen_; }  // zombies included; parents before children
 
  private:
   void Visit(pid_t pid, pid_t parent, const HeldProcess* held_parent, int depth) {
     const HeldProcess process(pid);
     const auto stat = ReadStat(pid);
-    // Otherwise its parent ended meanwhile, and it is our child by now.
+    // If the process does not exist or has another parent, its old parent has ended meanwhile and it is our own child
+    // by now.
     if (!stat || stat->parent != parent || (held_parent && !held_parent->Signal(0))) return;
     Meet(pid, *stat);
-    if (signal_ != 0 && !held_parent) kill(pid, signal_);  // our child, not reaped: the number is still its own
+    // Our own child, not reaped yet: no other process can have its pid.
+    if (signal_ != 0 && !held_parent) kill(pid, signal_);
     if (signal_ != 0 && held_parent) (void)process.Signal(signal_);
     if (depth == kDeepest) return;
     for (const pid_t child : ChildrenOf(pid)) Visit(child, pid, &process, depth + 1);
@@ -377,7 +391,8 @@ class Walk {
     met_.in_kernel += stat.state == 'D';
   }
 
-  // On a kernel that tells nobody's children: by a list of all processes, which is older when they are signalled.
+  // For kernels that do not list the children of a process: uses a list of all processes. The list is older than a walk
+  // when the signals are sent.
   void RunWithoutTheirHelp() {
     const auto processes = ListProcesses();
     std::vector<ProcessEntry> meant;
@@ -396,14 +411,14 @@ class Walk {
   std::vector<ProcessEntry> seen_;
 };
 
-// Each as soon as it is met.
+// Signals each process as soon as the walk meets it.
 TreeWalk SignalOnTheWay(int signal, const Spared& spared) {
   Walk walk(signal, spared);
   walk.Run();
   return walk.met();
 }
 
-// Whether there is one that was not met before, and so was not signalled.
+// Returns true if `walk` met a process that `before` had not met, and therefore not signalled.
 bool HasNew(const TreeWalk& walk, const TreeWalk& before) {
   return std::ranges::any_of(walk.living, [&](pid_t pid) { return !before.living.contains(pid); });
 }

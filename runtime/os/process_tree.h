@@ -1,7 +1,8 @@
-// Finding and ending everything that a process started, setsid escapees included. Reads /proc; Linux only.
+// Finds and ends everything that a process started, including processes that left its session by setsid(). Reads /proc;
+// Linux only.
 //
-// Two marks together miss nothing that does not hide on purpose: descendants of a subreaper stay its descendants, and
-// the environment variable of a container is inherited by what runs in it.
+// Two marks together find every process that does not hide on purpose. Descendants of a subreaper stay its descendants,
+// and processes in a container inherit the container's environment variable.
 #pragma once
 
 #include <sys/types.h>
@@ -19,113 +20,136 @@
 
 namespace tony {
 
-// One process that is not a zombie. The environment is what it was started with, "NAME=value\0..."; empty where it
-// cleared it or is not ours to read.
+// A process. `environment` is the one that the process was started with, "NAME=value\0..."; empty if the process
+// cleared it, or if this user may not read it.
 struct ProcessEntry {
   pid_t pid = 0;
   pid_t parent = 0;
   std::string environment;
-  std::string start_time = {};  // as StartTime()
+  std::string start_time = {};  // as StartTime() returns it
 };
-// Of this machine, by ascending pid, each looked at as it is listed: a process that forks and ends again and again is
-// met, unless its number falls back below those that have been looked at. kUnavailable: descriptors or memory are
-// short, and some that live could not be looked at.
+// Returns all processes of this machine except zombies, by ascending pid. Each process is read as soon as it is
+// listed, so a process that forks and exits again and again is found, unless its new pid is below the pids that were
+// already read. kUnavailable: descriptors or memory are short, and some living processes could not be read.
 Result<std::vector<ProcessEntry>> TryListProcesses();
-std::vector<ProcessEntry> ListProcesses();  // those that could be looked at
-// The value of `name` in an environment as above; "" if it is not in it.
+// Like TryListProcesses(), but without the processes that could not be read.
+std::vector<ProcessEntry> ListProcesses();
+// Returns the value of `name` in `environment`, which has the form above; "" if it is not set.
 std::string_view VariableIn(std::string_view environment, std::string_view name);
 
-// Of this process, zombies included. Cheap: one file, not one for each process of the machine. None that is there at
-// the end is missing, if nobody reaps one meanwhile: new ones come last in the kernel's list. Nothing on a kernel that
-// does not tell (CONFIG_PROC_CHILDREN), and in a shortage of descriptors.
+// Returns the children of this process, zombies included. Cheap, because it reads one file per thread of this process,
+// not one per process of the machine. Every child that exists at the end is in the list if no thread reaps children
+// meanwhile, because the kernel adds new children at the end of its list. nullopt: the kernel lacks
+// CONFIG_PROC_CHILDREN, or descriptors are short.
 std::optional<std::vector<pid_t>> OwnChildren();
-std::vector<pid_t> ChildrenOf(pid_t pid);  // of all its threads; some may be missing, as others reap them
+// Returns the children of all threads of `pid`. Some may be missing if children are reaped meanwhile.
+std::vector<pid_t> ChildrenOf(pid_t pid);
 
-void BecomeSubreaper();                      // orphans among our descendants become our children
-std::vector<pid_t> Descendants(pid_t root);  // of `root`, without it; zombies are not counted
+// Makes this process a subreaper: orphans among its descendants become its children.
+void BecomeSubreaper();
+// Returns the descendants of `root`, without `root` and without zombies.
+std::vector<pid_t> Descendants(pid_t root);
 std::vector<pid_t> DescendantsIn(const std::vector<ProcessEntry>& processes, pid_t root);
-std::vector<pid_t> WithEnvironment(std::string_view name_and_value);  // "TONY_CONTAINER=..." in its environment; not us
-std::string StartTime(pid_t pid);  // field 22 of /proc/pid/stat: tells a reused pid; "" if there is none
+// Returns the processes that have this setting in their environment, e.g. "TONY_CONTAINER=...", except this process.
+std::vector<pid_t> WithEnvironment(std::string_view name_and_value);
+// Returns field 22 of /proc/pid/stat, which distinguishes the process from a later one with the same pid; "" if the
+// process does not exist.
+std::string StartTime(pid_t pid);
 
 struct ProcessStat {
   pid_t parent = 0;
-  char state = '?';   // as proc(5) has it
-  bool dead = false;  // a zombie with all its threads
+  char state = '?';  // state letter of proc(5)
+  // True if all threads of the process have ended.
+  bool dead = false;
   std::string start_time;
 };
-std::optional<ProcessStat> ReadStat(pid_t pid);               // nothing: there is none, or it cannot be looked at
-std::optional<ProcessStat> ParseStat(std::string_view text);  // of /proc/pid/stat; nothing: it is not whole
+std::optional<ProcessStat> ReadStat(pid_t pid);  // nullopt: missing, or cannot be read
+// Parses the text of /proc/pid/stat; nullopt if it is incomplete.
+std::optional<ProcessStat> ParseStat(std::string_view text);
 
-// If it is still the process that was seen. Our own children are not reaped meanwhile.
+// Sends `signal` to the process `seen`, if it is still the same process. No thread may reap children of this process
+// meanwhile.
 void SignalSeen(const ProcessEntry& seen, int signal);
-// To those of `pids` that are.
+// Sends `signal` to each of `pids` that is listed in `seen` and is still the same process.
 void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal);
-// As ProcessEntry has it. Waits some 0.2 s for one that is just becoming another program (execve).
+// Returns the environment of a process, in the form of ProcessEntry. Waits up to about 0.2 s for a process that is just
+// becoming another program (execve).
 std::string EnvironmentOf(pid_t pid);
-std::optional<std::string> TryEnvironmentOf(pid_t pid);          // nothing: a shortage keeps us from looking
-bool IsMarked(pid_t pid, std::string_view name_and_value);       // as WithEnvironment()
-void SignalMarked(std::string_view name_and_value, int signal);  // those of WithEnvironment()
-// By their numbers, whoever has them now: for own children that are not reaped, and tests.
+// Like EnvironmentOf(); nullopt if descriptors or memory are too short to read it.
+std::optional<std::string> TryEnvironmentOf(pid_t pid);
+// Returns true if the process has this setting in its environment.
+bool IsMarked(pid_t pid, std::string_view name_and_value);
+// Sends `signal` to all processes that WithEnvironment() returns.
+void SignalMarked(std::string_view name_and_value, int signal);
+// Sends `signal` to these pids, whichever processes have them now. Only for own children that are not reaped yet, and
+// for tests.
 void SignalAll(const std::vector<pid_t>& pids, int signal);
 
-// Another process, so held that a signal cannot reach a stranger who has got its number meanwhile.
+// A handle on another process: a signal through it cannot reach a later process with the same pid.
 
-// How often an end is looked for that no descriptor tells: people do not notice a delay this short.
+// Interval of the checks for an end that no descriptor reports. People do not notice a delay this short.
 inline constexpr Duration kBetweenLooks{20};
 
-// By a pidfd. Where there is none (Linux before 5.3, or a container whose filter does not know the call) by its file
-// /proc/PID/stat: once it is open, it tells of this process and never of the next one with the same number. Then
-// Signal() looks before it signals, and the end is looked for again and again. Both open nothing, so a shortage of
-// descriptors is not taken for an end.
+// Holds a process by a pidfd. Without pidfds (Linux before 5.3, or a container whose filter does not know the call) the
+// open file /proc/PID/stat takes their place: it describes this process only, never a later one with the same pid. In
+// that case Signal() reads the file before it sends, and the end is found by polling. Neither opens a descriptor, so a
+// shortage of descriptors is not mistaken for an end.
 //
-// What is read of the pid after this was made, and before a signal arrives, was read of this process. Any thread; the
-// watch is for the loop's.
+// If Signal() succeeds, everything that was read about the pid since this object was made belongs to this process. Any
+// thread may use this object; the watch belongs to the loop thread.
 class HeldProcess {
  public:
-  HeldProcess() = default;  // of none
+  HeldProcess() = default;  // holds no process
   explicit HeldProcess(pid_t pid);
 
-  bool valid() const { return fd_.valid(); }                 // false: errno says why; ESRCH: there is no such process
-  bool TellsItsEnd() const { return valid() && pid_ == 0; }  // false: WhenEnded() has to look again and again
-  // 0: only asks. False: nothing was sent, and errno says why. ESRCH: it has been reaped. EPERM: it is not ours to
-  // signal. Another: it cannot be looked at for the moment (ENOMEM) and may live.
+  // False: the process is not held, and errno says why. ESRCH: the process does not exist.
+  bool valid() const { return fd_.valid(); }
+  bool TellsItsEnd() const { return valid() && pid_ == 0; }  // False: WhenEnded() has to poll.
+  // Sends `signal`; 0 only checks the process. False: the signal was not sent, and errno says why. ESRCH: the process
+  // has been reaped. EPERM: this user may not signal it. Other values, e.g. ENOMEM: the process cannot be checked at
+  // the moment and may be alive.
   bool Signal(int signal) const;
-  // Calls `fn` each time that the process is seen to have ended, until the handle is destroyed, which must come before
-  // the end of this.
+  // Calls `fn` each time the process is found to have ended, until the returned handle is destroyed. Destroy the handle
+  // before this object.
   EventLoop::FdWatch WhenEnded(EventLoop& loop, EventLoop::Callback fn) const;
 
  private:
-  UniqueFd fd_;    // the pidfd, or the file
-  pid_t pid_ = 0;  // where it is the file
+  UniqueFd fd_;    // pidfd, or the stat file
+  pid_t pid_ = 0;  // the pid, with a stat file
 };
 
-// The processes below this one, a subreaper, and how they are ended. Linux only.
+// Signals and ends all processes below this one, which must be a subreaper. Linux only.
 //
-// A process that ends hands its children to its nearest subreaper before anybody can reap it. So whoever has no child,
-// living or dead, has no descendant: waitid() alone says that all are gone (ProcessRunner::ReapStrangers). A look at
-// /proc does not: one that forks and ends every few milliseconds is dead or not yet listed in each of them.
+// A process that ends hands its children to its nearest subreaper before its parent can reap it. A process without any
+// child, living or zombie, therefore has no descendants: waitid() alone proves that all have ended
+// (ProcessRunner::ReapStrangers). A scan of /proc proves nothing, because a process that forks and exits every few
+// milliseconds is dead or not yet listed whenever the scan reaches it.
 //
-// Loop thread only, and that is the main thread: whoever reaps children meanwhile would make a walk miss some.
+// Loop thread only, which must be the main thread: a thread that reaps children meanwhile would make a walk miss some.
 
-// What a walk down the tree met.
+// The processes that a walk down the tree found.
 struct TreeWalk {
-  std::set<pid_t> living;  // no zombies
-  size_t in_kernel = 0;    // of these: cannot end before the kernel lets go of it (state D)
+  std::set<pid_t> living;  // without zombies
+  // The number of these that cannot end before the kernel releases them (state D).
+  size_t in_kernel = 0;
 
-  std::string Describe() const;  // of some: "3 processes, process 4711 for one"
+  // Returns e.g. "3 processes, process 4711 for one".
+  std::string Describe() const;
 };
 
-// Which children of ours are left alone, with all below them. None: all are meant.
+// Returns true for children of this process that are left alone, with all processes below them. An empty function
+// spares no child.
 using Spared = std::function<bool(pid_t)>;
 
-// To all that are below us before the first is signalled, from the top down: also to what one leaves that ends of it at
-// once, and not to what a handler of it starts, which may be about to save something. Each is held, and is still the
-// process that was seen, before it is signalled; our own children are not reaped meanwhile.
+// Lists all processes below this one before it signals the first, and then signals them from the top down. Children of
+// a process that ends at once are therefore signalled; a process that a signal handler starts is not, because it may be
+// about to save something. Each process is held, and checked to be the listed one, before it is signalled. No thread
+// may reap children of this process meanwhile.
 TreeWalk SignalOwnTree(int signal, const Spared& spared = nullptr);
 
-// SIGKILL to all. Where new ones come meanwhile, stops all before it kills them: what is stopped forks no more, and who
-// keeps up a number sees no room. One may get through all the same: called again until there is no child. Returns what
-// was met last; most of it is on its way out.
+// Sends SIGKILL to all. If new processes appear meanwhile, stops all processes before it kills them: a stopped process
+// does not fork, and a program that keeps up a number of processes finds none missing. A process may still escape, so
+// call this again until no child is left. Returns the processes that the last walk met; most of them are about to end.
 TreeWalk KillOwnTree(const Spared& spared = nullptr);
 
 }  // namespace tony

@@ -4,8 +4,8 @@
 
 #include <cerrno>
 
-// The functions that are called deprecated are a few kilobytes in the program; those instead of them bring in all of
-// libcrypto, and every `tony` would be longer to load by it.
+// The deprecated functions add a few kilobytes to the program. Their replacements would link all of libcrypto, and
+// every `tony` would take longer to load.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 

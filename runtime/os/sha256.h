@@ -1,4 +1,4 @@
-// SHA-256. OpenSSL's libcrypto is behind it, in sha256.cc alone.
+// SHA-256. The implementation is OpenSSL's libcrypto, which only sha256.cc uses.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,8 @@ class Sha256 {
   Sha256();
   ~Sha256();
   void Update(std::string_view bytes);
-  std::string Hex();  // of all so far, 64 lower-case digits; the end of this object's use
+  // Returns the hash of all bytes so far, 64 lower-case hexadecimal digits. The object must not be used after that.
+  std::string Hex();
 
  private:
   struct State;
@@ -25,8 +26,8 @@ class Sha256 {
 
 std::string Sha256Hex(std::string_view bytes);
 
-// Of the whole open file, wherever it stands. kInvalid names `path`. `on_read` is called with the bytes since the last
-// call; an error ends it.
+// Returns the hash of the whole open file, whatever its position is. kInvalid: the file cannot be read; the message
+// names `path`. `on_read` receives the number of bytes since the last call; an error from it ends the reading.
 Result<std::string> Sha256OfFile(int fd, const std::filesystem::path& path,
                                  const std::function<Status(int64_t bytes)>& on_read);
 

@@ -31,7 +31,7 @@ using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 Folder Open(const std::string& path) { return {opendir(path.c_str()), closedir}; }
 
-// Invalid where it is a link.
+// Opens /dev/shm; invalid if /dev/shm is a link.
 UniqueFd OpenSharedMemory() { return UniqueFd(open(kFolder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)); }
 
 std::optional<struct stat> LookAt(int folder, const std::string& name) {
@@ -50,7 +50,8 @@ bool HasFilesOfOurs() {
   return false;
 }
 
-// "/dev/shm/psm_1f2e3d"; what is no name any more has " (deleted)" behind it, and then names nothing.
+// Adds the files in /dev/shm that `pid` has open. The link of a descriptor reads e.g. "/dev/shm/psm_1f2e3d". If the
+// file has no name any more, the kernel appends " (deleted)", and the text is the name of no file.
 void AddOpen(pid_t pid, dev_t device, Files& found) {
   const std::string path = StrCat("/proc/", pid, "/fd");
   const Folder folder = Open(path);
@@ -58,12 +59,13 @@ void AddOpen(pid_t pid, dev_t device, Files& found) {
     char target[PATH_MAX];
     const ssize_t size = readlinkat(dirfd(folder.get()), entry->d_name, target, sizeof target);
     const std::string_view name(target, size > 0 ? static_cast<size_t>(size) : 0);
-    struct stat info {};  // of what the name led to when it was opened
+    struct stat info {};  // the open file itself
     if (name.starts_with(kBelow) && fstatat(dirfd(folder.get()), entry->d_name, &info, 0) == 0 && info.st_dev == device)
       found.emplace(info.st_ino, name.substr(kBelow.size()));
   }
 }
 
+// Adds the files in /dev/shm that `pid` has mapped. A line of /proc/PID/maps reads e.g.
 // "7f51aa000000-7f51ab000000 rw-s 00000000 00:19 42                /dev/shm/psm_1f2e3d"
 void AddMapped(pid_t pid, dev_t device, Files& found) {
   std::ifstream maps(StrCat("/proc/", pid, "/maps"));
@@ -80,7 +82,8 @@ void AddMapped(pid_t pid, dev_t device, Files& found) {
   }
 }
 
-// Each file with the first process that was found to use it. Nothing: a shortage keeps us from looking.
+// Each file, with the first process that was found to use it. nullopt: a shortage of descriptors or memory prevents the
+// search.
 using Users = std::optional<std::map<ino_t, pid_t>>;
 Users UsedByAnybody(dev_t device) {
   const Folder processes = Open("/proc");

@@ -54,13 +54,13 @@ Result<pid_t> StartProgram(const std::vector<std::string>& words, char* const* e
 
 namespace {
 
-constexpr size_t kMostOutput = 1 << 20;  // of a user in 65,536 groups
+constexpr size_t kMostOutput = 1 << 20;  // bytes; a user in 65,536 groups
 
 Error NoAnswer(const std::vector<std::string>& words, const std::string& why) {
   return UnavailableError(Join(words, " "), ": ", why);
 }
 
-// Empty: not to its end within the limit.
+// Reads to the end of the output; nullopt if it is longer than kMostOutput, or has not ended by `end`.
 std::optional<std::string> ReadAll(int from, std::chrono::steady_clock::time_point end) {
   std::string text;
   char piece[4096];
@@ -77,7 +77,9 @@ std::optional<std::string> ReadAll(int from, std::chrono::steady_clock::time_poi
   return std::nullopt;
 }
 
-// Whoever waits for all children of the process may have been told in our place. What was said decides then.
+// Returns the exit code. Other code in this process that waits for all children may have reaped this one; its exit code
+// is then lost. The output decides in its place: 0 if the program printed something, else 2, by which getent reports an
+// unknown key.
 int ExitCodeOf(pid_t pid, bool said_something) {
   int status = 0;
   pid_t ended;
@@ -107,7 +109,8 @@ Result<ProgramOutput> RunProgram(const std::vector<std::string>& words, Duration
 }
 
 std::string SiblingProgram(std::string_view name) {
-  std::error_code error;  // /proc is there, or nothing of ours works
+  // The error is ignored, because without /proc no part of TonY works.
+  std::error_code error;
   return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name).string();
 }
 

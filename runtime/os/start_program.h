@@ -1,4 +1,4 @@
-// Small programs of the machine that work for us, as `getent` or `uv`.
+// Starts small programs of the machine that work for TonY, e.g. `getent` or `uv`.
 #pragma once
 
 #include <sys/types.h>
@@ -12,34 +12,39 @@
 
 namespace tony {
 
-// The environment of this process: "NAME=value".
+// Returns the environment of this process as "NAME=value" texts.
 std::vector<std::string> OwnEnvironment();
 
-// Starts `words`, the first of which is a path, with `environment` (null-terminated, as environ), without input. In a
-// process group of its own, so that Ctrl-C at a terminal is for us alone; with no signal blocked or ignored. `errors`:
-// -1: its stderr goes nowhere. Descriptors stay the caller's, who waits for the process. kUnavailable says why not,
-// without naming the program.
+// Starts the program `words[0]`, a path, with the arguments `words` and `environment` (null-terminated, as environ),
+// without input. `output` and `errors` become its stdout and stderr; `errors` -1 discards stderr. The program has a
+// process group of its own, so that Ctrl-C at a terminal reaches only this process. No signal is blocked or ignored.
+// The caller still owns the descriptors and must wait for the process. kUnavailable: the message gives the reason
+// without the program's name.
 Result<pid_t> StartProgram(const std::vector<std::string>& words, char* const* environment, int output, int errors);
 
-// What a small program of the machine prints: for `getent` and `id`, which know what the machine knows.
+// Runs a small program of the machine and returns its output, e.g. of `getent` and `id`, which know all users of the
+// machine.
 
 struct ProgramOutput {
-  int exit_code = 0;   // 128 + the signal that ended it
-  std::string output;  // its stdout
+  int exit_code = 0;   // if killed: 128 + the signal
+  std::string output;  // stdout of the program
 };
 
-// Runs `words`, the first of which is a path, with our environment, without input, its stderr unread. Blocks. A program
-// that says too much, or is not done within `limit`, is killed: kUnavailable, as when it cannot be started. Works also
-// where someone else in this process waits for all of its children; any thread.
+// Runs the program `words[0]`, a path, with the arguments `words` and this process's environment, without input;
+// discards stderr. Blocks. A program that prints more than 1 MB, or is not done within `limit`, is killed:
+// kUnavailable, as when it cannot be started. Works also where other code in this process waits for all children. Any
+// thread may call it.
 Result<ProgramOutput> RunProgram(const std::vector<std::string>& words, Duration limit);
 
-// Our programs find each other in one folder: in the build tree, where they are installed, and where a job keeps its
-// own.
+// The programs of TonY find each other in one folder: in the build tree, in the installation, or in the copy that a job
+// keeps.
 
-// What a job runs, beside `tony` or the engine's adapter. A job keeps a copy of these (staging/programs.h).
+// The programs that a job runs, besides `tony` and the engine's adapter. A job keeps a copy of them
+// (staging/programs.h).
 inline constexpr std::string_view kJobPrograms[] = {"tony-am", "tony-executor", "tony-keeper"};
-// What tasks with GPUs need beside those; release builds have it. The driver's library wants a C library to be loaded
-// with, and that of the machine may be older than ours: so the executor brings its own, and the loader of that.
+// Further programs for tasks with GPUs; release builds include them. The GPU driver's library needs a C library, and
+// the machine's C library may be older than the one of the build. The executor therefore brings its own C library, and
+// the loader for it.
 inline constexpr std::string_view kGpuExecutor = "tony-gpu-executor", kGpuLoader = "tony-gpu-loader";
 inline constexpr std::string_view kGpuPrograms[] = {kGpuExecutor, kGpuLoader,        "libc.so.6", "libm.so.6",
                                                     "libdl.so.2", "libpthread.so.0", "librt.so.1"};

@@ -16,11 +16,11 @@
 namespace tony {
 namespace {
 
-constexpr int kGetentKnowsNone = 2;  // getent(1): a key could not be found
+constexpr int kGetentKnowsNone = 2;  // getent(1): the key was not found
 
 std::optional<uid_t> ParseNumber(std::string_view text) {
   const auto number = ParseInt(text);
-  if (!number || *number < 0 || *number >= (int64_t{1} << 32) - 1) return std::nullopt;  // the last is "nobody at all"
+  if (!number || *number < 0 || *number >= (int64_t{1} << 32) - 1) return std::nullopt;  // 2^32 - 1 means "no user"
   return static_cast<uid_t>(*number);
 }
 
@@ -38,8 +38,9 @@ std::optional<std::string> ProgramIn(const std::vector<std::string>& places) {
   return found == places.end() ? std::nullopt : std::optional(*found);
 }
 
-// What a program answered, remembered for the process by the words that it was asked with: also that it took too long,
-// so that a queue of a hundred jobs waits once for a directory service that is down. A shortage passes, and is not.
+// Runs a program and keeps its answer for the life of the process, by its command line. A timeout is kept, too, so that
+// a queue of a hundred jobs waits only once for a directory service that is down. Other failures are not kept, because
+// a shortage passes.
 Result<ProgramOutput> Ask(const std::vector<std::string>& words, Duration limit) {
   static std::mutex& mutex = *new std::mutex;
   static auto& answers = *new std::map<std::vector<std::string>, Result<ProgramOutput>>;
@@ -67,7 +68,7 @@ bool Lists(std::string_view members, const std::string& name) {
   return std::ranges::count(Split(members, ','), name) > 0;
 }
 
-// name:password:gid:member,member
+// Reads lines of the form name:password:gid:member,member
 std::vector<gid_t> GroupsInFile(const UnixUser& user, const std::string& file) {
   std::vector<gid_t> groups = {user.group};
   std::ifstream lines(file);
@@ -92,7 +93,8 @@ Result<std::vector<gid_t>> ParseGroups(const std::string& text) {
 }  // namespace
 
 std::optional<UnixUser> ParsePasswdLine(std::string_view line) {
-  if (line.starts_with('#') || line.starts_with('+') || line.starts_with('-')) return std::nullopt;  // NIS: no user
+  // a comment, or an NIS entry
+  if (line.starts_with('#') || line.starts_with('+') || line.starts_with('-')) return std::nullopt;
   const std::vector<std::string> fields = Split(line, ':');
   if (fields.size() != 7 || fields[0].empty()) return std::nullopt;
   const auto uid = ParseNumber(fields[2]), group = ParseNumber(fields[3]);
@@ -103,18 +105,18 @@ std::optional<UnixUser> ParsePasswdLine(std::string_view line) {
 Result<std::optional<UnixUser>> FindUser(uid_t uid, const UserSources& sources) {
   if (auto user = FindLine(sources.passwd, [uid](const UnixUser& some) { return some.uid == uid; })) return user;
   TRY_ASSIGN(auto user, AskForUser(StrCat(uid), sources));
-  if (user && user->uid != uid) return std::optional<UnixUser>();  // one whose name is that number
+  if (user && user->uid != uid) return std::optional<UnixUser>();  // a user whose name is numeric
   return user;
 }
 
 Result<std::optional<UnixUser>> FindUser(const std::string& name, const UserSources& sources) {
   if (name.empty() || name.starts_with('-')) return std::optional<UnixUser>();
   if (auto user = FindLine(sources.passwd, [&](const UnixUser& some) { return some.name == name; })) return user;
-  if (ParseInt(name)) return std::optional<UnixUser>();  // getent takes it for a uid
+  if (ParseInt(name)) return std::optional<UnixUser>();  // getent takes numbers for uids
   return AskForUser(name, sources);
 }
 
-// Groups of a user of the file may be in a directory, too, so `id` is asked for everybody.
+// A user in /etc/passwd may also have groups in a directory service, so `id` runs for every user.
 Result<std::vector<gid_t>> GroupsOf(const UnixUser& user, const UserSources& sources) {
   const auto program = ProgramIn(sources.id);
   auto groups = GroupsInFile(user, sources.group);

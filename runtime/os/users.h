@@ -1,9 +1,9 @@
-// Users and groups of this machine. The one door to them: our programs are static, and the C library's own calls
-// (getpwuid, initgroups) would load modules into them that fit another C library.
+// Users and groups of this machine. All lookups go through this file, because our programs are static: the C library's
+// own calls (getpwuid, initgroups) would load modules that fit another C library.
 //
-// /etc/passwd and /etc/group are read first. Whoever is not in there, as a user of LDAP or SSSD, is asked for by
-// `getent` and `id`, which know all that the machine knows, with a limit of time. Where the machine has neither, the
-// files are all there is. What those programs answered is remembered for the life of the process.
+// Users are looked up in /etc/passwd first. Users that are not listed there, e.g. of LDAP or SSSD, are queried from
+// `getent`. Groups come from `id`, and from /etc/group only where the machine has no `id`. Both programs run with a
+// time limit; without them, only the files count. The answers of the programs are kept for the life of the process.
 #pragma once
 
 #include <sys/types.h>
@@ -22,45 +22,46 @@ struct UnixUser {
   uid_t uid = 0;
   gid_t group = 0;
   std::string name;
-  std::string folder;  // its $HOME; may be empty
+  std::string folder;  // home folder; may be empty
 
   bool operator==(const UnixUser&) const = default;
 };
 
-// Where users and groups are looked up; tests name others.
+// The files and programs that are searched for users and groups; tests use others.
 struct UserSources {
   std::string passwd = "/etc/passwd";
   std::string group = "/etc/group";
   std::vector<std::string> getent = {"/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"};
   std::vector<std::string> id = {"/usr/bin/id", "/bin/id", "/run/current-system/sw/bin/id"};
-  Duration limit{10000};  // beyond the six seconds after which SSSD gives up a server
+  // Longer than the six seconds after which SSSD gives up on a server.
+  Duration limit{10000};
 };
 
-// Nothing: no such user. kUnavailable: the directory service did not answer, so that nobody knows. May block for the
-// limit, the first time; any thread.
+// Returns the user; nullopt if the user does not exist. kUnavailable: the directory service did not answer. The first
+// call may block for the limit. Any thread may call it.
 Result<std::optional<UnixUser>> FindUser(uid_t uid, const UserSources& sources = {});
 Result<std::optional<UnixUser>> FindUser(const std::string& name, const UserSources& sources = {});
 
-// All groups that a login gives the user, its own among them. kUnavailable: they are not known in full; whoever takes
-// on or judges the user's rights must not go on with fewer.
+// Returns all groups that a login gives the user, including the user's own. kUnavailable: not all groups are known. A
+// caller that takes on or checks the user's rights must not continue with fewer.
 Result<std::vector<gid_t>> GroupsOf(const UnixUser& user, const UserSources& sources = {});
 
-// For showing. Its number where it has no name, or nobody answers.
+// Returns a name for display: the number if the user has no name or the lookup failed.
 std::string UserName(uid_t uid);
 
-// A line of /etc/passwd, which is also what getent prints; nothing where it is none.
+// Parses a line of /etc/passwd, or of getent, which prints the same form; nullopt if the line does not describe a user.
 std::optional<UnixUser> ParsePasswdLine(std::string_view line);
 
-// Naming a user who is not the job's own, in logs and verdicts.
+// Names of users other than the job's own, for logs and verdicts.
 
-// "root (uid 0)", "uid 1001"; no other names, because who asks for those may wait for a directory server. Empty: this
-// process's own user.
+// Returns e.g. "root (uid 0)" or "uid 1001"; "" for this process's own user. Other names are not looked up, because the
+// lookup may wait for a directory server.
 std::string OtherUser(uid_t user);
 
-// Paths as people write them in files and variables that no shell reads.
+// Paths as people write them in files and variables that no shell expands.
 
-// "~" and "~/x" become the caller's home folder and what is in it: $HOME, else the folder that the machine's users
-// have. Every other text stays as it is, "~ana/x" included; so do these where the caller has no home folder.
+// Replaces a leading "~" in "~" and "~/x" by the caller's home folder: $HOME, else the home folder in the list of
+// users. Every other text, "~ana/x" included, stays as it is. Without a home folder all texts stay as they are.
 std::string ExpandTilde(std::string path);
 
 }  // namespace tony
