@@ -24,10 +24,11 @@ class BoostProcessRunner : public ProcessRunner {
   Status Adopt(pid_t child, OnExit on_exit) override;
   bool ReapStrangers() override;
 
-  // Forks a copy of this process that calls `work` and exits. The copy has a session of its own, the working directory
-  // /, and no descriptors except the standard streams, so it holds no lock. `work` may use this process's memory, but
-  // must not depend on other threads. No other process may wait for the copy, because the copy may block in the kernel
-  // where it cannot be killed. If the descriptors cannot be closed, the copy exits with 127 and does not call `work`.
+  // Forks a copy of this process that calls `work` and exits. The copy runs in a session of its own and in the folder
+  // "/". It has no descriptors except the standard streams, so it holds no lock. `work` may use this process's memory,
+  // but must not depend on other threads. No other process may wait for the copy, because the copy may block in the
+  // kernel where it cannot be killed. If the descriptors cannot be closed, the copy exits with 127 and does not call
+  // `work`.
   Result<pid_t> StartCopy(const std::function<void()>& work, OnExit on_exit);
 
   // True if this runner started or adopted `pid` and has not reaped it yet.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kBlock = 1 << 18;
 
-// libarchive gives names in the thread's locale: in "C" it would give up on names beyond ASCII.
+// libarchive converts names to the thread's locale. In the locale "C" it would fail for names beyond ASCII.
 class Utf8Locale {
  public:
   Utf8Locale() : utf8_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
@@ -83,7 +83,8 @@ Result<std::unique_ptr<ArchiveReader>> ArchiveReader::Open(int fd) {
   archive_read_support_filter_xz(handle);
   archive_read_support_filter_zstd(handle);
   archive_read_support_format_tar(handle);
-  archive_read_support_format_zip_seekable(handle);  // by its directory: a zip that lacks its end has been cut off
+  // This format reads a zip by its directory, which is at the end, so a zip that was cut off is noticed.
+  archive_read_support_format_zip_seekable(handle);
   if (lseek(fd, 0, SEEK_SET) != 0 || archive_read_open_fd(handle, fd, kBlock) != ARCHIVE_OK) {
     const char* text = archive_error_string(handle);
     if (text == nullptr || std::string_view(text) == "Unrecognized archive format")
@@ -99,7 +100,8 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::Next() {
     case ARCHIVE_EOF:
       return std::optional<ArchiveEntry>();
     case ARCHIVE_OK:
-    case ARCHIVE_WARN:  // as: a name that is no text in this locale; its bytes are judged by who asks for them
+    // A warning, e.g. about a name that is not text in this locale. The caller of Next() checks the bytes of the name.
+    case ARCHIVE_WARN:
       return std::optional(Convert(entry));
     default:
       break;

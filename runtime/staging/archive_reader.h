@@ -1,5 +1,5 @@
-// Reads archives: zip, and tar plain or packed by gzip, bzip2, xz or zstd; told apart by content. libarchive is behind
-// it, in archive_reader.cc alone.
+// Reads archives: zip, and tar, plain or compressed by gzip, bzip2, xz or zstd. The content decides which kind it is.
+// The implementation is libarchive, which only archive_reader.cc uses.
 #pragma once
 
 #include <time.h>
@@ -16,32 +16,34 @@ namespace tony {
 
 struct ArchiveEntry {
   enum class Kind { kFile, kFolder, kSymlink, kHardLink, kOther };
-  std::string name;  // as it is in the archive: anything but a NUL
+  std::string name;  // as archived; any bytes except NUL
   Kind kind = Kind::kFile;
   bool executable = false;
   bool encrypted = false;
-  std::string target;  // of links
+  std::string target;  // target of a link
   int64_t size = 0;    // bytes of a file, holes included
   timespec modified{};
 };
 
-// A piece of a file. What no piece covers is a hole, which reads as zeros.
+// A piece of a file's content. A range that no piece covers is a hole, which reads as zeros.
 struct ArchiveData {
   int64_t offset = 0;
-  std::string_view bytes;  // until the reader is called again
+  std::string_view bytes;  // valid until the next reader call
 };
 
-// What it says of an archive is true or an error, but nothing that it says may be trusted. All errors are kInvalid and
-// say what is wrong with the archive, without its name.
+// Reports what an archive contains, or an error. The archive may be hostile, so callers must check every name and
+// target. All errors are kInvalid; the message describes the flaw without the archive's name.
 class ArchiveReader {
  public:
-  // Reads `fd` from its beginning; it stays the caller's and must stay open.
+  // Reads `fd` from its beginning. The caller still owns `fd` and must keep it open.
   static Result<std::unique_ptr<ArchiveReader>> Open(int fd);
   ~ArchiveReader();
 
-  Result<std::optional<ArchiveEntry>> Next();     // nothing: the end
-  Result<std::optional<ArchiveData>> NextData();  // of the newest entry; nothing: its end
-  int64_t Consumed() const;                       // bytes of the archive so far
+  Result<std::optional<ArchiveEntry>> Next();  // nullopt: end of the archive
+  // Returns the next piece of the newest entry; nullopt at the end of the entry.
+  Result<std::optional<ArchiveData>> NextData();
+  // bytes of the archive read so far
+  int64_t Consumed() const;
 
  private:
   struct State;

@@ -30,7 +30,8 @@ namespace fs = std::filesystem;
 
 Error CannotRelocate(const fs::path& file) { return FileError(ErrorCode::kCannotWrite, "relocate", file, errno); }
 
-// The kernel and the shell both start these with the Python that is beside the script; Python sees a string.
+// Returns the first lines of a script. The kernel starts sh, and sh replaces itself by the Python in the script's
+// folder. For Python the lines are a string.
 std::string HashBang(std::string_view python, std::string_view options) {
   return StrCat("#!/bin/sh\n'''exec' \"$(dirname -- \"$(realpath -- \"$0\")\")\"/'", python, "'", options,
                 " \"$0\" \"$@\"\n' '''\n");
@@ -38,10 +39,11 @@ std::string HashBang(std::string_view python, std::string_view options) {
 
 struct Beginning {
   std::string python, options;  // "python3.11", " -E"
-  size_t size = 0;              // with its last line end
+  size_t size = 0;              // bytes, including the last line end
 };
 
-// "<bin>python3.11 -E", or "/usr/bin/env python3.11 -E", which would find the Python of an activated environment.
+// Parses "<bin>python3.11 -E". Also parses "/usr/bin/env python3.11 -E", which would find the Python of an activated
+// environment instead.
 std::optional<Beginning> ReadCommand(std::string_view command, std::string_view bin, size_t size) {
   constexpr std::string_view kEnv = "/usr/bin/env ";
   const std::string_view before = command.starts_with(kEnv) ? kEnv : bin;
@@ -52,8 +54,8 @@ std::optional<Beginning> ReadCommand(std::string_view command, std::string_view 
   return Beginning{std::string(name), std::string(command.substr(name.size())), size};
 }
 
-// What begins a script of Python. For a path that is too long for the kernel or has a blank there are two ways to write
-// the shell's line:
+// Parses the beginning of a Python script. If the path is too long for the kernel or has a blank in it, the script has
+// one of two forms for the shell:
 //   #!/bin/sh
 //   '''exec' "<bin>python3.11" -E "$0" "$@" #'''    as conda's clients do
 //   '''exec' <bin>python3.11 "$0" "$@"              as pip does, when a package is built
@@ -144,7 +146,7 @@ bool IsHex(std::string_view text, size_t size) {
   return text.size() == size && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Empty: it is none.
+// Returns the SHA-256 in `hash`; "" if it is another hash.
 std::string_view Sha256Of(std::string_view hash) {
   constexpr std::string_view kSaidSo = "sha256:";
   if (hash.starts_with(kSaidSo)) hash.remove_prefix(kSaidSo.size());
@@ -162,7 +164,7 @@ Package Parse(std::string_view line) {
   return {line.substr(0, mark), line.substr(mark + 1), true};
 }
 
-// Nothing if it is sound.
+// Returns why the package is refused; "" if it is accepted.
 std::string WhatIsWrong(const Package& package, std::string_view platform) {
   const auto& [url, hash, has_hash] = package;
   const bool is_url = url.find("://") != std::string_view::npos && url.find_first_of(" \t") == std::string_view::npos;
@@ -174,17 +176,19 @@ std::string WhatIsWrong(const Package& package, std::string_view platform) {
     return "a file of this machine, which needs its SHA-256 behind a #, as \"conda list --explicit --sha256\" writes "
            "it";
   const std::string_view folders = url.substr(0, url.rfind('/'));
-  const std::string_view folder = folders.substr(folders.rfind('/') + 1);  // the last one: "linux-64", "noarch"
+  const std::string_view folder = folders.substr(folders.rfind('/') + 1);  // e.g. "linux-64", "noarch"
   const std::string_view system = folder.substr(0, folder.find('-'));
   const bool is_platform = system.size() < folder.size() && (system == "linux" || system == "osx" || system == "win");
   if (is_platform && folder != platform) return StrCat("a package for ", folder, ", and this machine is ", platform);
   return "";
 }
 
-// Another number for each change of what a client is told or of what is done to its environment.
+// Increase this number with each change of the client's options, or of the steps after the client. The number is
+// part of the environment's name.
 constexpr std::string_view kCondaRecipe = "tony conda environment 1";
 
-// In a shell micromamba is most often a function, which no other process sees; the variable is there wherever it is.
+// In a shell, micromamba is usually a function, which other processes do not see. The variable $MAMBA_EXE names the
+// program in any case.
 fs::path FindClient() {
   for (const char* name : {"$MAMBA_EXE", "micromamba", "mamba", "$CONDA_EXE", "conda"}) {
     const char* program = *name == '$' ? std::getenv(name + 1) : name;
@@ -207,22 +211,26 @@ Status CheckLocalPackages(const std::vector<LocalPackage>& packages, const Stage
 }
 
 Status InstallByConda(const fs::path& client, const std::string& lock, const fs::path& folder, StageMeter& meter) {
-  // What was hashed and looked at, under a name that each client takes: conda wants no explicit requirements.txt.
+  // A copy of the text that was hashed and checked. Its name is one that each client accepts: conda does not accept an
+  // explicit requirements.txt.
   const fs::path copy = folder.string() + ".txt";
   TRY(WriteFileByRename(copy, lock, /*durable=*/false));
   const std::string name = client.filename();
-  // Not --quiet, which also takes micromamba's error messages away.
+  // --quiet is left out, because it would also suppress micromamba's error messages.
   std::vector<std::string> words = {client, "create", "--yes", "--prefix", folder, "--file", copy};
-  // Packages of the user's configuration; mamba adds none to an explicit lock, and does not know the option.
+  // Leaves out the packages of the user's configuration. mamba adds none to an explicit lock and does not know the
+  // option.
   if (name.starts_with("conda")) words.push_back("--no-default-packages");
   std::vector<std::pair<std::string, std::string>> environment = {
-      // What is made becomes read-only: with links the user's package cache would.
+      // The environment becomes read-only. With links, the user's package cache would become read-only, too.
       {"CONDA_ALWAYS_COPY", "true"},
       {"MAMBA_ALWAYS_COPY", "true"},
       {"CONDA_ALWAYS_SOFTLINK", "false"},
       {"MAMBA_ALWAYS_SOFTLINK", "false"},
-      {"CONDA_REGISTER_ENVS", "false"},       // by a path that does not last; mamba cannot be told
-      {"CONDA_NUMBER_CHANNEL_NOTICES", "0"},  // which conda fetches even if it has every package
+      // Conda does not register the environment, because its path is temporary. mamba has no such setting.
+      {"CONDA_REGISTER_ENVS", "false"},
+      // conda would fetch channel notices even if it has every package.
+      {"CONDA_NUMBER_CHANNEL_NOTICES", "0"},
       {"NO_COLOR", "1"}};
   const auto said = RunMaker(name + " create", {std::move(words), std::move(environment)},
                              {"CONNECTION FAILED", "ProxyError", "Download error", "HTTP 5"}, meter);
@@ -288,7 +296,7 @@ Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::st
   for (const std::string& whole : Split(lock, '\n')) {
     const std::string line(Trim(whole));
     ++number;
-    // conda-lock and conda list leave these for the reader; the clients take them for comments.
+    // conda-lock and conda list write these lines for the reader; the clients ignore them as comments.
     if (line.starts_with("# pip ") || line.starts_with("# no URL for"))
       return RefuseLine(number, line, "a package that no client of conda installs from here");
     if (line.empty() || line.starts_with('#')) continue;
@@ -324,7 +332,7 @@ Result<EnvironmentRecipe> CondaEnvironment(const fs::path& file, const StagedSto
   TRY_ASSIGN(const std::string text, ReadLock(file));
   TRY_ASSIGN(const std::vector<LocalPackage> local, LocalPackagesOf(text, CondaPlatform()));
   std::error_code error;
-  // As clients resolve it; what they write is looked for by its letters.
+  // The path as clients resolve it. RelocateCondaEnvironment() searches for exactly the bytes that they write.
   const fs::path folder = fs::canonical(store.entries().folder(), error);
   if (error) return FileError(ErrorCode::kUnavailable, "resolve", store.entries().folder(), error.value());
   std::string name = NameOfEnvironment({kCondaRecipe, text, folder.string()});

@@ -1,15 +1,15 @@
-// An environment of conda's clients knows its own path, the prefix, which they write into its files. This makes one fit
-// for another path before it is renamed to that.
+// An environment of conda's clients contains its own path, the prefix, in its files. The functions below change that
+// path before the environment is renamed to another path.
 //
-//   a script in bin/ that the environment's Python runs   finds the Python beside itself, wherever the folder is, and
-//                                                          needs no activated environment
-//   any other file, any symbolic link                     gets the new path for the old one, and as many slashes before
-//                                                          the last name ("/store///env") as make it as long: then no
-//                                                          byte moves, and strings with a length, bytecode and its time
-//                                                          stamps stay right, too
+//   a script in bin/ that the environment's Python runs   finds the Python in its own folder, wherever that folder is,
+//                                                          and needs no activated environment
+//   any other file, any symbolic link                     has the new path in place of the old one. Slashes before the
+//                                                          last name ("/store///env") make it as long as the old one.
+//                                                          No byte moves, and strings with a length, bytecode and its
+//                                                          time stamps stay right
 //
-// Files are searched as a whole: what packages declare is not all (their scripts write, too), and micromamba does not
-// keep what they declare.
+// Files are searched as a whole, because packages do not declare every file with the path: their scripts write files,
+// too, and micromamba does not keep the declarations.
 #pragma once
 
 #include <filesystem>
@@ -23,43 +23,48 @@
 
 namespace tony {
 
-// Changes files in place: none may have another name. kInvalid: `to` is longer than `folder`, which is absolute and as
-// the client was told. A failure leaves some changed.
+// Changes the environment in `folder` to the path `to`. Files are changed in place, so none may have a second hard
+// link. `folder` is absolute and written as the client received it. kInvalid: `to` is longer than `folder`. A failure
+// leaves some files changed.
 Status RelocateCondaEnvironment(const std::filesystem::path& folder, const std::filesystem::path& to);
 
-// The explicit lock files of conda, which conda, mamba, micromamba, conda-lock and pixi write and need no solver for:
+// Explicit lock files of conda. conda, mamba, micromamba, conda-lock and pixi write them, and clients need no solver to
+// install them:
 //
 //   # platform: linux-64
 //   @EXPLICIT
 //   https://conda.anaconda.org/conda-forge/linux-64/zstd-1.5.7-hb8e6e7a_2.conda#<MD5, SHA-256 or sha256:SHA-256>
 
-bool IsCondaLock(const std::filesystem::path& file);  // a *.lock or *.txt with the line @EXPLICIT
+// Returns true for a *.lock or *.txt file with the line @EXPLICIT.
+bool IsCondaLock(const std::filesystem::path& file);
 
-// environment.yml, conda-lock.yml, pixi.lock: by its name another file of theirs, which needs a solver or a program of
-// its own. Error: with the command that makes an explicit one of it.
+// Returns true for the other files of conda's tools, by their names: environment.yml, conda-lock.yml, pixi.lock. They
+// need a solver or a program of their own. RefuseOtherCondaFile() returns an error with the command that converts such
+// a file to an explicit lock.
 bool IsOtherCondaFile(const std::filesystem::path& file);
 Error RefuseOtherCondaFile(const std::filesystem::path& file);
 
-// A package that is a file of this machine. conda does not look at the hash of such a one.
+// A package that is a file of this machine. conda does not check the hash of such a package, so staging does.
 struct LocalPackage {
   std::string line;
   size_t number = 0;
   std::filesystem::path file;
   std::string sha256;
 };
-// kInvalid, with its line: what is not a package at one place for all time, or not one for `platform`.
+// Returns the packages of a lock that are files of this machine. kInvalid, with the line: a line is not a package at a
+// fixed place, or is a package for another platform than `platform`.
 Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::string_view platform);
 
-std::string CondaPlatform();  // of this machine: "linux-64"
+std::string CondaPlatform();  // platform of this machine, e.g. "linux-64"
 
-// Environments that a client of conda makes of an explicit lock file (conda_environment.h).
+// Environments that a client of conda makes from an explicit lock file.
 //
-// Two locks are the same if their bytes and our way to make them are: the lock names each package, so it matters
-// neither which client makes it nor its version. The environment has its own path in its files (conda_environment.h), so
-// that counts, too. The Python is one of its packages, if it has one.
+// Two locks give the same environment if their bytes and TonY's way to make it are the same. The lock names each
+// package exactly, so neither the client nor its version matters. The folder of the store matters, because the
+// environment's files contain their own path. The Python is one of the packages, if the lock has one.
 
-// Of $MAMBA_EXE, micromamba, mamba, $CONDA_EXE and conda the first that there is. The recipe may be used as long as
-// `meter` lives.
+// Returns a recipe that uses the first client found of $MAMBA_EXE, micromamba, mamba, $CONDA_EXE and conda. The recipe
+// may be used only while `meter` exists.
 Result<EnvironmentRecipe> CondaEnvironment(const std::filesystem::path& lock, const StagedStore& store,
                                            StageMeter& meter);
 

@@ -33,7 +33,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostOutput = 1 << 20, kMostErrors = 4096;
 constexpr std::chrono::milliseconds kLook{100};
-constexpr std::chrono::seconds kPatience{3};  // for a tool to remove what it has begun
+// A tool that was stopped has this time to remove its unfinished files.
+constexpr std::chrono::seconds kPatience{3};
 
 std::vector<std::string> EnvironmentWith(const Tool& tool) {
   std::map<std::string, std::string> all;
@@ -57,7 +58,7 @@ Result<pid_t> Spawn(const Tool& tool, int output, int errors) {
   return started;
 }
 
-// What it writes, as it comes. False: it has closed its end.
+// Appends to `text` what the tool has written so far. Returns false if the tool has closed its end.
 bool ReadSome(int from, std::string& text) {
   char piece[4096];
   const ssize_t size = read(from, piece, sizeof piece);
@@ -78,10 +79,11 @@ void EndGroup(pid_t group) {
     }
     std::this_thread::sleep_for(kLook / 10);
   }
-  kill(-group, SIGKILL);  // children that it has left
+  kill(-group, SIGKILL);  // kills children that it left
 }
 
-constexpr size_t kLargestLock = 64 << 20;  // bytes; that of 1000 packages for all platforms has 3 MB
+// Bytes. The lock of 1000 packages for all platforms has 3 MB.
+constexpr size_t kLargestLock = 64 << 20;
 
 std::string LastLines(const std::string& text) {
   std::vector<std::string> lines;
@@ -93,7 +95,7 @@ std::string LastLines(const std::string& text) {
   return Join(lines, " ");
 }
 
-// Read-only, as all that is staged.
+// Makes the tree read-only, like everything that is staged.
 Status SealTree(const fs::path& folder) {
   std::vector<fs::path> folders = {folder};
   std::error_code error;
@@ -112,7 +114,8 @@ Status SealTree(const fs::path& folder) {
   return Ok();
 }
 
-// Another number for each change of what uv is told: environments that were made otherwise are others.
+// Increase this number with each change of uv's options. The number is part of the environment's name, because other
+// options make another environment.
 constexpr std::string_view kUvRecipe = "tony environment 1";
 
 enum class FileKind { kUv, kPylock, kRequirements };
@@ -126,10 +129,11 @@ FileKind KindOfLock(const fs::path& file) {
 constexpr std::string_view kFolderOfThisMachine =
     "a folder or file of this machine, whose content a lock does not fix; put it into src_dir";
 
-// "name==1.2 ; marker --hash=sha256:..." or "name @ https://host/x.whl#sha256=...", options, and comments.
+// Accepts lines such as "name==1.2 ; marker --hash=sha256:..." and "name @ https://host/x.whl#sha256=...", options, and
+// comments.
 Status CheckRequirements(std::string_view text) {
   size_t number = 0;
-  bool goes_on = false;  // a line that ended with a backslash
+  bool goes_on = false;  // previous line ended with a backslash
   bool any = false;
   for (const std::string& line : Split(text, '\n')) {
     ++number;
@@ -152,7 +156,7 @@ Status CheckRequirements(std::string_view text) {
   return any ? Ok() : RefuseLock("it names no package");
 }
 
-// source = { editable = "../other" }; the project itself is at ".".
+// Refuses sources such as { editable = "../other" }; accepts the project itself, which is at ".".
 Status CheckTomlLock(std::string_view text) {
   size_t number = 0;
   for (const std::string& line : Split(text, '\n')) {
@@ -170,7 +174,8 @@ Status CheckTomlLock(std::string_view text) {
 struct UvLock {
   fs::path file;
   FileKind kind = FileKind::kUv;
-  std::string text, project;  // of the file, and of the pyproject.toml beside uv.lock
+  // `text`: content of the file. `project`: content of the pyproject.toml in the folder of uv.lock.
+  std::string text, project;
 };
 
 Result<UvLock> ReadUvLock(const fs::path& file) {
@@ -188,13 +193,13 @@ class Uv {
  public:
   Uv(fs::path program, StageMeter& meter) : program_(std::move(program)), meter_(meter) {}
 
-  // What it printed.
+  // Returns what uv printed.
   Result<std::string> Run(std::vector<std::string> words,
                           std::vector<std::pair<std::string, std::string>> more = {}) const {
     const std::string what = "uv " + words.front();
     words.insert(words.begin(), program_.string());
     more.insert(more.end(), {{"UV_NO_PROGRESS", "1"}, {"NO_COLOR", "1"}, {"UV_LINK_MODE", "copy"}});
-    // uv has one exit code for all that goes wrong.
+    // uv has one exit code for all failures, so network failures are recognized by these texts.
     return RunMaker(what, {std::move(words), std::move(more)},
                     {"Failed to fetch", "error sending request", "operation timed out", "dns error",
                      "Could not connect", "Failed to download"},
@@ -206,7 +211,7 @@ class Uv {
   StageMeter& meter_;
 };
 
-// The Python that uv takes for the lock, as a path.
+// Returns the path of the Python that uv chooses for the lock.
 Result<std::string> FindPython(const Uv& uv, const UvLock& lock) {
   std::vector<std::string> words = {"python", "find"};
   if (lock.kind == FileKind::kUv) {
@@ -266,13 +271,15 @@ Result<ToolEnd> RunTool(const Tool& tool, const std::function<Status()>& check) 
   ToolEnd end;
   int status = 0;
   pollfd wanted[2] = {{output.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}};
-  while (waitpid(pid, &status, WNOHANG) == 0) {  // a child of its own that goes on may hold the pipes
+  // The end of the process counts, not the end of the pipes, because a child that it left may hold the pipes open.
+  while (waitpid(pid, &status, WNOHANG) == 0) {
     const Status wish = check();
     if (!wish.ok()) {
       EndGroup(pid);
       return wish.error();
     }
-    const bool has_closed = wanted[0].fd < 0 && wanted[1].fd < 0;  // it is about to end, most often
+    // A tool that has closed both pipes is usually about to end, so it is checked more often.
+    const bool has_closed = wanted[0].fd < 0 && wanted[1].fd < 0;
     if (poll(wanted, 2, static_cast<int>((has_closed ? kLook / 20 : kLook).count())) <= 0) continue;
     if (wanted[0].revents != 0 && !ReadSome(output.get(), end.output)) wanted[0].fd = -1;
     if (wanted[1].revents != 0 && !ReadSome(errors.get(), end.errors)) wanted[1].fd = -1;
@@ -292,7 +299,7 @@ Result<ToolEnd> RunTool(const Tool& tool, const std::function<Status()>& check) 
 Error RefuseLock(const std::string& why) { return {ErrorCode::kInvalid, why}; }
 
 Error RefuseLine(size_t line, std::string_view text, std::string_view why) {
-  constexpr size_t kLongestLine = 300;  // bytes; the URL of a package is to be read whole
+  constexpr size_t kLongestLine = 300;  // bytes; long enough for package URLs
   return RefuseLock(StrCat("line ", line, ", ", Quoted(Trim(text), kLongestLine), ": ", why));
 }
 
@@ -333,7 +340,7 @@ bool IsEnvironmentLock(const fs::path& file) { return IsUvLock(file) || IsOtherC
 
 Result<StagedSource> StageLockedEnvironment(const fs::path& file, const StageContext& context) {
   if (IsOtherCondaFile(file)) return RefuseOtherCondaFile(file);
-  // By what is in it before by its name: people call conda's explicit files requirements.txt, too.
+  // The content is checked before the name, because people call conda's explicit files requirements.txt, too.
   TRY_ASSIGN(const EnvironmentRecipe recipe, IsCondaLock(file) ? CondaEnvironment(file, context.store, context.meter)
                                                                : UvEnvironment(file, context.meter));
   const auto make = [&](const fs::path& temporary) -> Status {

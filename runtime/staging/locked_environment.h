@@ -1,4 +1,4 @@
-// A program of the user's machine that works for a while, as `uv` that makes an environment.
+// Runs a program of the user's machine that works for a while, e.g. `uv`, which makes an environment.
 #pragma once
 
 #include <filesystem>
@@ -15,71 +15,82 @@
 
 namespace tony {
 
-// The program that `name` would start at a shell's prompt; empty: there is none on PATH.
+// Returns the program that `name` would start at a shell's prompt; empty if no folder of PATH has it.
 std::filesystem::path FindOnPath(std::string_view name);
 
 struct Tool {
-  std::vector<std::string> words;                                  // the first: a path
-  std::vector<std::pair<std::string, std::string>> environment{};  // beside ours, and in place of it
+  std::vector<std::string> words;  // words[0] is a path
+  // Variables added to this process's environment; they replace variables of the same names.
+  std::vector<std::pair<std::string, std::string>> environment{};
 };
 
 struct ToolEnd {
-  int exit_code = 0;   // 128 + the signal that ended it
-  std::string output;  // of its stdout, the first 1 MB
-  std::string errors;  // of its stderr, the last 4 KB
+  int exit_code = 0;   // if killed: 128 + the signal
+  std::string output;  // first 1 MB of stdout
+  std::string errors;  // last 4 KB of stderr
 };
 
-// Runs it without input, in a process group of its own, and blocks until it has ended. `check` is asked ten times a
-// second: an error of it ends the whole group, at first politely, and is returned. kUnavailable: it cannot be started.
+// Runs a tool without input, in a process group of its own, and blocks until it has ended. Calls `check` about ten
+// times a second. If `check` returns an error, ends the whole group, first with SIGTERM, and returns that error.
+// kUnavailable: the tool cannot be started.
 Result<ToolEnd> RunTool(const Tool& tool, const std::function<Status()>& check);
 
-// How one lock file becomes an environment: what the maker of its kind (locked_environment.h, conda_environment.h) tells
-// the store, and what both need for that.
+// How one lock file becomes an environment. uv's locks and conda's locks (conda_environment.h) each have a maker: it
+// gives the store a recipe. The functions here serve both makers.
 
 struct EnvironmentRecipe {
-  std::string name;  // of the entry; another one wherever another environment would be made
-  std::function<Status(const std::filesystem::path& temporary)> make;  // there, from where it is renamed to its name
+  // The entry's name in the store. Two recipes have the same name only if they make the same environment.
+  std::string name;
+  // Makes the environment in the folder `temporary`, which is renamed to the entry's name afterwards.
+  std::function<Status(const std::filesystem::path& temporary)> make;
 };
 
 Error RefuseLock(const std::string& why);
-Error RefuseLine(size_t line, std::string_view text, std::string_view why);  // 'line 2, "torch>=2": <why>'
+// Returns an error such as 'line 2, "torch>=2": <why>'.
+Error RefuseLine(size_t line, std::string_view text, std::string_view why);
 
 Result<std::string> ReadLock(const std::filesystem::path& file);  // kInvalid: not readable, or too large
 
-// Of all that decides what is made, and of this machine's processor.
+// Returns the name for `parts`, which must contain everything that decides what is made. Adds this machine's processor.
 std::string NameOfEnvironment(std::initializer_list<std::string_view> parts);
 
-// Runs the maker's program and returns what it printed. A failure is told in the last lines of its stderr, as one of
-// `what`: kUnavailable where one of `network` is in them, else kInvalid.
+// Runs the maker's program, which messages call `what`, and returns what the program printed. The message of a failure
+// has the last lines of its stderr. The code is kUnavailable if these contain one of the texts in `network`, else
+// kInvalid.
 Result<std::string> RunMaker(const std::string& what, const Tool& tool, std::initializer_list<std::string_view> network,
                              StageMeter& meter);
 
-// An environment that is made from a lock file, once for each content, and from then on is one like any other:
-// read-only, shared by jobs, and packed for the nodes of a cluster. uv makes those of Python's lock files
-// (locked_environment.h), a client of conda those of conda's (conda_environment.h).
+// An environment that is made from a lock file, once for each content. After that it is an environment like any other:
+// read-only, shared by jobs, and packed for the nodes of a cluster. uv makes environments from Python's lock files, and
+// a client of conda from conda's lock files (conda_environment.h).
 
-bool HasNameOfLock(const std::filesystem::path& file);  // it may be one, wherever it is
+// Returns true if the name may be a lock's, also if the file is not on this machine.
+bool HasNameOfLock(const std::filesystem::path& file);
 
-// By its name or by what is in it; also one that is refused as it stands, as environment.yml.
+// Returns true if the file is a lock, by its name or its content. Also true for a file that is refused later, as
+// environment.yml.
 bool IsEnvironmentLock(const std::filesystem::path& file);
 
-// Blocks for as long as the maker takes, which may have to fetch gigabytes. kInvalid: the lock is none, the maker
-// refuses it, or there is no maker; kUnavailable: packages cannot be fetched, or a stop was asked for.
+// Makes the environment, or finds it in the store. Blocks while the maker runs, which may have to fetch gigabytes.
+// kInvalid: the file is not a valid lock, the maker refuses it, or the maker is missing. kUnavailable: packages cannot
+// be fetched, or a stop was requested.
 Result<StagedSource> StageLockedEnvironment(const std::filesystem::path& lock, const StageContext& context);
 
 // Virtual environments that uv makes.
 //
-//   uv.lock             with the pyproject.toml beside it: its packages, without the project itself and what is for
-//                       development only
-//   pylock.toml, pylock.NAME.toml      as PEP 751 has them
-//   requirements*.txt   in which each package has one version, as `uv pip compile` and `pip freeze` write it
+//   uv.lock             with the pyproject.toml in its folder: the packages, without the project itself and without
+//                       packages for development only
+//   pylock.toml, pylock.NAME.toml      as in PEP 751
+//   requirements*.txt   with one version for each package, as `uv pip compile` and `pip freeze` write it
 //
-// Two locks are the same if their bytes, uv's way to make them, and the Python that uv chooses here are. A package that
-// is a folder of this machine has no place in a lock: its content may change and the lock does not.
+// Two locks give the same environment if their bytes, TonY's way to call uv, and the Python that uv chooses here are
+// the same. A lock may not name a package that is a folder of this machine, because its content may change while the
+// lock does not.
 
-bool IsUvLock(const std::filesystem::path& file);  // by its name
+// Returns true if the file has one of the names above.
+bool IsUvLock(const std::filesystem::path& file);
 
-// Asks uv for its Python. The recipe may be used as long as `meter` lives.
+// Returns a recipe; queries uv for the Python that it chooses. The recipe may be used only while `meter` exists.
 Result<EnvironmentRecipe> UvEnvironment(const std::filesystem::path& lock, StageMeter& meter);
 
 }  // namespace tony

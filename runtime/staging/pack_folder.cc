@@ -1,5 +1,5 @@
-// GNU's form of tar, through zlib. Not libarchive: the one that writes brings libxml2 and ICU into the program, for
-// formats that nobody asks for.
+// Writes GNU's form of tar through zlib. libarchive is not used, because its writer would add libxml2 and ICU to the
+// program, for formats that are not needed.
 #include "runtime/staging/pack_folder.h"
 
 #include <fcntl.h>
@@ -25,7 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBlock = 512;
-constexpr char kQuick[] = "wb1";  // twice as fast as zlib's usual level, and a tenth larger
+// Twice as fast as zlib's default level; the result is a tenth larger.
+constexpr char kQuick[] = "wb1";
 
 struct Header {
   char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[8];
@@ -38,7 +39,7 @@ void PutOctal(char* field, size_t size, int64_t value) {
   for (size_t i = size - 1; i-- > 0; value >>= 3) field[i] = static_cast<char>('0' + (value & 7));
 }
 
-// In eleven octal digits or, above 8 GiB, as GNU tar has it: in binary, with the first bit set.
+// Writes eleven octal digits. From 8 GiB on it writes binary with the first bit set, as GNU tar does.
 void PutSize(char (&field)[12], int64_t value) {
   if (value < int64_t{1} << 33) return PutOctal(field, sizeof field, value);
   for (size_t i = sizeof field - 1; i > 0; --i, value >>= 8) field[i] = static_cast<char>(value & 0xff);
@@ -54,7 +55,7 @@ class TarGz {
   TarGz(const TarGz&) = delete;
 
   Status Add(char type, std::string_view name, std::string_view link, int mode, int64_t mtime, int64_t size) {
-    // What is longer than its field goes before the entry, in one of its own.
+    // A name or target that is longer than its field is written before the entry, as an entry of its own.
     if (name.size() >= sizeof Header::name) TRY(AddLong('L', name));
     if (link.size() >= sizeof Header::link) TRY(AddLong('K', link));
     Header header = {};

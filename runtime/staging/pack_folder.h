@@ -1,5 +1,4 @@
-// Packs a folder as .tar.gz, for a machine that unpacks it elsewhere (a NodeManager does, and needs no program of
-// ours).
+// Packs a folder as .tar.gz for another machine, where a program that is not TonY's unpacks it, e.g. a NodeManager.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +9,11 @@
 
 namespace tony {
 
-// All that is in `folder`, into the empty file `to`, which stays the caller's. Names, executable bits, links as they
-// are and whole seconds of times are kept. Whoever unpacks it owns it and may write and remove all of it: a NodeManager
-// could not clean up folders that are read-only as ours are. `on_packed` is called with the bytes read since the last
-// call; an error ends the packing with it. kInvalid: what cannot be read, or became shorter meanwhile; kCannotWrite.
+// Packs the content of `folder` into the empty file `to`; the caller still owns the descriptor. Names, executable bits,
+// links as they are, and times in whole seconds are kept. The user who unpacks the archive owns its content and may
+// write and remove it: a NodeManager could not clean up read-only folders such as ours. `on_packed` receives the
+// number of bytes read since the last call; an error from it ends the packing. kInvalid: content cannot be read, or a
+// file became shorter meanwhile. kCannotWrite: `to` cannot be written.
 Status PackFolder(const std::filesystem::path& folder, int to, const std::function<Status(int64_t bytes)>& on_packed);
 
 }  // namespace tony

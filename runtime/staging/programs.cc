@@ -25,11 +25,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t kProgramMode = 0500;
-// To copy a release takes a second on a slow disk. Who waits longer than this waits for a process that is stopped.
+// Copying a release takes a second on a slow disk. If the lock is held for longer than this, its holder is a stopped
+// process.
 constexpr Duration kLockPatience{30000};
-constexpr size_t kMostKnown = 16;  // releases that somebody goes to and fro between
+// Number of releases that are remembered, for users who switch between several.
+constexpr size_t kMostKnown = 16;
 
-// An installed program as it was copied.
+// An installed program, as it was when it was copied.
 struct Program {
   fs::path path;
   FileStamp stamp;
@@ -38,7 +40,8 @@ struct Program {
 
 fs::path StoreOf(const fs::path& home) { return home / "programs"; }
 
-// All installed programs as one line. Links are followed: an installation may consist of them.
+// Returns names and stamps of all installed programs as one line. Links are followed, because an installation may
+// consist of links.
 Result<std::string> KeyOf(const std::vector<fs::path>& installed) {
   std::vector<std::string> words;
   for (const fs::path& path : installed) {
@@ -49,22 +52,23 @@ Result<std::string> KeyOf(const std::vector<fs::path>& installed) {
   return Join(words, " ");
 }
 
-std::string KeyOf(const std::vector<Program>& programs) {  // as they were read
+// Returns the same form of line, with the stamps that the programs had when they were copied.
+std::string KeyOf(const std::vector<Program>& programs) {
   std::vector<std::string> words;
   for (const Program& program : programs)
     words.push_back(StrCat(program.path.filename().string(), "=", ToString(program.stamp)));
   return Join(words, " ");
 }
 
-// A copy as the manifest describes it; "" if there is none.
+// Returns the stamp of a copy in the manifest's form; "" if the copy is missing, or is not a regular file.
 std::string CopyStamp(const fs::path& copy) {
   struct stat info {};
   if (lstat(copy.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
   return ToString(StampOf(info));
 }
 
-// Neither reads a program nor believes a copy that is not as its maker left it, or that somebody else may have put
-// there.
+// Returns true if the entry has an unchanged copy of each program. Compares stamps and reads no program. Refuses a copy
+// that differs from the manifest, and a copy that another user may have put there.
 bool IsWhole(const fs::path& entry, const std::vector<fs::path>& installed) {
   if (!IsOursAlone(entry)) return false;
   const auto manifest = ReadFile(entry / "manifest");
@@ -95,7 +99,7 @@ std::optional<std::string> FindEntry(const fs::path& store, const std::string& k
   return std::nullopt;
 }
 
-// Only a shortcut: what cannot be remembered is hashed again.
+// A failure is ignored, because this is only a cache: the programs are hashed again.
 void Remember(const fs::path& store, const std::string& key, const std::string& hash) {
   const auto known = ReadFile(store / "known");
   std::vector<std::string> lines = {StrCat(hash, " ", key)};
@@ -118,7 +122,7 @@ bool IsCopy(const fs::path& copy, const Program& program) {
   return hash.ok() && *hash == program.hash;
 }
 
-// The copy alone is hashed, because the hash must name the bytes that jobs run.
+// Copies a program. Only the copy is hashed, because the hash must name the bytes that jobs run.
 Result<Program> CopyProgram(const fs::path& path, const fs::path& copy) {
   const UniqueFd from(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat before {
@@ -161,7 +165,7 @@ Status CheckRoom(const fs::path& store, const std::vector<fs::path>& installed) 
   return SpaceGuard(store).Take(bytes);
 }
 
-// A folder of this name that somebody else may write is not written to, because what is written there is run.
+// Renames and removes a folder that other users may write, because its content will be run.
 Status SetStrangersAside(const fs::path& folder) {
   if (!IsThere(folder) || IsOursAlone(folder)) return Ok();
   const fs::path aside = folder.parent_path() / StrCat(".", folder.filename().string(), "-of-others-", RandomHex(4));
@@ -171,7 +175,8 @@ Status SetStrangersAside(const fs::path& folder) {
   return Ok();
 }
 
-// An intact program of an existing entry stays, because jobs may run it.
+// Moves the copies into the entry and writes its manifest. An intact program of an existing entry stays, because jobs
+// may run it.
 Status FillEntry(const fs::path& entry, const std::vector<Program>& programs, const fs::path& copies) {
   TRY(SetStrangersAside(entry));
   TRY(MakeFolder(entry));
@@ -202,7 +207,8 @@ Result<std::string> FillFromCopies(const fs::path& store, const std::vector<fs::
   return hash;
 }
 
-// The caller holds the lock alone, so no other process uses the folder of copies. It may be left by a killed process.
+// The caller holds the exclusive lock, so no other process uses the folder of copies. A killed process may have left
+// that folder.
 Result<std::string> MakeEntry(const fs::path& store, const std::vector<fs::path>& installed, Instant now) {
   TRY(CheckRoom(store, installed));
   const fs::path copies = store / ".new";
@@ -228,7 +234,7 @@ Result<KeptPrograms> KeepPrograms(const fs::path& home, const std::vector<fs::pa
   lock.Reset();
   TRY_ASSIGN(lock, LockFile(store / ".lock", LockKind::kAlone, give_up));
   TRY_ASSIGN(key, KeyOf(installed));
-  auto hash = FindEntry(store, key, installed);  // somebody else may have made it meanwhile
+  auto hash = FindEntry(store, key, installed);  // another process may have made it
   if (!hash) {
     TRY_ASSIGN(hash, MakeEntry(store, installed, now));
   }

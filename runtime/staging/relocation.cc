@@ -15,9 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kLongestFile = 1 << 20;
-// pip and uv write it where "#!" cannot hold the path: sh becomes the Python, for which the two lines are one text.
+// pip and uv write this where a "#!" line cannot hold the path. sh replaces itself by Python, and Python reads the two
+// lines as one string.
 constexpr std::string_view kShellStart = "#!/bin/sh\n'''exec' ";
-// The task's folder, in the words of each shell, because the executor sets the variable.
+// The task's folder, in a form that every shell understands. The executor sets the variable.
 constexpr std::string_view kTasksFolder = "${TONY_NOTICE_FILE%/*}";
 
 std::string FolderOf(const std::string& name) { return fs::path(name).parent_path().string(); }
@@ -27,9 +28,9 @@ std::string InFolder(const std::string& folder, std::string_view name) {
 
 // The first lines of a script.
 struct Start {
-  std::string interpreter;  // absolute
-  std::string options;      // " -E"
-  size_t length = 0;        // of what is to be replaced
+  std::string interpreter;  // absolute path
+  std::string options;      // e.g. " -E"
+  size_t length = 0;        // bytes that are replaced
 };
 
 std::optional<Start> ParseStart(const std::string& text) {
@@ -53,7 +54,7 @@ std::optional<Start> ParseStart(const std::string& text) {
   return start;
 }
 
-// `python`: from the script's folder.
+// Returns the script with a new beginning. `python` is a path from the script's folder.
 std::string WithPython(const std::string& python, const Start& start, const std::string& text) {
   return StrCat(kShellStart, "\"$(dirname -- \"$0\")/", python, "\"", start.options, " \"$0\" \"$@\"\n' '''\n",
                 text.substr(start.length));
@@ -95,7 +96,7 @@ class Relocation {
   static bool IsPathFile(const std::string& name) {
     return name.ends_with(".pth") && name.find("/site-packages/") != std::string::npos;
   }
-  // setuptools' form of an editable installation: a module with the folders as texts.
+  // Returns true for setuptools' form of an editable installation: a module that contains the folders as strings.
   static bool IsFinder(const std::string& name) {
     return name.ends_with("_finder.py") && name.find("/site-packages/__editable__") != std::string::npos;
   }
@@ -119,8 +120,9 @@ class Relocation {
     return WithPython(fs::path(inside).lexically_relative(bin).string(), *start, text);
   }
 
-  // The environment may have been moved, or packed elsewhere: its scripts still mean its own Python. Those of the
-  // Python that it was made from mean that.
+  // Returns true if a script that names `python` means the environment's own Python. The environment may have been
+  // moved, or packed elsewhere, so the folder of `python` may be another. A script that names the Python that made the
+  // environment, or a Python of the system, means that one.
   bool IsOfEnvironment(const std::string& environment, const fs::path& python) const {
     std::error_code error;
     for (const char* system : {"/usr/bin", "/bin", "/usr/local/bin"})
@@ -129,7 +131,7 @@ class Relocation {
            fs::exists(folder_ / environment / "bin" / python.filename(), error);
   }
 
-  // In src_dir; empty: elsewhere.
+  // Returns the path from src_dir; "" if `path` is elsewhere.
   std::string Inside(const fs::path& path) const {
     if (place_.src_dir.empty() || !path.is_absolute()) return "";
     const fs::path inside = path.lexically_normal().lexically_relative(place_.src_dir);
@@ -150,7 +152,7 @@ class Relocation {
     return Join(lines, "\n");
   }
 
-  // A line is a folder, which may be relative to the one of the file.
+  // Each line is a folder, which may be relative to the folder of the file.
   std::string WithOwnFolders(const std::string& name, const std::string& text) const {
     const fs::path from = InFolder(place_.name, FolderOf(name));
     std::vector<std::string> lines = Split(text, '\n');
@@ -176,15 +178,15 @@ class Relocation {
   const fs::path& folder_;
   const std::vector<SourceItem>& items_;
   const CopyPlace& place_;
-  // Each environment, and the folder of the Python that made it.
+  // Key: an environment. Value: the folder of the Python that made the environment.
   std::map<std::string, std::string> homes_;
 };
 
 constexpr std::string_view kFolder = "venv/";
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMostLinks = 40;  // the kernel's limit
 constexpr size_t kLongestHashBang = 4096;
 
-// "venv/bin/python3 train.py" -> "bin/python3".
+// Returns the program in the environment: "bin/python3" for "venv/bin/python3 train.py".
 std::optional<std::string> ProgramInVenv(const std::string& command) {
   std::string_view word = Trim(command);
   word = word.substr(0, word.find_first_of(" \t\n;&|<>()"));
@@ -201,7 +203,7 @@ std::string NotHere(const fs::path& path) {
   return StrCat(path.string(), ", which is not on this machine; the environment was made for another Python");
 }
 
-// Where the links that begin at `path` end, whether or not anything is there.
+// Returns where the links that begin at `path` end, whether or not that file exists.
 fs::path EndOfLinks(fs::path path) {
   std::error_code error;
   for (int i = 0; i < kMostLinks; ++i) {
@@ -212,7 +214,7 @@ fs::path EndOfLinks(fs::path path) {
   return path;
 }
 
-// People pack the folder itself, or what is in it: say where the program is.
+// People pack the environment's folder itself, or its content. The hint names the place of the program.
 std::string Hint(const std::string& program, const fs::path& venv) {
   std::error_code error;
   const fs::path name = fs::path(program).filename();
@@ -239,7 +241,7 @@ Status CheckHashBang(const std::string& program, const fs::path& file) {
   return RefuseProgram(program, StrCat("it is a script of ", NotHere(interpreter)));
 }
 
-// The value of `key` in pyvenv.cfg: "home = /usr/bin".
+// Returns the value of `key` in pyvenv.cfg, which has lines such as "home = /usr/bin".
 std::string Configured(const fs::path& file, std::string_view key) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
@@ -250,7 +252,7 @@ std::string Configured(const fs::path& file, std::string_view key) {
   return "";
 }
 
-// "3.11" of "3.11.2"; nothing where it is no version.
+// Returns "3.11" for "3.11.2"; "" if the text is not a version.
 std::string MinorVersion(std::string_view text) {
   const std::vector<std::string> parts = Split(text, '.');
   if (parts.size() < 2 || !ParseInt(parts[0]) || !ParseInt(parts[1])) return "";
@@ -258,7 +260,7 @@ std::string MinorVersion(std::string_view text) {
 }
 
 // A Python that runs as bin/python3 of an environment takes its library from the Python that pyvenv.cfg names, and its
-// packages from the environment's lib/python<its own version>.
+// packages from the environment's lib/python<its own version>. Both must therefore exist with the same version.
 Status CheckConfiguration(const std::string& program, const fs::path& file, const fs::path& real) {
   const fs::path configuration = file.parent_path().parent_path() / "pyvenv.cfg";
   const std::string home = Configured(configuration, "home");
@@ -274,7 +276,7 @@ Status CheckConfiguration(const std::string& program, const fs::path& file, cons
       program, StrCat("the environment was made for Python ", made, ", and ", real.string(), " is Python ", here));
 }
 
-// "python", "python3", "python3.11".
+// Returns true for names such as "python", "python3" and "python3.11".
 bool IsPython(std::string_view name) {
   return name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
 }

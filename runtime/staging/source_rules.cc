@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kAnyFolders = "**";
 
-// Blanks at the end do not count, except where a backslash is before them.
+// Removes blanks at the end of a line, except a blank after a backslash.
 std::string_view WithoutEnd(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   while (line.ends_with(' ') || line.ends_with('\t')) {
@@ -57,7 +57,7 @@ using Part = std::vector<std::string>::const_iterator;
 bool MatchesParts(Part pattern, Part pattern_end, Part path, Part path_end) {
   for (; pattern != pattern_end; ++pattern, ++path) {
     if (*pattern == kAnyFolders) {
-      // At the end it stands for what is in a folder, and not for the folder itself.
+      // A "**" at the end matches everything in a folder, and not the folder itself.
       if (pattern + 1 == pattern_end) return path != path_end;
       for (; path != path_end; ++path)
         if (MatchesParts(pattern + 1, pattern_end, path, path_end)) return true;
@@ -80,7 +80,8 @@ void Replace(std::string& text, std::string_view from, std::string_view to) {
     text.replace(at, from.size(), to);
 }
 
-// "--output-dir", "-o", "save_path": a folder behind it is to be written into.
+// Returns true for options such as "--output-dir", "-o" and "save_path": the program writes into the folder that
+// follows.
 bool IsForOutput(const std::string& option) {
   const std::string name = ToLower(option);
   if (name == "-o") return true;
@@ -89,7 +90,7 @@ bool IsForOutput(const std::string& option) {
   return std::ranges::any_of(kMarks, [&](std::string_view mark) { return name.find(mark) != std::string::npos; });
 }
 
-// Programs that run others in the environment .venv of the folder.
+// Returns true for commands such as "uv run", which run other programs in the environment .venv of the folder.
 bool RunsInOwnEnvironment(const std::string& program, const std::string& verb) {
   constexpr std::array<std::string_view, 5> kPrograms = {"uv", "poetry", "pdm", "pipenv", "hatch"};
   return verb == "run" && std::ranges::find(kPrograms, fs::path(program).filename().string()) != kPrograms.end();
@@ -102,10 +103,10 @@ class NamedPaths {
     real_ = fs::canonical(folder_, error);
   }
 
-  // A line for a shell, or a script of one.
+  // Collects the paths in a command line for a shell, or in a shell script.
   void TakeShell(std::string text) {
     for (const char* here : {"$PWD/", "${PWD}/", "$(pwd)/"}) Replace(text, here, "");
-    for (const char quote : {'"', '\''}) {  // a name with blanks
+    for (const char quote : {'"', '\''}) {  // quoted names may have blanks
       const std::vector<std::string> parts = Split(text, quote);
       for (size_t i = 1; i < parts.size(); i += 2) Take(parts[i], "");
     }
@@ -123,7 +124,7 @@ class NamedPaths {
   SourceRules& rules() { return found_.rules; }
 
  private:
-  // From the folder; empty: it is elsewhere, or the folder itself.
+  // Returns the path from the folder; "" if `word` is elsewhere, or is the folder itself.
   std::string Inside(const std::string& word) const {
     fs::path path = word;
     if (path.is_absolute()) {
@@ -137,9 +138,9 @@ class NamedPaths {
     return path.string();
   }
 
-  // `before`: the word before it.
+  // Collects `word` if it is a path in the folder. `before` is the word before it.
   void Take(std::string word, const std::string& before) {
-    // A pattern stands for files of the folder before it.
+    // A pattern stands for files of the folder before it, so that folder is collected.
     if (const size_t glob = word.find_first_of("*?"); glob != std::string::npos)
       word.resize(std::min(word.rfind('/', glob), word.size()) == word.size() ? 0 : word.rfind('/', glob));
     if (word.size() > PATH_MAX || word.find('\0') != std::string::npos) return;
@@ -167,8 +168,8 @@ class NamedPaths {
     const bool is_python = path.ends_with(".py") || first.find("python") != std::string::npos;
     const bool is_shell =
         path.ends_with(".sh") || path.ends_with(".bash") || (!is_python && first.find("sh") != first.npos);
-    // A Python program finds its own files; the interpreter that its first line names, or that it starts, is not its
-    // own.
+    // A Python program finds its own files. Only the environments in its text are collected, because the interpreter
+    // that its first line names, or that it starts, is not one of its own files.
     if (!is_shell && fs::path(path).filename() != "Makefile") return TakeEnvironments(*text);
     if (is_shell && text->find("\r\n") != std::string::npos)
       found_.warnings.push_back(StrCat(path,
@@ -178,7 +179,7 @@ class NamedPaths {
     TakeShell(*text);
   }
 
-  // A text that is not a shell's names environments only.
+  // A text that is not a shell script is searched for environments only.
   void TakeEnvironments(const std::string& text) {
     for (const std::string& word : SplitAtAny(text, kBetweenPaths)) {
       const size_t bin = word.find("/bin/");
@@ -193,7 +194,7 @@ class NamedPaths {
   JobSources found_;
 };
 
-// A path in an environment names the whole environment.
+// For each path in an environment, adds the whole environment.
 void NameWholeEnvironments(const fs::path& folder, std::set<std::string>& named) {
   std::set<std::string> environments;
   for (const std::string& path : named)
@@ -248,13 +249,14 @@ JobSources SourcesOf(const JobSpec& spec, bool as_tony) {
   for (const std::string& folder : {inside(spec.checkpoint.directory), inside(spec.history_folder)})
     if (!folder.empty()) rules.written.insert(folder);
   if (!spec.python_venv.empty() && !as_tony) {
-    // The link of that name is the environment.
+    // In the task's folder, the name "venv" is a link to the staged environment.
     std::erase_if(rules.named,
                   [](const std::string& path) { return path == kVenvFolder || path.starts_with("venv/"); });
     rules.elsewhere = inside(spec.python_venv);
   }
   NameWholeEnvironments(spec.src_dir, rules.named);
-  // A file that is to be read, as a checkpoint, travels; the folder that is given as a place to write does not.
+  // A file in such a folder that is to be read, e.g. a checkpoint, travels. The folder itself, which the job writes,
+  // travels empty.
   for (const std::string& folder : rules.written) rules.named.erase(folder);
   return std::move(paths).Found();
 }

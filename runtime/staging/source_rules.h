@@ -1,4 +1,4 @@
-// Patterns of .gitignore and .tonyignore, read as git reads those of .gitignore.
+// Patterns of .gitignore and .tonyignore. Both are read as git reads .gitignore.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct IgnorePattern {
   // The file's path from the source folder: "sub/.gitignore".
   std::string file;
   std::vector<std::string> parts;
-  // The bytes of "sub/". The pattern is matched against the rest of a path.
+  // The number of bytes in "sub/". The pattern is matched against the rest of a path.
   size_t folder = 0;
   bool is_tonys = false;  // from a .tonyignore
-  bool keeps = false;     // it begins with "!"
+  bool keeps = false;     // the pattern begins with "!"
   bool only_folders = false;
   // The pattern has no slash, so it is matched against the last part of a path.
   bool only_name = false;
@@ -27,29 +27,30 @@ struct IgnorePattern {
 
 class IgnoreRules {
  public:
-  // The patterns of one file. The file of a folder is added before those of the folders in it, because the last pattern
-  // that matches decides; Cut(size()) of before takes them back.
+  // Adds the patterns of one file. The last pattern that matches decides, so the file of a folder must be added before
+  // the files of the folders in it. Cut() with an earlier size() removes the patterns that were added since.
   void Add(std::string_view text, const std::string& file, bool is_tonys);
   size_t size() const { return patterns_.size(); }
   void Cut(size_t size) { patterns_.resize(size); }
 
-  // The pattern that decides on `path`, a path from the source folder whose folder is kept; null: none matches.
+  // Returns the pattern that decides about `path`; null if none matches. `path` starts at the source folder, and the
+  // folder that contains it is not left out. `only_tonys`: only patterns of a .tonyignore count.
   const IgnorePattern* Find(std::string_view path, bool is_folder, bool only_tonys = false) const;
 
  private:
   std::vector<IgnorePattern> patterns_;
 };
 
-// The rules for what of a job's src_dir travels, made from what the job says.
+// The rules that decide which files of a job's src_dir travel to its tasks. They follow from the job's specification.
 
 struct JobSources {
   SourceRules rules;
-  // Scripts that the job names and that cannot run as they are, a line each.
+  // Warnings about scripts that the job names and that cannot run as they are, one line each.
   std::vector<std::string> warnings;
 };
 
-// Reads the shell scripts that the commands name, because what these name travels as well. `as_tony`: the job is one of
-// a tony.xml or of Azkaban, and all of src_dir goes to its tasks except what .tonyignore names.
+// Reads the shell scripts that the commands name, because the files that these scripts name travel as well. `as_tony`:
+// the job comes from a tony.xml or from Azkaban, and all of src_dir goes to its tasks except what .tonyignore names.
 JobSources SourcesOf(const JobSpec& spec, bool as_tony);
 
 }  // namespace tony

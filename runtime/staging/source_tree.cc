@@ -35,7 +35,7 @@ bool TakeNumber(std::string_view& text, char end, Number& number) {
   return true;
 }
 
-// "<device>:<inode>:<size>:<modified>:<changed> <hash>".
+// Parses "<device>:<inode>:<size>:<modified>:<changed> <hash>".
 std::optional<std::pair<FileStamp, std::string>> ParseLine(std::string_view line) {
   FileStamp stamp;
   const bool whole = TakeNumber(line, ':', stamp.device) && TakeNumber(line, ':', stamp.inode) &&
@@ -70,13 +70,14 @@ std::string Hash(const std::vector<SourceItem>& items, const std::vector<std::st
   size_t file = 0;
   for (const SourceItem& item : items) {
     const std::string& content = item.kind == SourceItem::Kind::kFile ? hashes.at(file++) : item.target;
-    // Neither names nor targets hold a NUL, so no two trees read the same.
+    // Names and targets contain no NUL, so two different trees never give the same bytes.
     if (counts(item)) sha.Update(StrCat(KindLetter(item), item.name, '\0', content, '\0'));
   }
   return sha.Hex();
 }
 
-constexpr int64_t kMostCounted = 100'000;  // a second on a slow disk
+// takes a second on a slow disk
+constexpr int64_t kMostCounted = 100'000;
 constexpr std::string_view kSpecial = "neither a file nor a folder nor a symbolic link";
 constexpr std::string_view kGit = ".git";
 constexpr std::string_view kUnnamedEnvironment = "a Python environment that nothing in the job names";
@@ -105,15 +106,15 @@ class Listing {
   }
 
  private:
-  // Facts about all that is in a folder.
+  // Facts that hold for everything in one folder.
   struct Scope {
-    // The job names the folder, or one above.
+    // True: the job names the folder, or a folder above it.
     bool named = false;
-    // The job names what a rule would have left out, so that no rule counts here.
+    // True: the job names something that a rule would have left out, so no rule counts here.
     bool whole = false;
-    // No .tonyignore has been met.
+    // True: no .tonyignore has been found so far, so .gitignore counts.
     bool git = true;
-    // The rule that leaves out what is not named.
+    // The rule that leaves out everything here that the job does not name; empty: no such rule.
     std::string left_out;
   };
 
@@ -165,7 +166,8 @@ class Listing {
     return is_folder ? Walk(name, inside) : Ok();
   }
 
-  // Empty: it travels. Of a folder that the job names, what .tonyignore names is left out all the same.
+  // Returns the rule that leaves out `path`; "" if `path` travels. In a folder that the job names, only .tonyignore
+  // leaves out files.
   std::string RuleFor(const fs::path& path, const std::string& name, bool is_folder, const Scope& scope) const {
     if (name == rules_.elsewhere) return std::string(kElsewhere);
     if (const IgnorePattern* pattern = ignored_.Find(name, is_folder, scope.named))
@@ -224,7 +226,7 @@ class Listing {
     }
   }
 
-  // The task's copy is what is meant, where it has one.
+  // An absolute link to something that travels becomes relative, so that it leads to the task's copy.
   void MakeLinksRelative() {
     for (SourceItem& item : items_) {
       if (item.kind != SourceItem::Kind::kLink || !item.target.starts_with('/')) continue;
@@ -241,8 +243,8 @@ class Listing {
   const bool has_store_;
   IgnoreRules ignored_;
   std::vector<SourceItem> items_;
-  std::map<std::string, LeftOut> left_out_;  // by their rules
-  int64_t counted_ = 0;                      // of what was left out
+  std::map<std::string, LeftOut> left_out_;  // key: the rule
+  int64_t counted_ = 0;                      // entries in folders left out
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
-// The hashes of a source's files as they were found last, so that a second submit need not read 800 MB again. A file is
-// known by its stamp (entry_store.h). Only a shortcut: what cannot be remembered is read, and whatever is put into the
-// store is hashed on the way, so a wrong one costs a refused submit and never makes a wrong entry.
+// Remembers the hashes of a source's files, so that a second submit need not read 800 MB again. A file is identified by
+// its stamp (entry_store.h). This is only a cache. A file without a remembered hash is read, and everything that is put
+// into the store is hashed on the way. A wrong hash therefore costs a refused submit and never makes a wrong entry.
 //
-// It is wrong where a file changes and its stamp does not: through a mapping into memory that was written to before the
-// file was read; on a file system whose times have ticks of a second and whose clock is behind; by a disk that is
-// written to past its file system.
+// A hash is wrong if a file changes and its stamp does not. That can happen through a mapping into memory that was
+// written to before the file was read; on a file system whose times have ticks of a second and whose clock is behind;
+// and on a disk that is written to past its file system.
 #pragma once
 
 #include <time.h>
@@ -25,78 +25,86 @@ namespace tony {
 
 class KnownHashes {
  public:
-  // Of sources below this size, in bytes: they are hashed in 50 ms.
+  // Bytes. Sources below this size are not remembered, because they are hashed in 50 ms.
   static constexpr int64_t kNotWorthIt = int64_t{16} << 20;
 
-  // Those of `source`, a file or a folder of `bytes`, from the store's folder. Unreadable ones are as none.
+  // Loads the hashes for `source`, a file or a folder of `bytes`, from the folder of the store. An unreadable file
+  // counts as empty.
   static KnownHashes Load(const std::filesystem::path& store, const std::filesystem::path& source, int64_t bytes);
   static KnownHashes None() { return {}; }
 
-  // "": not known.
+  // Returns the hash; "" if it is not known.
   std::string Find(const FileStamp& stamp);
-  // `read`: when the reading of the file began, whose stamp was the same afterwards.
+  // Remembers a hash, except if the file changed shortly before `read`, the time when its reading began. The file's
+  // stamp must have been the same after the reading.
   void Add(const FileStamp& stamp, const std::string& hash, Instant read);
-  // Writes those that were found or added since Load(), if that are others than it read.
+  // Writes the hashes that were found or added since Load(), if they differ from what Load() read.
   void Keep() const;
-  // Something read was not what was known.
+  // Deletes the remembered hashes, because content that was read did not match one of them.
   void Forget() const;
 
  private:
   KnownHashes() = default;
 
-  std::filesystem::path file_;  // empty: nothing is remembered
+  std::filesystem::path file_;  // empty: hashes are not remembered
   std::map<FileStamp, std::string> known_, seen_;
 };
 
-// A folder of the user's, as it is to be staged.
+// The list of what is staged from a user's folder.
 
 struct SourceItem {
   enum class Kind { kFolder, kFile, kLink };
-  std::string name;  // from the source folder: "package/train.py"
+  // The path from the source folder, e.g. "package/train.py".
+  std::string name;
   Kind kind = Kind::kFile;
   bool executable = false;
-  std::string target;  // of a link, as it is
-  int64_t size = 0;    // of a file
+  std::string target;  // target of a link, unchanged
+  int64_t size = 0;    // bytes of a file
   timespec modified{};
 };
 
-// Rules that leave out files of a folder. Without any, only what nobody can copy is left out.
+// Rules that leave out files of a folder. Without rules only pipes, sockets and devices are left out, because they
+// cannot be copied.
 struct SourceRules {
-  // .tonyignore counts.
+  // The rules count, and files named .tonyignore add to them.
   bool apply = false;
-  // .gitignore counts where there is no .tonyignore, and .git and environments that are not named are left out.
+  // Files named .gitignore count where no .tonyignore exists. .git, and environments that the job does not name, are
+  // left out.
   bool with_defaults = false;
-  // Paths from the folder that travel whatever a rule says. A folder travels with all that is in it.
+  // Paths from the folder that travel whatever a rule says. A folder travels with its content, except what a
+  // .tonyignore leaves out.
   std::set<std::string> named;
-  // Folders that the job itself fills, which travel empty.
+  // Folders that the job itself fills. They travel empty.
   std::set<std::string> written;
-  // A folder that tasks find by another name.
+  // A folder that tasks find under another name. It does not travel with this source.
   std::string elsewhere;
 };
 
 struct SourceListing {
-  std::vector<SourceItem> items;  // sorted by name, so that a folder is before what is in it
-  std::vector<LeftOut> left_out;  // the most bytes first
+  // Sorted by name, so that a folder comes before its content.
+  std::vector<SourceItem> items;
+  std::vector<LeftOut> left_out;  // largest first, by bytes
 };
 
-// Lists `folder`. Links are not followed; one that leads to something of the folder by its absolute path leads to
-// it by a relative one. Pipes, sockets and devices are left out. `without`, a folder, is left out without a word: the
-// store itself may lie in the user's folder. kInvalid names what cannot be read, or says that there is too much.
+// Lists `folder`. Links are not followed. A link with an absolute path to something in the folder becomes a link with a
+// relative path. Pipes, sockets and devices are left out. The folder `without` is left out and not reported, because
+// the store itself may lie in the user's folder. kInvalid: the message names what cannot be read, or there are too many
+// files.
 Result<SourceListing> ListSource(const std::filesystem::path& folder, const std::filesystem::path& without,
                                  const SourceRules& rules = {});
 
-// Whether it is a Python environment, which runs by itself: of venv, virtualenv, uv or conda.
+// Returns true if the folder is a Python environment that runs by itself: of venv, virtualenv, uv or conda.
 bool IsEnvironment(const std::filesystem::path& folder);
 
 SourceSummary SummaryOf(const std::filesystem::path& folder, const SourceListing& listing);
 
 int64_t TotalSize(const std::vector<SourceItem>& items);
 
-// The hash that names the tree: of names, kinds, executable bits, link targets and `hashes`, one for each file in
-// order. Not of times.
+// Returns the hash that names the tree. The hash covers names, kinds, executable bits, link targets and `hashes`, one
+// for each file in order. Times do not count.
 std::string TreeHash(const std::vector<SourceItem>& items, const std::vector<std::string>& hashes);
 
-// The same without folders __pycache__: Python writes them beside a program that merely runs.
+// Like TreeHash(), without the folders __pycache__, because Python writes them when a program merely runs.
 std::string TreeHashOfSources(const std::vector<SourceItem>& items, const std::vector<std::string>& hashes);
 
 }  // namespace tony

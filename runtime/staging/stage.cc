@@ -19,7 +19,8 @@
 namespace tony {
 namespace {
 
-constexpr int64_t kGrant = 64 << 20;  // well below what is left free: others write at the same time
+// Far below the space that is left free, because other programs write to the disk at the same time.
+constexpr int64_t kGrant = 64 << 20;
 
 namespace fs = std::filesystem;
 using Form = StagedEntry::Form;
@@ -46,7 +47,8 @@ class Staging {
       AddRemoteSource(SrcDirOf(spec), staged.job);
     } else if (!spec.src_dir.empty()) {
       TRY_ASSIGN(const fs::path path, One(kProgramSource, spec.src_dir, /*unpack=*/true));
-      staged.job.push_back({.path = path, .form = Form::kContents});  // last: what is asked for by name goes before it
+      // The last entry, because resources that the job names take precedence over files in src_dir.
+      staged.job.push_back({.path = path, .form = Form::kContents});
     }
     for (const RoleSpec& role : spec.roles) {
       if (role.files.empty()) continue;
@@ -60,7 +62,8 @@ class Staging {
   }
 
  private:
-  // Nothing of this machine is read or copied for a job that the cluster does not have the files for.
+  // Checks the remote files first: no file of this machine is read or copied for a job whose files the cluster does not
+  // have.
   Status LookAtAll(const JobSpec& spec) {
     for (const FileSpec& file : FilesInHdfs(spec)) {
       const std::string what = NameOfSource(file);
@@ -79,7 +82,7 @@ class Staging {
       if (HasNameOfLock(spec.python_venv))
         return Error{ErrorCode::kInvalid,
                      StrCat("python_venv ", spec.python_venv, ": a lock has to be a file of this machine")};
-      return AddRemote(VenvOf(spec), {}, staged.job);  // what is in it nobody can tell
+      return AddRemote(VenvOf(spec), {}, staged.job);  // its content cannot be checked here
     }
     TRY_ASSIGN(const fs::path path, One(kVenvSource, spec.python_venv, /*unpack=*/true));
     for (const RoleSpec& role : spec.roles) {
@@ -92,7 +95,7 @@ class Staging {
     return Ok();
   }
 
-  // `others`: what the same tasks find beside them.
+  // `others` are the entries that the same tasks find in their folder, too.
   Status AddAll(const std::vector<FileSpec>& files, const std::vector<StagedEntry>& others,
                 std::vector<StagedEntry>& entries) {
     for (const FileSpec& file : files) {
@@ -112,7 +115,8 @@ class Staging {
     return Ok();
   }
 
-  // Copies of the task's own, as of a folder of this machine; what is asked for by name goes before them.
+  // Tasks get copies of their own, as of a folder of this machine. Resources that the job names take precedence over
+  // them.
   void AddRemoteSource(const FileSpec& file, std::vector<StagedEntry>& entries) {
     for (const RemoteFile& one : Found(file))
       entries.push_back({one.name, Remember(one), one.is_packed ? Form::kContents : Form::kCopy});
@@ -129,13 +133,14 @@ class Staging {
     return key;
   }
 
-  // The files of a remote folder have names that the spec does not say.
+  // Adds an entry. Checks its name here, because the files of a remote folder have names that the spec does not
+  // contain.
   static Status Add(const std::string& source, StagedEntry entry, const std::vector<StagedEntry>& others,
                     std::vector<StagedEntry>& entries) {
     for (const auto* list : {&others, static_cast<const std::vector<StagedEntry>*>(&entries)}) {
       const auto other = std::ranges::find(*list, entry.name, &StagedEntry::name);
       if (other == list->end() || (other->path.is_absolute() && entry.path.is_absolute())) continue;
-      if (other->form == Form::kCopy) continue;  // of src_dir, which yields
+      if (other->form == Form::kCopy) continue;  // src_dir yields to named resources
       if (*other == entry) return Ok();
       return Error{ErrorCode::kInvalid, StrCat("resource ", source, ": another resource is called ", entry.name,
                                                " in the task's folder too")};
@@ -144,7 +149,7 @@ class Staging {
     return Ok();
   }
 
-  // Several roles often name the same source.
+  // Stages a source once, because several roles often name the same source.
   Result<fs::path> One(std::string_view what, const std::string& source, bool unpack) {
     const std::string name = StrCat(what, " ", source);
     if (const auto known = known_.find({name, unpack}); known != known_.end()) return known->second;
@@ -152,7 +157,7 @@ class Staging {
     const bool is_lock = what == kVenvSource && IsEnvironmentLock(source);
     Result<StagedSource> staged = is_lock ? StageLockedEnvironment(source, context_)
                                           : StageSource(source, unpack, context_, uses_[std::string(what)]);
-    // A message about the source says which; one about the store is none of the source's.
+    // An error about the source gets the name of the source. An error about the store is not the source's fault.
     if (!staged.ok() && staged.error().code != ErrorCode::kCannotWrite) return Annotate(staged.error(), name);
     if (!staged.ok()) return staged.error();
     if (what == kProgramSource) summary_ = staged->summary;
@@ -161,7 +166,7 @@ class Staging {
     return staged->entry;
   }
 
-  // By what it is called there and by what it holds, wherever it came from.
+  // Returns a hash of the names and contents that tasks find, wherever the files came from.
   std::string Content(const StagedFiles& staged) const {
     Sha256 sha;
     const auto add = [&](const std::string& whose, const std::vector<StagedEntry>& entries) {
@@ -177,12 +182,13 @@ class Staging {
   StageMeter meter_;
   const LookAtRemote& look_;
   StageContext context_;
-  std::vector<std::pair<FileSpec, std::vector<RemoteFile>>> found_;  // what look_ said
-  std::map<std::string, RemoteFile> remote_;                         // of it, what tasks get
-  std::map<std::string, SourceUse> uses_;                            // by what they are
+  std::vector<std::pair<FileSpec, std::vector<RemoteFile>>> found_;  // results of look_
+  std::map<std::string, RemoteFile> remote_;                         // the remote files that tasks get
+  std::map<std::string, SourceUse> uses_;                            // key: kProgramSource or kVenvSource
   SourceSummary summary_;
   std::map<std::pair<std::string, bool>, fs::path> known_;
-  std::map<fs::path, std::string> contents_;  // of entries, and of remote files
+  // Value: a hash or key of the content. Key: the path of an entry, or the key of a remote file.
+  std::map<fs::path, std::string> contents_;
 };
 
 }  // namespace

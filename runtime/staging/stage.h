@@ -1,4 +1,4 @@
-// How much staging takes before it takes something for a mistake or an attack.
+// Limits beyond which staging assumes a mistake or an attack.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,17 @@
 
 namespace tony {
 
-// A Python environment with everything in it has 200,000 files; a file system of 100 GB has 6 million inodes.
+// For comparison: a large Python environment has 200,000 files; a file system of 100 GB has 6 million inodes.
 constexpr int64_t kMostEntries = 500'000;
 // Larger data belongs on a disk that the tasks read, not in an archive that is unpacked for them.
 constexpr int64_t kMostUnpacked = int64_t{128} << 30;
-// Programs, tables and logs shrink to a twentieth at best; a bomb to a thousandth, and to less where archives overlap.
-// Below the free allowance nobody cares: a small file of zeros is not an attack.
+// The highest allowed ratio of unpacked size to archive size. Programs, tables and logs shrink to a twentieth at best.
+// A decompression bomb shrinks to a thousandth, and to less where archives overlap. Below kFreeOfRatio unpacked bytes
+// the ratio does not count, because a small file of zeros is not an attack.
 constexpr int64_t kMostRatio = 250;
 constexpr int64_t kFreeOfRatio = int64_t{1} << 30;
-// What staging leaves free, since other programs and the jobs themselves write to this disk: so much, but never more
-// than this part of a small one.
+// Staging leaves this much of the disk free, because other programs and the jobs themselves write to the disk. On a
+// small disk it leaves only a twentieth free (1 / kLeaveFreePart).
 constexpr int64_t kLeaveFree = int64_t{256} << 20;
 constexpr int64_t kLeaveFreePart = 20;
 
@@ -41,8 +42,8 @@ struct UnpackLimits {
 class SpaceGuard {
  public:
   explicit SpaceGuard(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  // Call before so many bytes are written there. kCannotWrite: too little would be left free. Looks at the disk only
-  // now and then.
+  // Call this before `bytes` bytes are written to the folder. kCannotWrite: too little space would be left free. The
+  // disk is checked only now and then.
   Status Take(int64_t bytes);
 
  private:
@@ -50,7 +51,7 @@ class SpaceGuard {
   int64_t granted_ = 0;
 };
 
-// How far a staging is, and whether it is still wanted.
+// The progress of staging, and whether it was stopped.
 
 class StageMeter {
  public:
@@ -77,15 +78,17 @@ class StageMeter {
 
 // The user's store of staged content on this machine: $TONY_HOME/staged, an EntryStore.
 //
-//   <hash>            a file; <hash>-x: an executable one
-//   <hash>-tree       a folder, named by the hash of all that is in it
-//   <hash>-unpacked   what was in the archive of that hash; -environment: a Python environment that leads to itself
+//   <hash>                a file; <hash>-x: an executable file
+//   <hash>-tree           a folder, named by the hash of its whole content
+//   <hash>-unpacked       the content of the archive with that hash
+//   <hash>-environment    the same for a Python environment, whose files lead to the task's copy
+//   <hash>-venv           an environment that was made from a lock file
 //
-// Entries are complete or not there and never change: read-only, files and folders.
+// Entries are complete or missing, and never change: their files and folders are read-only.
 
 class StagedStore {
  public:
-  // As EntryStore::Open().
+  // Opens the store of `home`; see EntryStore::Open().
   static Result<StagedStore> Open(const std::filesystem::path& home, const std::stop_token& stop) {
     TRY_ASSIGN(EntryStore entries, EntryStore::Open(FolderOf(home), stop));
     return StagedStore(home, std::move(entries));
@@ -102,30 +105,32 @@ class StagedStore {
   EntryStore entries_;
 };
 
-// Puts a job's files into the user's store of staged content, before there is a job: what cannot be used is refused
-// while nothing has been started. README.md says what becomes of each kind of source.
+// Puts a job's files into the user's store of staged content, before the job exists. Files that cannot be used are
+// refused while nothing has been started. README.md describes each kind of source.
 
 bool NeedsStaging(const JobSpec& spec);
 
-// The report of Stage() on src_dir, which is listed and not read. Errors as there.
+// The part of Stage()'s report that is about src_dir. PlanSources() lists src_dir and does not read its files. Errors
+// are the same as Stage()'s.
 struct PlannedSources {
   SourceSummary summary;
   std::vector<std::string> warnings;
 };
 Result<PlannedSources> PlanSources(const JobSpec& spec, const std::filesystem::path& home, bool as_tony);
 
-// What there is of a source in a cluster's file system: the file, or those that are in the folder. Errors do not name
-// the source.
+// Returns the files of a source in a cluster's file system: the source itself, or the files in the folder. Errors do
+// not name the source.
 using LookAtRemote = std::function<Result<std::vector<RemoteFile>>(const FileSpec&)>;
-Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&);  // where there is no cluster: kInvalid
+Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&);  // for jobs without a cluster: kInvalid
 
-// `as_tony`: as SourcesOf(). Blocks until all is there; `watch` and `look` are called on this thread, `look` first.
-// Content that the store has is not copied again. The entries stay for certain as long as `store` lives, so a job that
-// refers to them must be recorded by then.
+// Stages all sources of a job; blocks until they are in the store. `as_tony`: see SourcesOf(). `watch` and `look` are
+// called on this thread, `look` first. Content that the store already has is not copied again. The entries are
+// protected from removal while `store` exists, so a job that refers to them must be recorded before `store` is
+// destroyed.
 //
-// Errors name the source: kInvalid: it is missing, cannot be read, is an archive that is refused, or a Python
-// environment that cannot work here; kUnavailable: it changed while it was read, or `watch.stop` was asked;
-// kCannotWrite: the store. A failure leaves complete entries only.
+// Errors name the source. kInvalid: the source is missing, cannot be read, is an archive that is refused, or is a
+// Python environment that cannot work here. kUnavailable: the source changed while it was read, or a stop was requested
+// through `watch.stop`. kCannotWrite: the store cannot be written. A failure leaves complete entries only.
 Result<StagedFiles> Stage(const JobSpec& spec, const StagedStore& store, const StageWatch& watch,
                           const LookAtRemote& look = NoRemoteFiles, const UnpackLimits& limits = {},
                           bool as_tony = false);

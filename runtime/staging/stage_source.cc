@@ -24,7 +24,7 @@ struct OpenSource {
   struct stat info {};
 };
 
-// A pipe put in the file's place must not hang us.
+// O_NONBLOCK: a pipe that was put in the place of the file must not block this process.
 Result<OpenSource> OpenForReading(const fs::path& path, int more_flags = 0) {
   OpenSource source{.fd = UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | more_flags))};
   if (!source.fd.valid() || fstat(source.fd.get(), &source.info) != 0)
@@ -37,7 +37,7 @@ Error Changed(const fs::path& path) {
           StrCat("read ", path.string(), ": it changed meanwhile; submit again when it is complete")};
 }
 
-// The file's stamp now; nothing that was found before equals that of one that cannot be looked at.
+// Returns the file's stamp at this moment. For a file that cannot be checked it returns a stamp that no file has.
 FileStamp StampNow(int fd) {
   struct stat info {};
   return fstat(fd, &info) == 0 ? StampOf(info) : FileStamp{.size = -1};
@@ -102,7 +102,9 @@ class Stager {
     TRY_ASSIGN(const std::string hash, HashOfOne(source, path));
     return Keep(hash + (use.place ? "-environment" : "-unpacked"), hash, [&](const fs::path& temporary) -> Status {
       meter_.Expect(source.info.st_size);
-      if (was_known_) {  // the entry would have the name of what the archive was
+      // The hash was remembered and not read now. The archive may have changed, and the entry would have the wrong
+      // name.
+      if (was_known_) {
         meter_.Expect(source.info.st_size);
         TRY_ASSIGN(const std::string read, Hash(source, path));
         if (read != hash) return HasChanged(path);
@@ -128,8 +130,8 @@ class Stager {
     return StagedSource{std::move(entry), content};
   }
 
-  // Files of an archive lead to where it was packed. The result does not depend on the job, because the entry has the
-  // archive's name.
+  // Files of an archive lead to where it was packed. The result does not depend on the job, because the entry is named
+  // after the archive.
   static Status Relocate(const fs::path& folder, const CopyPlace& place) {
     TRY_ASSIGN(const SourceListing listing, ListSource(folder, {}));
     const auto changed = RelocatedFiles(folder, listing.items, {.name = place.name});
@@ -146,10 +148,10 @@ class Stager {
     return Ok();
   }
 
-  using Contents = std::map<std::string, std::string>;  // by names
+  using Contents = std::map<std::string, std::string>;  // key: name
   using HashOne = Result<std::string> (Stager::*)(const OpenSource& source, const fs::path& path);
 
-  // In the order of `items`, of the files among them.
+  // Returns the hashes of the files among `items`, in the order of `items`.
   Result<std::vector<std::string>> HashAll(const fs::path& folder, const std::vector<SourceItem>& items,
                                            HashOne hash_one, const Contents& relocated) {
     meter_.Expect(TotalSize(items));
@@ -176,7 +178,7 @@ class Stager {
     return hash;
   }
 
-  // Not read where it is known.
+  // Returns the file's hash; reads the file only if the hash is not known.
   Result<std::string> HashOfSource(const OpenSource& source, const fs::path& path) {
     const FileStamp stamp = StampOf(source.info);
     std::string hash = known_.Find(stamp);
@@ -231,14 +233,15 @@ class Stager {
     return tree.FinishFile(copy.get(), item.name, item.executable, item.modified);
   }
 
-  // What has been hashed is the copy: nobody else can change that.
+  // Copies a file and hashes the copy, because no other process can change the copy.
   Status Copy(int from, const fs::path& from_path, int to, const fs::path& to_path, const std::string& expected) {
     TRY(CopyContent(from, from_path, to, to_path, [this](int64_t bytes) { return Tell(bytes); }));
     TRY_ASSIGN(const std::string hash, Sha256OfFile(to, to_path, [this](int64_t) { return meter_.CheckStop(); }));
     return hash == expected ? Ok() : HasChanged(from_path);
   }
 
-  // Or it was not what was known: the next submit reads it.
+  // Returns the error for a source that does not match its hash. The remembered hash may be wrong, too, so the next
+  // submit reads the file.
   Error HasChanged(const fs::path& path) const {
     known_.Forget();
     return Changed(path);
@@ -255,10 +258,11 @@ class Stager {
   const UnpackLimits& limits_;
   StageMeter& meter_;
   SpaceGuard space_;
-  // The files of a tree that are not copied as they are.
+  // New content of the files of a tree that are not copied unchanged.
   Contents relocated_;
-  KnownHashes known_ = KnownHashes::None();  // of the source
-  bool was_known_ = false;                   // a hash of the source that was not read for it
+  KnownHashes known_ = KnownHashes::None();  // hashes of the source's files
+  // True if a hash of the source was remembered, and the file was not read for it.
+  bool was_known_ = false;
 };
 
 }  // namespace

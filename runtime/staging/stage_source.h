@@ -1,4 +1,4 @@
-// One source into the store: a file, a folder, or an archive to be unpacked.
+// Puts one source into the store: a file, a folder, or an archive that is unpacked.
 #pragma once
 
 #include <filesystem>
@@ -21,19 +21,21 @@ struct StageContext {
 
 struct StagedSource {
   std::filesystem::path entry;
-  std::string content;      // a hash of what it holds; of a folder without __pycache__
-  SourceSummary summary{};  // of a folder
+  // Hash of the content; the hash of a folder does not cover __pycache__.
+  std::string content;
+  SourceSummary summary{};  // only for a folder
 };
 
 struct SourceUse {
-  // The rules for a folder.
+  // The rules that select files of a folder.
   SourceRules rules{};
-  // The place of the copy, to which the files are to lead.
+  // The place of the copy. Files that contain the source's path are changed to lead to the copy.
   std::optional<CopyPlace> place{};
 };
 
-// `unpack`: a file is an archive whose content is wanted; a folder is taken as `use` has it.
-// Content is hashed first, and again as it is put into the store, so that an entry is what its name says.
+// Puts `source` into the store. `unpack`: a file is an archive whose content is wanted. `use` applies to folders and
+// unpacked archives.
+// The content is hashed first, and hashed again as it is put into the store, so that the entry is what its name claims.
 Result<StagedSource> StageSource(const std::filesystem::path& source, bool unpack, const StageContext& context,
                                  const SourceUse& use = {});
 

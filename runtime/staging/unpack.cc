@@ -18,15 +18,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr size_t kLongestComponent = 255;  // NAME_MAX of every file system that matters
-constexpr size_t kLongestName = 2048;      // leaves as much of PATH_MAX to the folder that a task sees it in
+constexpr size_t kLongestComponent = 255;  // NAME_MAX of common file systems
+// Half of PATH_MAX. The other half is left for the folder in which a task finds the file.
+constexpr size_t kLongestName = 2048;
 constexpr std::string_view kNotWithin = "not a path within the folder";
 
 Error RefuseName(const std::string& name, std::string_view why) {
   return {ErrorCode::kInvalid, StrCat("\"", name.substr(0, 300), "\": ", why)};
 }
 
-// `name` is at fault where something else stands in its way; else the disk is.
+// Returns an error about `name` if something else has its place, otherwise an error about the disk.
 Error PlaceError(const std::string& name, const fs::path& path, int error) {
   switch (error) {
     case EEXIST:
@@ -45,7 +46,7 @@ Error Refuse(const std::string& name, std::string_view why) {
   return {ErrorCode::kInvalid, StrCat("\"", ReplaceInvalidUtf8(name.substr(0, kShownName)), "\": ", why)};
 }
 
-// The name as a path within the tree: "./a//b/" is "a/b"; "" is the tree's own folder.
+// Returns the name as a path within the tree: "a/b" for "./a//b/", "" for the tree's own folder.
 Result<std::string> CleanName(const std::string& name) {
   if (!IsUtf8(name)) return Refuse(name, "its name is not UTF-8");
   if (name.empty()) return Error{ErrorCode::kInvalid, "an entry without a name"};
@@ -65,7 +66,7 @@ class Unpacker {
 
   Status Run(int64_t archive_size) {
     TRY(TakeAll());
-    // As a file of zeros reads: they end a tar.
+    // A file of zeros reads as an archive without entries, because zeros end a tar.
     if (entries_ == 0) return Error{ErrorCode::kInvalid, "there is nothing in it"};
     return meter_.Done(archive_size - told_);
   }
@@ -135,7 +136,7 @@ class Unpacker {
     return Tell();
   }
 
-  // A hole takes no space on the disk. It counts as size because later readers of the file read it.
+  // A hole takes no space on the disk. It counts as size, because later readers of the file read it.
   Status LeaveHole(const UniqueFd& file, const ArchiveEntry& entry, const std::string& name, int64_t size,
                    int64_t end) {
     TRY(CheckSize(entry, size));
@@ -151,7 +152,7 @@ class Unpacker {
     return Refuse(entry.name, StrCat("more than ", limits_.bytes >> 20, " MB would be unpacked up to here"));
   }
 
-  // Where it reads now: in a zip also backwards.
+  // Reports the position in the archive. In a zip the position also moves backwards.
   Status Tell() {
     const int64_t consumed = archive_.Consumed();
     return meter_.Done(consumed - std::exchange(told_, consumed));
@@ -163,8 +164,8 @@ class Unpacker {
   SpaceGuard& space_;
   StageMeter& meter_;
   int64_t entries_ = 0;
-  int64_t unpacked_ = 0;  // bytes, with holes
-  int64_t written_ = 0;   // bytes, without them
+  int64_t unpacked_ = 0;  // bytes, holes included
+  int64_t written_ = 0;   // bytes, without holes
   int64_t told_ = 0;
 };
 
@@ -229,7 +230,7 @@ Result<TreeWriter::Place> TreeWriter::Find(const std::string& name) {
 Status TreeWriter::MakeFolder(const std::string& name, const timespec& modified) {
   TRY_ASSIGN(const Place place, Find(name));
   struct stat before {};
-  // A failure is Step()'s to tell.
+  // A failure is ignored here, because Step() reports it.
   if (fstatat(place.parent, place.leaf.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(before.st_mode))
     unlinkat(place.parent, place.leaf.c_str(), 0);
   TRY_ASSIGN(const UniqueFd made, Step(place.parent, name, name));
@@ -261,13 +262,14 @@ Status TreeWriter::MakeSymlink(const std::string& name, const std::string& targe
     return PlaceError(name, PathOf(name), errno);
   }
   const timespec times[2] = {modified, modified};
-  utimensat(place.parent, place.leaf.c_str(), times, AT_SYMLINK_NOFOLLOW);  // no reader ever asks for it
+  // A failure is ignored, because no program reads the time of a link.
+  utimensat(place.parent, place.leaf.c_str(), times, AT_SYMLINK_NOFOLLOW);
   return Ok();
 }
 
 Status TreeWriter::MakeHardLink(const std::string& name, const std::string& existing) {
   TRY_ASSIGN(const Place old, Find(existing));
-  const UniqueFd parent(fcntl(old.parent, F_DUPFD_CLOEXEC, 0));  // Find() may replace what it lent
+  const UniqueFd parent(fcntl(old.parent, F_DUPFD_CLOEXEC, 0));  // Find() may close the lent descriptor
   const std::string leaf = old.leaf;
   struct stat info {};
   if (fstatat(parent.get(), leaf.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))

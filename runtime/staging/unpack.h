@@ -1,4 +1,4 @@
-// Writes a new tree of files that will be read-only, and nothing outside of it, whatever the names are.
+// Writes a new tree of files, which becomes read-only. Nothing is written outside of the tree, whatever the names are.
 #pragma once
 
 #include <time.h>
@@ -15,54 +15,56 @@
 namespace tony {
 
 // Names are paths from the tree's folder: "a/b", without "..". No component of a path is ever reached through a
-// symbolic link. Of two files or links with one name the last counts, as for `tar` and `unzip`. A folder is never
-// replaced. Folders above a name are made where they are missing.
+// symbolic link. If two files or links have one name, the later one counts, as for `tar` and `unzip`. A folder is never
+// replaced. Missing folders above a name are created.
 //
-// kInvalid: the name cannot be, or its place is taken; kCannotWrite: the disk. A failure leaves a part.
+// kInvalid: the name is not allowed, or something else has its place. kCannotWrite: the disk. A failure leaves a
+// partial tree.
 class TreeWriter {
  public:
-  static Result<TreeWriter> Make(const std::filesystem::path& folder);  // there must be none
+  static Result<TreeWriter> Make(const std::filesystem::path& folder);  // `folder` must not exist yet
 
-  Status MakeFolder(const std::string& name, const timespec& modified);  // harmless if it is there
-  Result<UniqueFd> MakeFile(const std::string& name);                    // readable too
+  Status MakeFolder(const std::string& name, const timespec& modified);  // allowed if the folder exists already
+  Result<UniqueFd> MakeFile(const std::string& name);                    // opened for reading and writing
   Status FinishFile(int fd, const std::string& name, bool executable, const timespec& modified);
   Status MakeSymlink(const std::string& name, const std::string& target, const timespec& modified);
-  Status MakeHardLink(const std::string& name, const std::string& existing);  // a file of this tree
-  Status Seal();                                                              // folders become read-only
+  Status MakeHardLink(const std::string& name, const std::string& existing);  // `existing`: a file of this tree
+  Status Seal();                                                              // sets times; makes folders read-only
 
   std::filesystem::path PathOf(const std::string& name) const { return folder_ / name; }
 
  private:
   struct Place {
-    int parent;  // borrowed
+    int parent;  // borrowed descriptor
     std::string leaf;
 
-    // Calls `make` again where a file or a link stood in its place.
+    // Calls `make`. If a file or a link has the name, removes it and calls `make` again.
     template <class Maker>
     bool Put(Maker make) const;
   };
   TreeWriter(std::filesystem::path folder, UniqueFd root) : folder_(std::move(folder)), root_(std::move(root)) {}
   Result<Place> Find(const std::string& name);
-  // `name`: of what is to be made in the end, for messages.
+  // Opens `folder`; creates it and the folders above it where they are missing. `name` is the final path, for messages.
   Result<UniqueFd> Walk(const std::string& folder, const std::string& name);
   Result<UniqueFd> Step(int parent, const std::string& folder, const std::string& name);
 
   std::filesystem::path folder_;
   UniqueFd root_;
-  // Of the name before: most often the next one lies there too.
+  // The folder of the previous name. It stays open, because the next name is usually in the same folder.
   std::string last_folder_;
   UniqueFd last_;
-  std::vector<std::string> folders_;                      // as they were made
-  std::vector<std::pair<std::string, timespec>> stamps_;  // of folders
+  std::vector<std::string> folders_;                      // in the order of creation
+  std::vector<std::pair<std::string, timespec>> stamps_;  // modification times of folders
 };
 
 // Unpacks an archive of unknown origin into a new tree.
 
-// All that is in the archive `fd` into `tree`. Refused with the entry's name (kInvalid): absolute names and those with
-// "..", names through links, names twice, names that are not UTF-8 or too long, devices, pipes and sockets, hard links
-// to anything but an earlier file of the archive, encrypted entries; and whole archives that are cut off, damaged, or
-// beyond the limits. Setuid and setgid bits are dropped; symbolic links are kept wherever they point, and never
-// followed. A failure leaves a part in `tree`, and nothing elsewhere.
+// Unpacks the archive `fd` into `tree`. kInvalid refuses an entry, by its name: absolute names and names with "..",
+// names through links, a file in the place of an earlier folder, names that are not UTF-8 or too long, devices, pipes
+// and sockets, hard links to anything except an earlier file of the archive, and encrypted entries. kInvalid also
+// refuses archives that are empty, cut off, damaged, or beyond the limits. Setuid and setgid bits are dropped. Symbolic
+// links are kept wherever they point, and never followed. A failure leaves a partial tree in `tree`, and nothing
+// elsewhere.
 Status Unpack(int fd, TreeWriter& tree, const UnpackLimits& limits, SpaceGuard& space, StageMeter& meter);
 
 }  // namespace tony
