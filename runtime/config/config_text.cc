@@ -83,7 +83,7 @@ constexpr std::string_view kHost = "azkaban.webserverhost";
 constexpr std::string_view kUrl = "azkaban.url";
 constexpr std::string_view kOfFlow[] = {"azkaban.flow.execid", "azkaban.flow.flowid", "azkaban.flow.projectname"};
 
-// In "http://ann@[::1]:8081/x" that is "[::1]:8081".
+// Returns "[::1]:8081" for "http://ann@[::1]:8081/x".
 std::string_view AddressIn(std::string_view url) {
   if (const size_t scheme = url.find("://"); scheme != url.npos) url.remove_prefix(scheme + 3);
   url = url.substr(0, url.find_first_of("/?#"));
@@ -91,13 +91,14 @@ std::string_view AddressIn(std::string_view url) {
   return url;
 }
 
-// In "[::1]:8081" that is "::1".
+// Returns "::1" for "[::1]:8081".
 std::string_view HostIn(std::string_view address) {
   if (address.starts_with('[')) return address.substr(1, address.find(']') - 1);
   return address.substr(0, address.find(':'));
 }
 
-// `text` is UTF-8, of which a character's first byte is no 10xxxxxx.
+// Returns at most the first `most` characters of a UTF-8 text. The first byte of a character never has the form
+// 10xxxxxx.
 std::string_view FirstCharacters(std::string_view text, size_t most) {
   size_t characters = 0;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -127,7 +128,7 @@ std::string AzkabanAddress(const Properties& step) {
 std::vector<std::string> AzkabanTags(const Properties& step) {
   std::vector<std::string> tags;
   const auto add = [&tags](std::string_view key, std::string value) {
-    std::ranges::replace(value, ',', ';');  // tags are a list
+    std::ranges::replace(value, ',', ';');  // a comma separates tags
     if (!value.empty()) tags.emplace_back(FirstCharacters(StrCat(key, ":", value), kLongestTag));
   };
   for (const std::string_view key : kOfFlow) add(key, StepText(step, key));

@@ -1,4 +1,4 @@
-// What all configuration texts have in common: lines for messages, and what none may contain.
+// Helpers for all configuration texts: line numbers for messages, and checks for bytes that a text may not contain.
 #pragma once
 
 #include <filesystem>
@@ -14,49 +14,54 @@ namespace tony {
 class LineIndex {
  public:
   explicit LineIndex(std::string_view text);
-  size_t LineOf(size_t offset) const;  // from 1
+  size_t LineOf(size_t offset) const;  // line number, from 1
 
  private:
   std::vector<size_t> line_ends_;
 };
 
-// kInvalid with "name:line" for NUL, which no process can be given, and for what is not UTF-8.
+// kInvalid with "name:line": the text has a NUL, which cannot be passed to a process, or is not UTF-8.
 Status CheckConfigText(std::string_view text, const std::string& name);
 
-// Whether a line of java.util.Properties goes on in the next one: an even number of them are escaped backslashes.
+// Returns true if a line of java.util.Properties continues in the next line: it ends with an odd number of backslashes.
+// An even number are escaped backslashes.
 bool EndsWithOpenBackslash(std::string_view line);
 
-// Whether a variable could be called so.
+// Returns true if `text` can be the name of an environment variable.
 bool IsVariableName(std::string_view text);
 
-// The name in a value as "1 B=2", whose writer may have meant two variables. Empty: there is none.
+// Returns "B" for a value such as "1 B=2", whose writer may have meant two variables; "" if the value has no such name.
 std::string_view NameAfterBlank(std::string_view value);
 
-inline constexpr size_t kMaxFileBytes = 16u << 20;  // a thousand times what people write
+inline constexpr size_t kMaxFileBytes = 16u << 20;  // about 1000 times a usual file
 
-// What can be read of a descriptor; the error, which names nothing, is an errno's text or that it is too large.
+// Read a descriptor or a file to its end. The error is an errno's text, or that the text is too large. It does not name
+// the file.
 Result<std::string> ReadText(int fd);
 Result<std::string> ReadTextFile(const std::filesystem::path& path);
 
-// ParseHadoopXml without expansion of ${key}: for files that are merged first.
+// Like ParseHadoopXml(), without expansion of ${key}: for files that are merged before the expansion.
 Result<Properties> ParseRawHadoopXml(std::string_view text, const std::string& name);
-// The same of what stands in `file`: local files may be included (XInclude), from its folder on.
+// Like ParseRawHadoopXml(), for the text of `file`. The text may include local files (XInclude), relative to the
+// folder of `file`.
 Result<Properties> ParseHadoopXmlOf(const std::filesystem::path& file, std::string_view text, const std::string& name);
 
-// What Azkaban's own properties of a step say about where it runs.
+// Facts about where an Azkaban step runs, from Azkaban's own properties of the step.
 
-// A property's value without blanks around it; empty: it is not set.
+// Returns a property's value without blanks around it; "" if the property is not set.
 std::string StepText(const Properties& step, std::string_view key);
 
-// Of Azkaban's web server: azkaban.webserverhost, or else the host in azkaban.url, which versions before 2020-09 have
-// alone; empty: neither is set.
+// Returns the host of Azkaban's web server: azkaban.webserverhost, or else the host in azkaban.url. Azkaban versions
+// before 2020-09 set only the latter. "" if neither is set.
 std::string AzkabanHost(const Properties& step);
 
-// The same with its port, "az.example:8081": of azkaban.url, or else the host alone.
+// Returns the web server's host with its port, "az.example:8081", from azkaban.url. If azkaban.url is not set, returns
+// the host alone.
 std::string AzkabanAddress(const Properties& step);
 
-// The tags that TonY's Azkaban type gave to a job, "azkaban.flow.execid:17" and so on for the execution, the flow, the
-// project and the host, those that are known. Each has at most 100 characters, as YARN's limit made TonY cut them.
+// Returns the tags that TonY's Azkaban type gave to a job: "azkaban.flow.execid:17" for the execution, and likewise for
+// the flow, the project and the host, if they are known. Each tag has at most 100 characters, because YARN's limit made
+// TonY cut them.
 std::vector<std::string> AzkabanTags(const Properties& step);
 
 }  // namespace tony

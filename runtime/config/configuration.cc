@@ -11,10 +11,12 @@ namespace {
 
 constexpr std::string_view kRolePrefix = "tony.<role>";
 constexpr std::string_view kInstances = ".instances";
-constexpr std::string_view kMainArgs = "main.args";  // it may hold variables; what it sets stands by itself
+// The text may contain variables. The values that it sets are listed under their own keys.
+constexpr std::string_view kMainArgs = "main.args";
 constexpr std::string_view kVariableLists[] = {"shell_env", "tony.containers.envs", "tony.execution.envs"};
 
-// NAME=VALUE pairs, separated by commas. What is no pair may be the rest of the value before it.
+// Masks secrets in NAME=VALUE pairs, which commas separate. A piece without "=" may be the rest of the value before
+// it, so it is masked like that value.
 std::string MaskVariables(std::string_view list) {
   std::vector<std::string> items = Split(list, ',');
   bool is_secret = false;
@@ -26,7 +28,7 @@ std::string MaskVariables(std::string_view list) {
   return Join(items, ",");
 }
 
-// "tony.worker" of each role that was asked for.
+// Returns "tony.worker" and the like, for each role with at least one instance.
 std::vector<std::string> RolePrefixes(const Properties& properties) {
   std::vector<std::string> prefixes;
   for (const auto& [key, property] : properties.all()) {

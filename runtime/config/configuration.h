@@ -1,5 +1,5 @@
-// What a job was configured with, for people and for tools of TonY's: each value and where it came from. Secrets are
-// masked in it from the beginning, so that it may be kept and shown.
+// The configuration of a job, for people and for tools of TonY's: each value and where it came from. Secrets are masked
+// from the beginning, so the configuration may be kept and shown.
 #pragma once
 
 #include <string>
@@ -13,27 +13,28 @@ namespace tony {
 struct ConfiguredValue {
   std::string key;
   std::string value;
-  std::string source;  // a property's origin; "default": nobody set it, and this is what holds
+  // A property's origin; "default" if the key was not set and its default holds.
+  std::string source;
   bool operator==(const ConfiguredValue&) const = default;
 };
-using Configuration = std::vector<ConfiguredValue>;  // by key
+using Configuration = std::vector<ConfiguredValue>;  // sorted by key
 
-// All properties, and the defaults of the keys of the table that have an effect on the job's scheduler and were not set:
-// for keys of roles, those of the roles with a tony.<role>.instances.
+// Returns all properties, and the defaults of those keys that were not set and that have an effect with the job's
+// scheduler. Defaults of keys for roles are listed for each role with tony.<role>.instances.
 Configuration EffectiveConfiguration(const Properties& properties);
 
-// Whether what goes by this name (a variable, a property) is not for others to read: the name holds "password",
-// "secret", "token" or "key".
+// Returns true if the name of a variable or a property contains "password", "secret", "token" or "key". Its value is
+// then not for others to read.
 bool IsSecretName(std::string_view name);
 inline constexpr std::string_view kMask = "********";
 
-// What others may see of a property: kMask for main.args, which may hold variables, and for what is secret by the table
-// of keys, or by its name where it has no row or a row for any name; in a list of variables, of those with a secret's
-// name.
+// Returns what others may see of a property. kMask replaces the value of main.args, which may contain variables, and
+// the value of a secret key. The table of keys decides which keys are secret. For a key without a row, or with a row
+// for any name, the name decides. In a list of variables, kMask replaces the values of variables with a secret name.
 std::string MaskedValue(std::string_view key, std::string_view value);
 
-// Hadoop's configuration format, with <final> and <source>, which TonY's portal insists on. What XML cannot hold is
-// replaced.
+// Returns the configuration in Hadoop's format with <final> and <source>, which TonY's portal requires. Characters that
+// XML cannot contain are replaced.
 std::string ToHadoopXml(const Configuration& configuration);
 
 }  // namespace tony

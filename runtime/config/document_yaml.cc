@@ -21,7 +21,7 @@ size_t CountDigits(std::string_view text) {
   return static_cast<size_t>(std::ranges::find_if_not(text, IsDigit) - text.begin());
 }
 
-// "e-5" and the like, behind a number.
+// Returns true for an exponent behind a number, e.g. "e-5".
 bool IsExponent(std::string_view text) {
   if (text.empty() || ToLower(text.substr(0, 1)) != "e") return false;
   text.remove_prefix(1);
@@ -29,7 +29,7 @@ bool IsExponent(std::string_view text) {
   return !text.empty() && CountDigits(text) == text.size();
 }
 
-// RFC 8259, section 6.
+// Returns true for a number as RFC 8259, section 6, defines it.
 bool IsJsonNumber(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   const size_t whole = CountDigits(text);
@@ -50,7 +50,8 @@ bool BeginsWithDate(std::string_view text) {
   return (month == 1 || month == 2) && text.substr(month, 1) == "-" && CountDigits(text.substr(month + 1)) > 0;
 }
 
-// Whether YAML 1.1 or 1.2 has a number, a time or a date in it: 0x1F, 010, 1_000, .5, 1:30, .inf, 2026-01-31.
+// Returns true if YAML 1.1 or 1.2 reads the text as a number, a time or a date: 0x1F, 010, 1_000, .5, 1:30, .inf,
+// 2026-01-31.
 bool IsNumberToSome(std::string_view text) {
   if (BeginsWithDate(text)) return true;
   if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
@@ -64,14 +65,14 @@ bool IsNumberToSome(std::string_view text) {
          std::ranges::count(text, '.') <= 1;
 }
 
-// "true", "True" and "TRUE" alone, as YAML has it.
+// Returns true for "true", "True" and "TRUE" if `lower` is "true", because YAML accepts only these forms of a word.
 bool IsWord(std::string_view text, std::string_view lower) {
   if (ToLower(text) != lower) return false;
   const bool has_small_letters = std::ranges::any_of(text, [](char c) { return c >= 'a' && c <= 'z'; });
   return text.substr(1) == lower.substr(1) || !has_small_letters;
 }
 
-// What stands without quotes: by YAML 1.2's core schema.
+// Returns the value of a text without quotes, by YAML 1.2's core schema.
 Result<DocumentNode> Resolve(std::string text) {
   if (text.empty() || text == "~" || IsWord(text, "null")) return DocumentNode{};
   for (const char* word : {"true", "false"})
@@ -95,16 +96,16 @@ struct Event {
   Event() = default;
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  ~Event() { yaml_event_delete(&raw); }  // of an empty one: nothing
+  ~Event() { yaml_event_delete(&raw); }  // does nothing for an empty event
 
   yaml_event_t raw{};
 };
 
-// Recursive: no deeper than kMostDocumentDepth.
+// Reads the document recursively, down to kMostDocumentDepth.
 class YamlReader {
  public:
   YamlReader(std::string_view text, const std::string& name) : text_(text), name_(name) {
-    CHECK(yaml_parser_initialize(&parser_) != 0);  // no memory
+    CHECK(yaml_parser_initialize(&parser_) != 0);  // fails only if memory is short
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
   }
@@ -217,7 +218,7 @@ class YamlReader {
     }
   }
 
-  // A name is a text however it looks: NO is a variable.
+  // A member's name is always a text: NO is the name of a variable, not a boolean.
   Result<std::string> ReadName(const Event& event) {
     if (event.raw.type != YAML_SCALAR_EVENT) return At(event, "a member's name has to be a text");
     const auto& scalar = event.raw.data.scalar;
@@ -239,8 +240,8 @@ class YamlReader {
   }
 
   struct Extent {
-    size_t values = 1;  // it and all in it
-    size_t depth = 0;   // of lists and objects
+    size_t values = 1;  // the node and everything in it
+    size_t depth = 0;   // levels of lists and objects
   };
   static Extent ExtentOf(const DocumentNode& node) {
     Extent whole;

@@ -8,13 +8,13 @@ namespace tony {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\f";
-constexpr size_t kLongestKey = 60;  // in a message
+constexpr size_t kLongestKey = 60;  // bytes of a key in messages
 
-enum class Lines { kTold, kUntold };  // whether an origin names them
+enum class Lines { kTold, kUntold };  // whether origins name the line
 
-// One key and value: a line, with the lines that continue it.
+// A key and its value: a line, and the lines that continue it.
 struct LogicalLine {
-  std::string text;  // escapes still in place
+  std::string text;  // escapes are still in place
   size_t number = 0;
 };
 
@@ -59,7 +59,7 @@ class LineReader {
   size_t number_ = 0;
 };
 
-// Undoes the escapes of a key or a value. Java's characters are UTF-16: two \u escapes may be one character.
+// Undoes the escapes of a key or a value. Java's characters are UTF-16, so two \u escapes may be one character.
 class Unescaper {
  public:
   explicit Unescaper(std::string_view text) : rest_(text) {}
@@ -141,7 +141,8 @@ struct RawPair {
   std::string_view key, value;
 };
 
-// The key ends at the first blank, '=' or ':' that is not escaped. Blanks and one '=' or ':' separate.
+// The key ends at the first blank, '=' or ':' that is not escaped. Blanks and one '=' or ':' separate the key from the
+// value.
 RawPair SplitPair(std::string_view line) {
   size_t end = 0;
   while (end < line.size() && std::string_view("=: \t\f").find(line[end]) == std::string_view::npos) {
@@ -158,7 +159,7 @@ RawPair SplitPair(std::string_view line) {
   return {line.substr(0, end), value};
 }
 
-// A pair's place for people: the line, or where lines mean nothing the key, as it is written.
+// Returns the place of a pair for messages: the line, or the key as it is written if lines mean nothing.
 std::string PlaceOf(const RawPair& pair, const std::string& origin, Lines lines) {
   if (lines == Lines::kTold) return origin;
   return StrCat(origin, ": key ", ReplaceInvalidUtf8(pair.key.substr(0, kLongestKey)));
@@ -180,8 +181,8 @@ Result<Properties> Parse(std::string_view text, const std::string& name, Lines l
   return properties;
 }
 
-// Azkaban reads the bytes of a .job file as ISO-8859-1. A value that is UTF-8 again, once its characters are such
-// bytes, was UTF-8 in the file: no text that people write in Latin-1 is that by chance.
+// Azkaban reads the bytes of a .job file as ISO-8859-1. If the characters of a value, taken as bytes, are UTF-8, the
+// value was UTF-8 in the file, because Latin-1 text that people write is not UTF-8 by chance.
 void RestoreUtf8(Properties& properties) {
   std::vector<std::pair<std::string, Property>> restored;
   for (const auto& [key, property] : properties.all()) {

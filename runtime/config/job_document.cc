@@ -15,7 +15,7 @@ namespace {
 namespace json = boost::json;
 using Kind = DocumentNode::Kind;
 
-// A member that sets one key; of a role, tony.ROLE.key.
+// A member that sets one key. In a role it sets tony.ROLE.key.
 struct KeyMember {
   std::string_view name, key;
   bool is_list = false;
@@ -46,7 +46,7 @@ constexpr struct {
                       {"src_dir", &SubmitFlags::src_dir},
                       {"task_params", &SubmitFlags::task_params}};
 
-// The keys that list the roles of another completion than tracked.
+// The keys that list the roles whose completion is not `tracked`.
 constexpr struct {
   std::string_view completion, key;
 } kCompletions[] = {{"sidecar", "tony.application.sidecar.jobtypes"},
@@ -64,7 +64,7 @@ Error WrongKind(const std::string& path, std::string_view expected, const Docume
   return Failure(path, StrCat("expected ", expected, ", not ", ToString(node.kind)));
 }
 
-// A scalar's. No process can be given a NUL.
+// Returns the text of a scalar. Refuses a NUL, because it cannot be passed to a process.
 Result<std::string> Text(const DocumentNode& node, const std::string& path) {
   if (node.kind != Kind::kText && node.kind != Kind::kNumber && node.kind != Kind::kBool)
     return WrongKind(path, "a text, a number, true or false", node);
@@ -72,7 +72,7 @@ Result<std::string> Text(const DocumentNode& node, const std::string& path) {
   return node.text;
 }
 
-// The keys for lists split at commas.
+// Returns the texts of a list with commas between them, because the keys for lists are split at commas.
 Result<std::string> ListText(const DocumentNode& node, const std::string& path) {
   if (node.kind != Kind::kArray) return WrongKind(path, "a list of texts", node);
   std::vector<std::string> items;
@@ -209,7 +209,7 @@ class MembersReader {
                   : ReadCompletion(role, node, path);
   }
 
-  // A role stands in one list at most.
+  // A role is in one list at most, so it is removed from the others.
   Status ReadCompletion(const std::string& role, const DocumentNode& node, const std::string& path) {
     TRY_ASSIGN(const std::string completion, Text(node, path));
     const auto of_list = [&](const auto& row) { return row.completion == completion; };
@@ -226,7 +226,7 @@ class MembersReader {
   SubmitFlags flags_;
 };
 
-// What boost::json::basic_parser calls, value by value.
+// The handler that boost::json::basic_parser calls, value by value.
 class Builder {
  public:
   static constexpr size_t max_object_size = SIZE_MAX, max_array_size = SIZE_MAX;
@@ -262,7 +262,8 @@ class Builder {
   bool on_comment(Text, Code&) { return true; }
 
   DocumentNode TakeRoot() { return std::move(root_); }
-  const std::string& problem() const { return problem_; }  // ours; empty: the text is no JSON
+  // The message of a check of this class that failed; empty: none failed.
+  const std::string& problem() const { return problem_; }
 
  private:
   struct Frame {
@@ -312,21 +313,21 @@ class Builder {
     }
   }
 
-  std::vector<Frame> open_;  // from the outermost
-  std::string text_;         // of what is being read
+  std::vector<Frame> open_;  // from the outermost to the innermost
+  std::string text_;         // text of the current value
   size_t values_ = 0;
   DocumentNode root_;
   std::string problem_;
 };
 
-// "3: ..., at byte 14 of the line"
+// Returns an error such as "NAME:3: ..., at byte 14 of the line".
 Error FailureAt(std::string_view text, size_t offset, const std::string& name, std::string_view what) {
   const size_t line_start = offset == 0 ? 0 : text.rfind('\n', offset - 1) + 1;
   return {ErrorCode::kInvalid, StrCat(name, ":", LineIndex(text).LineOf(offset), ": ", what, ", at byte ",
                                       offset - line_start + 1, " of the line")};
 }
 
-// By what a text is, as it has no file's name.
+// The text has no file name, so its first character decides what it is.
 Status ReadPropertiesText(const std::string& text, JobDocument& document) {
   std::string_view start = text;
   if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);

@@ -1,4 +1,5 @@
-// A job document as it is read: JSON or YAML, strictly, as what two readers could understand differently is refused.
+// Reads a job document, JSON or YAML. The reader is strict: a text that two readers could understand differently is
+// refused.
 #pragma once
 
 #include <cstddef>
@@ -19,70 +20,76 @@ namespace tony {
 struct DocumentNode {
   enum class Kind { kNull, kBool, kNumber, kText, kArray, kObject };
   Kind kind = Kind::kNull;
-  std::string text;                 // of a number or boolean: as JSON writes it
-  std::vector<std::string> names;   // of an object: each item's
-  std::vector<DocumentNode> items;  // of an array or object, in the order of the text
+  // For a number or boolean, the form that JSON has.
+  std::string text;
+  std::vector<std::string> names;  // names of an object's members
+  // The values of an array or object, in the order of the text.
+  std::vector<DocumentNode> items;
 };
 constexpr auto NamesOf(DocumentNode::Kind) {
   return EnumNames("null", "true or false", "a number", "a text", "a list", "an object");
 }
 
 inline constexpr size_t kMostDocumentDepth = 8;        // a job document has 5
-inline constexpr size_t kMostDocumentValues = 20'000;  // a hundred times what jobs have
+inline constexpr size_t kMostDocumentValues = 20'000;  // about 100 times a usual job
 
-// kInvalid with "name:line" for what is no JSON, a member that is there twice, bytes that are not UTF-8, and for what
-// is nested deeper or has more values than any job.
+// kInvalid with "name:line": the text is not JSON or not UTF-8, a member is there twice, or the text is nested deeper
+// or has more values than allowed above.
 Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name);
 
-// The same of YAML 1.2, with aliases. Refused besides: what YAML 1.1 reads otherwise (yes, 010, 1:30, 2026-01-31; in
-// quotes they are texts), merge keys, tags but !!str, and a second document.
+// Like ParseDocumentJson(), for YAML 1.2 with aliases. Also refuses texts that YAML 1.1 reads in another way (yes, 010,
+// 1:30, 2026-01-31; in quotes they are texts), merge keys, tags except !!str, and a second document.
 Result<DocumentNode> ParseDocumentYaml(std::string_view text, const std::string& name);
 
-// A name or value from outside, for a message: in quotes, on one line, cut.
+// Returns a name or value from outside in a form for messages: in quotes, on one line, cut to `longest` bytes.
 std::string InQuotes(std::string_view text, size_t longest = 60);
 
-// The members of a job document (job_document.h) that say one thing each, and what they set.
+// The members of a job document that set one thing each, and what they set.
 
-// The members of the object at `path`, "" of the whole document. Those named `read_elsewhere` are known and left alone.
-// `conf` is behind all others of the result's conf.
+// Reads the members of the object at `path`; "" is the whole document. Members in `read_elsewhere` are known and
+// skipped. The settings of `conf` come last in the result's conf.
 Result<SubmitFlags> ReadMembers(const DocumentNode& object, const std::string& path,
                                 std::span<const std::string_view> read_elsewhere);
 
-// NAME: value, without those that are null.
+// Returns the pairs NAME: value of an object, without the pairs that are null.
 Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const DocumentNode& object, const std::string& path);
 
-// The job document: one object with all that a job is made of. A program hands it over as JSON (`tony submit -`); a file
-// is JSON or, FILE.yaml or FILE.yml, YAML. Each of its values becomes one of the keys of keys.cc or one of the
-// submit flags; it has no meaning of its own. Its members, all optional, null meaning not given:
-//   properties  the text of a job file or, beginning with <, of a tony.xml; or an object KEY: value, like a job file
-//   spec        an object with the members below: the base of everything
+// The job document: one object that contains everything about a job. A program passes it as JSON (`tony submit -`). A
+// file is JSON or, if its name is FILE.yaml or FILE.yml, YAML. Each value becomes one of the keys of keys.cc or one of
+// the submit flags; the document adds no meaning of its own. All members are optional, and null means not given:
+//   properties  the text of a job file or, if it begins with <, of a tony.xml; or an object KEY: value, like a job file
+//   spec        an object with the members below, which everything else overrides
 //   name framework queue executes task_params src_dir python_venv python_binary_path
 //   secrets: an object NAME: value, variables of the tasks that are written nowhere else
 //   tags resources: lists · env conf: objects NAME: value · tasks: ROLE -> { instances, memory, ... }
 // Precedence, low to high: defaults < spec < properties < the administrator's tony-site.xml < the other members (conf
 // highest of them) < the flags of the command line. An origin is the member's path: "tasks.worker.memory",
-// "spec.tasks.worker.memory", "conf"; of `properties` with its line, "properties:3".
+// "spec.tasks.worker.memory", "conf". For `properties` it has the line: "properties:3".
 
 struct JobDocument {
-  Properties base;   // of `spec`: what becomes of it whatever the others say
-  SubmitFlags spec;  // the rest: options of one command may have several ranks, and roles are known when all is
+  // The keys that `spec` sets, whatever the other parts of the document set.
+  Properties base;
+  // The rest of `spec`. It is applied later, because options of one command may have several ranks, and because the
+  // roles are known only when all keys are set.
+  SubmitFlags spec;
   Properties properties;
-  bool has_step_properties = false;  // `properties` are a job file's, not a tony.xml's
+  // `properties` have the form of a job file, not of a tony.xml.
+  bool has_step_properties = false;
   SubmitFlags members;
   std::map<std::string, std::string> secrets;
 };
 
-// kInvalid names `name` and the line, or the member and what was expected. No message holds a variable's or a key's
-// value.
+// kInvalid names `name` and the line, or the member and what was expected. A message never contains the value of a
+// variable or a key.
 enum class DocumentFormat { kJson, kYaml };
 Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& name,
                                     DocumentFormat format = DocumentFormat::kJson);
 
-// NAME: value of the tasks' secrets, one JSON object. kInvalid as above.
+// Reads the secret variables of the tasks: one JSON object NAME: value. kInvalid as above.
 Result<std::map<std::string, std::string>> ReadSecrets(std::string_view text, const std::string& name);
 
-// What holds of the command line's flags, the document's members, what its properties say beside tony.* (`step`) and
-// its spec. `files`: all of the rank of a file.
+// Returns the flags that hold, from the command line's `flags`, the document's members, the document's properties
+// besides tony.* (`step`), and the document's spec. `files`: all properties that have the rank of a file.
 SubmitFlags FlagsWithDocument(SubmitFlags flags, JobDocument document, SubmitFlags step, const Properties& files);
 
 }  // namespace tony

@@ -1,4 +1,4 @@
-// What a step's properties say beside tony.*, by the rules of TonY's Azkaban job type.
+// Submit flags in a step's properties besides tony.*, by the rules of TonY's Azkaban job type.
 #include <algorithm>
 
 #include "runtime/base/strings.h"
@@ -10,13 +10,15 @@ namespace {
 
 constexpr std::string_view kWorkerEnv = "worker_env.";
 
-// Azkaban's names of data sets, which TonY gave to the tasks. It put ; for , because its lists split there.
+// Azkaban's names of data sets, which TonY gave to the tasks. TonY replaced "," by ";", because its lists are split at
+// commas.
 constexpr struct {
   std::string_view property, variable;
 } kDatasets[] = {{"azkaban.input.dataset", "AZKABAN_INPUT_DATASET"},
                  {"azkaban.output.dataset", "AZKABAN_OUTPUT_DATASET"}};
 
-// What it becomes goes by another name: without a line ("train.job:3") only its own tells people where to look.
+// Returns a property for another key. An origin without a line ("train.job:3" has one) gets the property's own name,
+// which shows people where it was set.
 Property Named(const Properties& file, const std::string& key) {
   const Property* found = file.Find(key);
   if (!found) return {};
@@ -67,8 +69,8 @@ SubmitFlags FlagsOfStep(const Properties& file, const std::filesystem::path& dir
 
 }  // namespace
 
-// TonY's command line began with main.args, and its parser took the first of an option that it found twice, but all of
-// the variables, of which the last holds.
+// TonY's command line began with main.args. If an option was given twice, its parser took the first. For variables it
+// took all, and the last one holds.
 Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem::path& directory) {
   SubmitFlags step = FlagsOfStep(file, directory);
   const Property* main_args = file.Find("main.args");

@@ -9,19 +9,19 @@
 namespace tony {
 namespace {
 
-// A longer name is not a slip of the pen, and distances cost its length squared.
+// A longer name is not a misspelled key, and the time for a comparison grows with the square of its length.
 constexpr size_t kLongestKnownKey = 120;
 
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
 
-// The second words of keys that are no role.
+// Second words of keys that are not names of roles.
 constexpr std::string_view kReservedRoles[] = {"am",         "application", "checkpoint", "container",
                                                "containers", "docker",      "execution",  "failure",
                                                "history",    "output",      "restart",    "task"};
 constexpr std::string_view kKeyOfRole = "tony.<role>.";
 
-// How much of `text` the placeholder takes.
+// Returns how many characters of `text` the placeholder matches.
 size_t Match(std::string_view placeholder, std::string_view text) {
   if (placeholder == "<NAME>") return text.size();
   const auto belongs = placeholder == "<group>" ? IsLetter : IsLower;
@@ -43,7 +43,7 @@ bool Matches(std::string_view pattern, std::string_view name) {
 
 bool IsPattern(const Key& key) { return key.name.find('<') != std::string_view::npos; }
 
-// Insertions, removals, replacements and swaps of neighbours that turn `a` into `b`.
+// Returns the number of insertions, removals, replacements and swaps of neighbours that turn `a` into `b`.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -58,8 +58,9 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-// The pattern with each placeholder replaced by what `name` has in that part, so that the rest may be compared:
-// "tony.<role>.memory" and "tony.worker.memroy" give "tony.worker.memory". Empty if there is nothing to put in.
+// Returns the pattern with each placeholder replaced by the same part of `name`, so that the rest can be compared:
+// "tony.<role>.memory" and "tony.worker.memroy" give "tony.worker.memory". Returns "" if a placeholder does not match
+// its part.
 std::string Instantiate(std::string_view pattern, std::string_view name) {
   const auto parts = Split(name, '.');
   if (pattern.starts_with(kKeyOfRole) && parts.size() > 1 && IsReservedRole(parts[1])) return {};
@@ -73,7 +74,7 @@ std::string Instantiate(std::string_view pattern, std::string_view name) {
   return instance.find('<') == std::string::npos ? instance : std::string();
 }
 
-// The rows only; keys.cc looks them up. Within a subject, rows stand in alphabetical order.
+// The rows of the table. Within a subject they are in alphabetical order.
 
 using enum KeyType;
 using enum KeyEffect;
@@ -102,7 +103,7 @@ constexpr Key kKeys[] = {
     {"tony.scheduler", kText, "local", kImplemented, "what the job runs on: local, which is this machine"},
     {"tony.src-dir", kText, "", kImplemented, "folder or archive with the user's program, on YARN also of HDFS (hdfs://...), whose content is in each task's folder (-src_dir)"},
 
-    // Its command and environment.
+    // The job's command and environment.
     {"tony.containers.command", kText, "", kImplemented, "command of every role without its own (-executes)"},
     {"tony.containers.env.<NAME>", kText, "", kImplemented, "one variable for executors and tasks, whatever its value holds (-container_env)"},
     {"tony.containers.envs", kList, "", kImplemented, "NAME=VALUE pairs for executors and tasks"},
@@ -186,12 +187,12 @@ constexpr Key kKeys[] = {
     {"tony.<role>.restart.budget", kNumber, "", kImplemented, "the role's own budget, instead of that of its smallest scope"},
     {"tony.<role>.restart.scope", kText, "", kImplemented, "the role's own scope, instead of tony.restart.scope"},
 
-    // What a failure means.
+    // The meaning of failures.
     {"tony.failure.exit.<NAME>", kText, "", kImplemented, "CLASS[, transient or permanent][, MEANING] of that exit code of a task"},
     {"tony.failure.pattern.<NAME>", kText, "", kImplemented, "REGEX => CLASS[, transient or permanent][, MEANING] of a line among the last of a failed task's stderr"},
     {"tony.failure.signal.<NAME>", kText, "", kImplemented, "CLASS[, transient or permanent][, MEANING] of a task that this signal ended, as 9 or SIGKILL"},
 
-    // The application master and executors, as YARN and Java saw them.
+    // The application master and executors: settings of YARN and Java.
     {"tony.am.instances", kNumber, "1", kNone, "application masters", "a job has one"},
     {"tony.am.node-label", kText, "", kYarn, "label of the nodes that will do for the application master, or for the task of a job without roles"},
     {"tony.am.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders for the application master, or for the task of a job without roles"},
@@ -298,7 +299,8 @@ std::string WhyNoEffect(const Key& row, std::string_view scheduler) {
   };
   switch (row.effect) {
     case KeyEffect::kImplemented:
-    case KeyEffect::kRefused:  // whoever reads this runs a job, so it asks for nothing
+    // In a job that runs this key is empty or false, because any other value is refused.
+    case KeyEffect::kRefused:
       return {};
     case KeyEffect::kLocal:
       return elsewhere("local");
@@ -323,7 +325,8 @@ const Key* FindKey(std::string_view name) {
 std::string NearestKey(std::string_view name) {
   if (name.size() > kLongestKnownKey) return {};
   std::string nearest;
-  size_t least = std::max<size_t>(2, name.size() / 5) + 1;  // a fifth of the name may be wrong
+  // Up to a fifth of the name may be wrong, and always two characters.
+  size_t least = std::max<size_t>(2, name.size() / 5) + 1;
   for (const auto& key : AllKeys()) {
     const std::string candidate = IsPattern(key) ? Instantiate(key.name, name) : std::string(key.name);
     const size_t longer = std::max(candidate.size(), name.size()), shorter = std::min(candidate.size(), name.size());

@@ -1,4 +1,4 @@
-// The one table of keys: TonY's of 0.4.6 and 0.5.3, and ours. The manual is generated from it.
+// The only table of keys: TonY's keys of 0.4.6 and 0.5.3, and our own. The manual is generated from it.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace tony {
 enum class KeyType {
   kText,
   kNumber,
-  kMemory,   // a number of MB, or a number followed by m or g
+  kMemory,   // e.g. 2048 (MB), 2048m, 2g
   kFlag,     // true or false
   kMillis,   // a duration in milliseconds
   kSeconds,  // a duration in seconds
@@ -24,41 +24,48 @@ constexpr auto NamesOf(KeyType) {
 
 enum class KeyEffect {
   kImplemented,
-  kLocal,      // implemented for tony.scheduler=local; elsewhere as kNone
-  kYarn,       // implemented for tony.scheduler=yarn; elsewhere as kNone
-  kNone,       // accepted, no effect: a warning, as somebody may wait for one
-  kNotNeeded,  // there is nothing in ours that it could set: no warning, `plan --explain` says so
-  kRefused,    // to ignore it would run the wrong thing: an error unless empty or false
+  kLocal,  // implemented for tony.scheduler=local; elsewhere as kNone
+  kYarn,   // implemented for tony.scheduler=yarn; elsewhere as kNone
+  // Accepted without effect. The user gets a warning, because the user may expect an effect.
+  kNone,
+  // This implementation has nothing that the key could set. No warning; `plan --explain` reports the key.
+  kNotNeeded,
+  // Ignoring the key would run the wrong thing: an error unless the value is empty or false.
+  kRefused,
 };
 
-// Whether a key's value is for others to read. Of keys with <NAME> that name decides, as of any variable.
+// Whether others may read a key's value. For keys with <NAME> the name decides, as for a variable.
 enum class KeySecrecy { kOpen, kSecret };
 
 struct Key {
-  std::string_view name;  // <role>, <group> and <resource> stand for letters, <NAME> for any text
+  // <role>, <group> and <resource> stand for letters, <NAME> for any text.
+  std::string_view name;
   KeyType type;
-  std::string_view default_value;  // what holds where nobody sets it
+  // The value that holds if the key is not set.
+  std::string_view default_value;
   KeyEffect effect;
-  std::string_view text;         // one line for the manual
-  std::string_view reason = {};  // why it has no effect, or is refused; one clause
+  std::string_view text;  // a single line for the manual
+  // Why the key has no effect or is refused; one clause.
+  std::string_view reason = {};
   KeySecrecy secrecy = KeySecrecy::kOpen;
 };
 
 std::span<const Key> AllKeys();
 
-// Whether "tony.<name>.*" means something else than a role of that name.
+// Returns true if "tony.<name>.*" does not mean a role of that name.
 bool IsReservedRole(std::string_view name);
 
-// The row of a key; null if there is none. A row without <...> goes before one that matches by it.
+// Returns the row of a key; null if the table has none. A row without <...> takes precedence over a row that matches
+// with its placeholders.
 const Key* FindKey(std::string_view name);
 
-// Whether the value says what would hold without it: the default, however it is written.
+// Returns true if `value` means the default, however it is written.
 bool IsDefault(const Key& row, std::string_view value);
 
-// Why a key has no effect, for tony.scheduler=`scheduler`: "no effect: there is no Java in ours". Empty: it has one.
+// Returns why a key has no effect with tony.scheduler=`scheduler`, e.g. "no effect yet"; "" if it has an effect.
 std::string WhyNoEffect(const Key& row, std::string_view scheduler);
 
-// The known key that somebody who wrote `name` may have meant; empty if none is near.
+// Returns the known key that a user who wrote `name` may have meant; "" if none is similar.
 std::string NearestKey(std::string_view name);
 
 }  // namespace tony

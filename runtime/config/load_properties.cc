@@ -16,19 +16,21 @@
 namespace tony {
 namespace {
 
-// Where LinkedIn's TonY looked for its site file, for those who have never set $TONY_CONF_DIR.
+// The folder where LinkedIn's TonY expected its site file, for users who have never set $TONY_CONF_DIR.
 constexpr const char* kUsualSiteFolder = "/export/apps/tony/conf";
 
 struct ConfigFile {
-  std::string_view kind;  // for messages: "conf file"
-  std::string name;       // for origins: as the user wrote it
+  std::string_view kind;  // for messages, e.g. "conf file"
+  std::string name;       // for origins, in the user's spelling
   std::filesystem::path path;
-  bool is_step = false;   // as Azkaban wrote it for a step, whatever its path is
-  bool is_stdin = false;  // a job document; nothing is at its path
-  ReadRemoteFile read{};  // null: it is of this machine
+  // Azkaban wrote the file for a step. The file is read as such, whatever its path is.
+  bool is_step = false;
+  // The file is a job document on standard input, and `path` does not exist.
+  bool is_stdin = false;
+  ReadRemoteFile read{};  // null: a file of this machine
 };
 
-// Where the files are that a job names.
+// The places of the files that a job names.
 struct Places {
   const std::filesystem::path& directory;
   const ReadRemoteFile& read_remote;
@@ -67,7 +69,8 @@ bool IsXml(const ConfigFile& file, std::string_view text) {
 
 struct LoadedFile {
   Properties properties;
-  bool is_job_file = false;  // an Azkaban step's properties, which carry submit flags too
+  // The file has an Azkaban step's properties, which contain submit flags, too.
+  bool is_job_file = false;
 };
 
 bool IsYaml(const ConfigFile& file) { return file.path.extension() == ".yaml" || file.path.extension() == ".yml"; }
@@ -95,7 +98,7 @@ Result<LoadedFile> Load(const ConfigFile& file) {
     return loaded;
   }
   if (IsXml(file, text)) {
-    // What one of the cluster includes is not sought here.
+    // A file of the cluster may include no other file, because its includes are in the cluster.
     TRY_ASSIGN(loaded.properties,
                file.read ? ParseRawHadoopXml(text, file.name) : ParseHadoopXmlOf(file.path, text, file.name));
     return loaded;
@@ -109,18 +112,18 @@ Result<LoadedFile> Load(const ConfigFile& file) {
 ConfigFile NamedFile(std::string_view kind, std::string name, const Places& places) {
   if (name.starts_with("file://")) name.erase(0, 7);
   const size_t colon = name.find(':');
-  const bool is_remote = colon != std::string::npos && name.find('/') == colon + 1;  // "hdfs:/x/y", and not "a:b"
+  const bool is_remote = colon != std::string::npos && name.find('/') == colon + 1;  // "hdfs:/x/y", not "a:b"
   if (is_remote) return {.kind = kind, .name = name, .path = name, .read = places.read_remote};
   return {.kind = kind, .name = name, .path = places.directory / ExpandTilde(name)};
 }
 
-// Azkaban's adapter reads the first itself, and the others are what earlier steps wrote; TonY had none of them.
+// Azkaban's adapter reads tony.azkaban.* itself, and earlier steps wrote the other keys. TonY had none of these keys.
 bool BelongsToTheStep(std::string_view key) {
   if (key.starts_with("tony.azkaban.") || key.starts_with("tony.output.")) return true;
   return key == "tony.job.id" || key == "tony.job.url" || key == "tony.job.logs" || key == "tony.model.path";
 }
 
-// With -conf_file TonY's client looked for no tony.xml, and a step's tony.* properties were its tony.xml.
+// With -conf_file TonY's client did not read a tony.xml, and a step's tony.* properties were its tony.xml.
 Result<Properties> WithConfFile(const Properties& step, const Property& conf_file, const Places& places) {
   auto loaded = Load(NamedFile("conf file", conf_file.value, places));
   if (!loaded.ok()) return Annotate(loaded.error(), conf_file.origin);
@@ -174,24 +177,26 @@ std::optional<ConfigFile> SiteFile() {
   return ConfigFile{"site file", path.string(), path};
 }
 
-// What a job file says beside tony.*. With a -conf_file its properties become that file's.
+// Returns the submit flags of a job file. With a -conf_file among them, `properties` become the properties of that
+// file.
 Result<SubmitFlags> TakeStep(Properties& properties, const Places& places) {
   TRY_ASSIGN(SubmitFlags step, FlagsOfJobFile(properties, places.directory));
   if (!step.conf_file.value.empty()) {
     TRY_ASSIGN(properties, WithConfFile(properties, step.conf_file, places));
   }
-  // LinkedIn's DSL writes it, and TonY's job type never read it.
+  // LinkedIn's DSL writes shell_env, but TonY's job type never read it.
   if (const Property* variables = properties.Find("shell_env"))
     properties.Warn(
         StrCat("shell_env (from ", variables->origin, "): not read, as in TonY; a variable is worker_env.NAME"));
   return step;
 }
 
-// What the user's file says, in the ranks that its parts have.
+// The content of the user's file, divided by rank.
 struct UserLayers {
   Properties properties;
   SubmitFlags step;
-  std::optional<JobDocument> document;  // with its base and properties among `properties`
+  // The document without its base and properties, which are in `properties`.
+  std::optional<JobDocument> document;
 };
 
 Result<UserLayers> LoadUserFile(const ConfigFile& file, const Places& places) {

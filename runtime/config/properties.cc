@@ -9,8 +9,9 @@ namespace tony {
 namespace {
 
 constexpr std::string_view kEnv = "env.";
-constexpr size_t kMaxDepth = 20;                 // Hadoop's own limit of substitutions
-constexpr size_t kMaxExpandedBytes = 32u << 20;  // of all values together: twice the largest file
+constexpr size_t kMaxDepth = 20;  // Hadoop's own limit of substitutions
+// All values together; twice the size of the largest file.
+constexpr size_t kMaxExpandedBytes = 32u << 20;
 
 class Expander {
  public:
@@ -51,7 +52,7 @@ class Expander {
 
   bool IsKnown(std::string_view name) const { return properties_.Find(name) || FromOutside(name); }
 
-  // Hadoop's order: a system property goes before a key of that name.
+  // Hadoop's order: a system property takes precedence over a key of the same name.
   Result<std::optional<std::string>> ValueOf(std::string_view name) {
     if (auto value = FromOutside(name)) return value;
     const Property* target = properties_.Find(name);
@@ -60,7 +61,7 @@ class Expander {
     return std::optional<std::string>(std::move(value));
   }
 
-  // A shell would end with "bad substitution", long after the submit.
+  // Warns now, because a shell would fail with "bad substitution" long after the submit.
   void WarnOfUnknown(const std::string& key, const Property& property, Properties& out) const {
     std::string_view rest = property.value;
     std::set<std::string_view> unknown;
@@ -87,14 +88,14 @@ class Expander {
       if (!name.empty()) {
         TRY_ASSIGN(value, ValueOf(name));
       }
-      const size_t consumed = value ? name.size() + 3 : 2;  // "${name}", or "${" as it stands
+      const size_t consumed = value ? name.size() + 3 : 2;  // "${name}", or only "${"
       out.append(value ? *value : std::string(rest.substr(0, consumed)));
       rest.remove_prefix(consumed);
       if (out.size() > kMaxExpandedBytes) return Failure(property, "values grow too large by ${...}");
     }
   }
 
-  // What stands between "${" and "}"; empty if it is no name.
+  // Returns the text between "${" and "}"; "" if the text cannot be a name.
   static std::string_view VariableName(std::string_view text) {
     const size_t end = text.find_first_of("}$ \t\r\n", 2);
     return end == std::string_view::npos || text[end] != '}' ? std::string_view() : text.substr(2, end - 2);

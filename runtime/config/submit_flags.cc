@@ -15,14 +15,14 @@ namespace {
 const std::string kCommand = "tony.containers.command", kSrcDir = "tony.src-dir", kPythonVenv = "tony.python-venv";
 constexpr std::string_view kExecutionEnv = "tony.execution.env.", kContainerEnv = "tony.containers.env.";
 
-// Keys whose flags add to the file's value.
+// Keys for which a flag's value is added to the file's value.
 constexpr std::string_view kListKeys[] = {"tony.containers.envs", "tony.containers.resources", "tony.execution.envs"};
 
 struct Pair {
   std::string name, value;
 };
 
-// A text that is no pair is not quoted: it may be the rest of a password.
+// A text that is not a pair is not quoted in the message, because it may be the rest of a password.
 Result<Pair> ParsePair(std::string_view flag, size_t number, const std::string& text, std::string_view form) {
   const size_t equals = text.find('=');
   const std::string name(Trim(std::string_view(text).substr(0, equals)));
@@ -34,7 +34,7 @@ Result<Pair> ParsePair(std::string_view flag, size_t number, const std::string& 
   return Pair{name, text.substr(equals + 1)};
 }
 
-// TonY cut at every comma. Where that gives pairs alone, so do we; else the comma belongs to a value.
+// TonY cut at every comma. This function cuts only if all pieces are pairs; otherwise the comma belongs to a value.
 std::vector<std::string> CutAtCommas(const std::string& text) {
   std::vector<std::string> pieces = Split(text, ',');
   const auto is_pair = [](const std::string& piece) {
@@ -99,7 +99,7 @@ void SetConf(const SubmitFlags::Setting& setting, Properties& properties) {
   }
 }
 
-// The roles in a list; of the default, those that the job has.
+// Returns the roles in a list. If the key is not set, returns those roles of its default that the job has.
 std::vector<std::string> ListedRoles(const std::string& key, const Properties& properties) {
   const Property* present = properties.Find(key);
   const Key* row = FindKey(key);
@@ -124,14 +124,15 @@ void ApplyListing(const SubmitFlags::Listing& listing, Properties& properties) {
   properties.Set(listing.key, Join(roles, ","), JoinedOrigin(properties.Find(listing.key), listing.role.origin));
 }
 
-// TonY's rule for a relative one; the environment may also be named by its key.
+// With an environment, a relative interpreter is in that environment, as in TonY. The environment may also be named by
+// its key.
 std::string Interpreter(const SubmitFlags& flags, const Properties& properties) {
   const std::string path = ExpandTilde(flags.python_binary_path.value);
   const bool of_venv = properties.Has(kPythonVenv) && !path.starts_with('/');
   return of_venv ? StrCat("venv/", path) : path;
 }
 
-// TonY built one command line of the three.
+// TonY built one command line of interpreter, command and parameters.
 Status SetCommand(const SubmitFlags& flags, Properties& properties) {
   if (flags.executes.value.empty()) {
     if (flags.task_params.value.empty()) return Ok();
@@ -149,10 +150,11 @@ Status SetCommand(const SubmitFlags& flags, Properties& properties) {
   return Ok();
 }
 
-constexpr size_t kLongestOption = 40;  // longer than any option: it is not one, and may be a secret
+// A longer word is not an option. It may be a secret, so messages do not show it.
+constexpr size_t kLongestOption = 40;
 
-// An option and where its value goes: to `single`, or behind the others in `pairs`. With neither it takes none, and
-// says nothing to us.
+// An option and the place of its value: the member `single`, or the end of the list `pairs`. An option with neither
+// takes no value and has no effect here.
 struct Option {
   std::string_view name;
   std::string SubmitOptions::*single = nullptr;
@@ -173,12 +175,12 @@ constexpr Option kOptions[] = {
     {"task_params", &SubmitOptions::task_params},
 };
 
-// A word, read as an option.
+// A word of main.args, read as an option.
 struct OptionWord {
   std::string_view name;  // without dashes
   std::string_view value;
-  bool has_value = false;          // in the same word
-  const Option* option = nullptr;  // null: there is none of this name
+  bool has_value = false;          // the same word has the value
+  const Option* option = nullptr;  // null: not a known option
 };
 
 std::optional<OptionWord> ReadOption(std::string_view word) {
@@ -223,7 +225,7 @@ class Reader {
   }
 
  private:
-  // A word that is an option itself is nobody's value; TonY's parser has the same rule.
+  // A word that is a known option is never the value of the option before it. TonY's parser has the same rule.
   Status Take(const OptionWord& word) {
     const Option& option = *word.option;
     if (!option.single && !option.pairs) return word.has_value ? Status(Failure(option.name, "takes no value")) : Ok();
@@ -246,7 +248,7 @@ class Reader {
 
   Error Failure(std::string_view name, std::string_view what) const { return FailureAt(next_, name, what); }
 
-  // `number`: the word's, from 1.
+  // `number` is the position of the word, from 1.
   Error FailureAt(size_t number, std::string_view name, std::string_view what) const {
     return {ErrorCode::kInvalid,
             StrCat(MainArgsOrigin(main_args_), ", word ", number, name.empty() ? "" : ", -", name, ": ", what)};
@@ -271,7 +273,7 @@ bool HasRoles(const Properties& properties) {
   });
 }
 
-// On one machine TensorBoard listens where it does by default, on the loopback alone.
+// On one machine TensorBoard listens at its default address, which is the loopback address only.
 std::string Command(const std::string& python, const Properties& properties) {
   const Property* scheduler = properties.Find("tony.scheduler");
   const bool on_yarn = scheduler && ToLower(Trim(scheduler->value)) == "yarn";
@@ -353,7 +355,7 @@ Status ApplyFlags(const SubmitFlags& flags, Properties& properties) {
 std::vector<std::string> SplitCommandLine(std::string_view line) {
   std::vector<std::string> words;
   std::string word;
-  char open = 0;  // the quote within which we are
+  char open = 0;  // the open quote; 0: none
   const auto end_word = [&] {
     if (!word.empty()) words.push_back(std::exchange(word, {}));
   };
@@ -387,7 +389,7 @@ void AddTensorBoard(const std::string& python, Properties& properties) {
   SetUnlessSet("tony.tensorboard.command", {Command(python.empty() ? of_venv : python, properties), folder.origin},
                properties);
   const Property* sidecars = properties.Find(kSidecars);
-  if (!sidecars) return;  // the default has it
+  if (!sidecars) return;  // the default list contains it
   const auto names = Split(sidecars->value, ',');
   if (std::ranges::any_of(names, [](const auto& name) { return Trim(name) == kRole; })) return;
   properties.Set(kSidecars,

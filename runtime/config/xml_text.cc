@@ -58,7 +58,7 @@ std::string DeclaredEncoding(std::string_view text) {
   const size_t close = open == declaration.npos ? open : declaration.find(declaration[open], open + 1);
   if (close == declaration.npos) return "UTF-8";
   const std::string_view name = declaration.substr(open + 1, close - open - 1);
-  // UTF-16 would have begun with other bytes.
+  // The text is not UTF-16, because it would begin with other bytes.
   return ToLower(name).starts_with("utf-16") ? "UTF-8" : std::string(name);
 }
 
@@ -80,21 +80,21 @@ Result<std::string> Iconv(std::string_view text, const std::string& encoding) {
 }
 
 constexpr size_t kMostNested = 20;
-constexpr size_t kMaxIncludedBytes = 2 * kMaxFileBytes;  // of all files together
+constexpr size_t kMaxIncludedBytes = 2 * kMaxFileBytes;  // limit for all files together
 
 constexpr unsigned kParseOptions = pugi::parse_default | pugi::parse_ws_pcdata_single | pugi::parse_doctype;
 
-// The files that are being read, each included by the one before it.
+// The files that are being read. Each is included by the one before it.
 struct Inclusion {
   struct File {
-    std::filesystem::path path;  // without links, so that a cycle is seen
+    std::filesystem::path path;  // without links, to detect cycles
     std::string name;            // for messages
   };
   std::vector<File> open;
-  size_t bytes = 0;  // read so far
+  size_t bytes = 0;  // bytes read so far
 };
 
-// The element, with a prefix of whatever namespace.
+// Returns true if the element has this name, with any namespace prefix.
 bool IsElement(pugi::xml_node node, std::string_view local_name) {
   const std::string_view name = node.name();
   return name == local_name || name.ends_with(StrCat(":", local_name));
@@ -119,7 +119,7 @@ class HadoopXml {
   }
 
  private:
-  // pugixml would end a text there and say nothing.
+  // Refuses a reference to NUL, because pugixml would end the text there without an error.
   Status CheckCharacterReferences() const {
     for (size_t at = text_.find("&#"); at != std::string_view::npos; at = text_.find("&#", at + 2)) {
       std::string_view digits = text_.substr(at + 2);
@@ -152,7 +152,7 @@ class HadoopXml {
     return Ok();
   }
 
-  // XInclude, as far as Hadoop's files use it: a whole local file, and what to read where there is none.
+  // XInclude, as far as Hadoop's files use it: a whole local file, and a fallback for a file that cannot be read.
   Status Include(pugi::xml_node node, Properties& properties) const {
     TRY_ASSIGN(const Inclusion::File file, WhatIsIncluded(node));
     const auto text = ReadTextFile(file.path);
@@ -200,7 +200,7 @@ class HadoopXml {
     return Failure(node, StrCat("include ", file.name, ": more than ", kMostNested, " files within one another"));
   }
 
-  // Name, value and final are elements, or in Hadoop's short form attributes. Without a value the key is not set.
+  // Name, value and final are elements or, in Hadoop's short form, attributes. Without a value the key is not set.
   Status ReadProperty(pugi::xml_node node, Properties& properties) const {
     TRY_ASSIGN(const auto name, Part(node, "name"));
     TRY_ASSIGN(auto value, Part(node, "value"));
@@ -252,8 +252,8 @@ class HadoopXml {
   Inclusion& inclusion_;
 };
 
-// XML 1.0 has no way to say most control characters, not even by their numbers, which pugixml would write; nor U+FFFE
-// and U+FFFF.
+// Replaces characters that XML 1.0 cannot express: most control characters, U+FFFE and U+FFFF. Numeric references,
+// which pugixml would write for control characters, are not allowed either.
 std::string XmlText(const std::string& text) {
   std::string out = ReplaceInvalidUtf8(text);
   for (char& c : out) {
@@ -295,7 +295,7 @@ std::optional<std::string> SystemProperty(std::string_view name) {
     const std::filesystem::path here = std::filesystem::current_path(error);
     return error ? std::nullopt : std::optional<std::string>(here.string());
   }
-  if (name == "java.io.tmpdir") return "/tmp";  // whatever TMPDIR says: Java does not look at it
+  if (name == "java.io.tmpdir") return "/tmp";  // Java ignores TMPDIR
   if (name == "os.name" || name == "os.version" || name == "os.arch") return OfSystem(name);
   if (name == "file.separator") return "/";
   if (name == "path.separator") return ":";
