@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kRolePrefix = "tony.<role>";
 constexpr std::string_view kInstances = ".instances";
-// The text may contain variables. The values that it sets are listed under their own keys.
+// main.args may contain secret variables. The values that it sets are listed under their own keys.
 constexpr std::string_view kMainArgs = "main.args";
 constexpr std::string_view kVariableLists[] = {"shell_env", "tony.containers.envs", "tony.execution.envs"};
 

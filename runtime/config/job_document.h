@@ -20,7 +20,7 @@ namespace tony {
 struct DocumentNode {
   enum class Kind { kNull, kBool, kNumber, kText, kArray, kObject };
   Kind kind = Kind::kNull;
-  // For a number or boolean, the form that JSON has.
+  // The value as text; a number or boolean as JSON writes it.
   std::string text;
   std::vector<std::string> names;  // names of an object's members
   // The values of an array or object, in the order of the text.
@@ -30,7 +30,7 @@ constexpr auto NamesOf(DocumentNode::Kind) {
   return EnumNames("null", "true or false", "a number", "a text", "a list", "an object");
 }
 
-inline constexpr size_t kMostDocumentDepth = 8;        // a job document has 5
+inline constexpr size_t kMostDocumentDepth = 8;        // a job document has 5 levels
 inline constexpr size_t kMostDocumentValues = 20'000;  // about 100 times a usual job
 
 // kInvalid with "name:line": the text is not JSON or not UTF-8, a member is there twice, or the text is nested deeper

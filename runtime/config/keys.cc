@@ -15,7 +15,7 @@ constexpr size_t kLongestKnownKey = 120;
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
 
-// Second words of keys that are not names of roles.
+// These words follow "tony." in some keys, e.g. "tony.am.memory", and are not names of roles.
 constexpr std::string_view kReservedRoles[] = {"am",         "application", "checkpoint", "container",
                                                "containers", "docker",      "execution",  "failure",
                                                "history",    "output",      "restart",    "task"};

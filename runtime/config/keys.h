@@ -16,7 +16,7 @@ enum class KeyType {
   kFlag,     // true or false
   kMillis,   // a duration in milliseconds
   kSeconds,  // a duration in seconds
-  kList,     // separated by commas
+  kList,     // values separated by commas
 };
 constexpr auto NamesOf(KeyType) {
   return EnumNames("text", "number", "memory", "true or false", "milliseconds", "seconds", "list");

@@ -191,7 +191,7 @@ Result<SubmitFlags> TakeStep(Properties& properties, const Places& places) {
   return step;
 }
 
-// The content of the user's file, divided by rank.
+// The content of the user's file, divided by rank (level of precedence).
 struct UserLayers {
   Properties properties;
   SubmitFlags step;

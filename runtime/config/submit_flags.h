@@ -74,7 +74,7 @@ Result<SubmitOptions> ParseMainArgs(const Property& main_args);
 
 // TonY's sidecar: TensorBoard next to the job, on a folder with the job's logs.
 
-// Replaces tony.application.tensorboard-log-dir by properties that other code understands. Every task gets TB_LOG_DIR,
+// Translates tony.application.tensorboard-log-dir to properties that other code reads. Every task gets TB_LOG_DIR,
 // and a job with roles gets another role, "tensorboard", a sidecar of one task. Properties that are already set stay.
 // `python`: the interpreter of the job's command; empty: python3, of the job's environment if it has one.
 void AddTensorBoard(const std::string& python, Properties& properties);

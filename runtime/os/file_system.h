@@ -14,7 +14,7 @@ struct FileSystem {
   std::string type;  // e.g. "nfs"; "type 0x1a2b" if unknown
   // True if other machines may have it mounted; their locks and changes are then seen late here, or never.
   bool network = false;
-  int64_t free_bytes = 0;  // free for unprivileged users
+  int64_t free_bytes = 0;  // bytes free for unprivileged users
   int64_t free_files = 0;  // free inodes; -1: not counted
   bool read_only = false;
   // Mounted noexec: programs on it cannot be started.

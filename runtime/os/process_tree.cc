@@ -273,7 +273,7 @@ void SignalAll(const std::vector<pid_t>& pids, int signal) {
 
 }  // namespace tony
 
-extern "C" {  // missing in glibc 2.36's header
+extern "C" {  // glibc 2.36's header lacks it
 #include <sys/pidfd.h>
 }
 

@@ -52,7 +52,7 @@ Result<std::string> KeyOf(const std::vector<fs::path>& installed) {
   return Join(words, " ");
 }
 
-// Returns the same form of line, with the stamps that the programs had when they were copied.
+// Returns a line of the same form, with the stamps that the programs had when they were copied.
 std::string KeyOf(const std::vector<Program>& programs) {
   std::vector<std::string> words;
   for (const Program& program : programs)

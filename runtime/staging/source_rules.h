@@ -18,7 +18,7 @@ struct IgnorePattern {
   std::vector<std::string> parts;
   // The number of bytes in "sub/". The pattern is matched against the rest of a path.
   size_t folder = 0;
-  bool is_tonys = false;  // from a .tonyignore
+  bool is_tonys = false;  // the pattern is from a .tonyignore
   bool keeps = false;     // the pattern begins with "!"
   bool only_folders = false;
   // The pattern has no slash, so it is matched against the last part of a path.

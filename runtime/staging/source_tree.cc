@@ -110,7 +110,7 @@ class Listing {
   struct Scope {
     // True: the job names the folder, or a folder above it.
     bool named = false;
-    // True: the job names something that a rule would have left out, so no rule counts here.
+    // True: the job names this folder, which a rule would have left out, so no rule counts in it.
     bool whole = false;
     // True: no .tonyignore has been found so far, so .gitignore counts.
     bool git = true;

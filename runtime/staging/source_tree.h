@@ -40,7 +40,7 @@ class KnownHashes {
   void Add(const FileStamp& stamp, const std::string& hash, Instant read);
   // Writes the hashes that were found or added since Load(), if they differ from what Load() read.
   void Keep() const;
-  // Deletes the remembered hashes, because content that was read did not match one of them.
+  // Deletes the remembered hashes. Call this if content that was read does not match its remembered hash.
   void Forget() const;
 
  private:
@@ -66,7 +66,7 @@ struct SourceItem {
 // Rules that leave out files of a folder. Without rules only pipes, sockets and devices are left out, because they
 // cannot be copied.
 struct SourceRules {
-  // The rules count, and files named .tonyignore add to them.
+  // False: no rule counts. True: the rules below count, and the patterns of .tonyignore files.
   bool apply = false;
   // Files named .gitignore count where no .tonyignore exists. .git, and environments that the job does not name, are
   // left out.

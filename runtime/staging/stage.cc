@@ -187,7 +187,7 @@ class Staging {
   std::map<std::string, SourceUse> uses_;                            // key: kProgramSource or kVenvSource
   SourceSummary summary_;
   std::map<std::pair<std::string, bool>, fs::path> known_;
-  // Value: a hash or key of the content. Key: the path of an entry, or the key of a remote file.
+  // Key: the path of an entry, or the key of a remote file. Value: what identifies its content.
   std::map<fs::path, std::string> contents_;
 };
 
