@@ -54,8 +54,8 @@ std::optional<Beginning> ReadCommand(std::string_view command, std::string_view 
   return Beginning{std::string(name), std::string(command.substr(name.size())), size};
 }
 
-// Parses the beginning of a Python script. If the path is too long for the kernel or has a blank in it, the script has
-// one of two forms for the shell:
+// Parses the beginning of a Python script. If the path is too long for the kernel, or has a blank in it, a shell starts
+// the Python. Two forms exist:
 //   #!/bin/sh
 //   '''exec' "<bin>python3.11" -E "$0" "$@" #'''    as conda's clients do
 //   '''exec' <bin>python3.11 "$0" "$@"              as pip does, when a package is built
