@@ -17,8 +17,8 @@ constexpr struct {
 } kDatasets[] = {{"azkaban.input.dataset", "AZKABAN_INPUT_DATASET"},
                  {"azkaban.output.dataset", "AZKABAN_OUTPUT_DATASET"}};
 
-// Returns a property for another key. An origin without a line ("train.job:3" has one) gets the property's own name,
-// which shows people where it was set.
+// Returns the property `key` for use under another key. An origin without a line ("train.job:3" has one) gets the
+// property's own name, which shows people where the value was set.
 Property Named(const Properties& file, const std::string& key) {
   const Property* found = file.Find(key);
   if (!found) return {};

@@ -299,7 +299,7 @@ std::string WhyNoEffect(const Key& row, std::string_view scheduler) {
   };
   switch (row.effect) {
     case KeyEffect::kImplemented:
-    // In a job that runs this key is empty or false, because any other value is refused.
+    // In a job that runs, this key is empty or false, because any other value is refused.
     case KeyEffect::kRefused:
       return {};
     case KeyEffect::kLocal:

@@ -23,14 +23,14 @@ struct ConfigFile {
   std::string_view kind;  // for messages, e.g. "conf file"
   std::string name;       // for origins, in the user's spelling
   std::filesystem::path path;
-  // Azkaban wrote the file for a step. The file is read as such, whatever its path is.
+  // Azkaban wrote the file for a step. The file is read as Azkaban's properties, whatever its path is.
   bool is_step = false;
   // The file is a job document on standard input, and `path` does not exist.
   bool is_stdin = false;
   ReadRemoteFile read{};  // null: a file of this machine
 };
 
-// The places of the files that a job names.
+// Where a job's files are found: the folder for relative paths, and the reader of remote files.
 struct Places {
   const std::filesystem::path& directory;
   const ReadRemoteFile& read_remote;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kEnv = "env.";
 constexpr size_t kMaxDepth = 20;  // Hadoop's own limit of substitutions
-// All values together; twice the size of the largest file.
+// Limit for all values together: twice the size of the largest file.
 constexpr size_t kMaxExpandedBytes = 32u << 20;
 
 class Expander {

@@ -80,7 +80,7 @@ struct SubmitOptions {
   std::vector<std::string> conf;  // -conf key=value
   std::string executes, src_dir, task_params, python_binary_path, python_venv;
   std::string hdfs_classpath, sidecar_tensorboard_log_dir;
-  std::vector<std::string> shell_env, container_env;  // K=V
+  std::vector<std::string> shell_env, container_env;  // each is NAME=VALUE
   // The descriptor with a JSON object of secret variables for the tasks. It is closed after reading, so no process of
   // the job inherits it. Negative: none.
   int secrets_fd = -1;

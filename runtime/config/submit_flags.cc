@@ -177,7 +177,7 @@ constexpr Option kOptions[] = {
 
 // A word of main.args, read as an option.
 struct OptionWord {
-  std::string_view name;  // without dashes
+  std::string_view name;  // the option's name without dashes
   std::string_view value;
   bool has_value = false;          // the same word has the value
   const Option* option = nullptr;  // null: not a known option

@@ -27,8 +27,8 @@ Status Sync(int fd, const fs::path& path) {
   return Ok();
 }
 
-// Creates one folder. Another process may remove the folder, which is still empty, before it has its mode. A retry
-// helps; after ten times the cause must be another one.
+// Creates one folder. Another process may remove the folder, which is still empty, before it has its mode. The function
+// then tries again, at most ten times, because more collisions must have another cause.
 Status MakeOneFolder(const fs::path& path) {
   for (int tries = 10; tries > 0; --tries) {
     if (mkdir(path.c_str(), 0700) == 0) {
@@ -201,7 +201,8 @@ std::string RandomHex(int bytes) {
 
 namespace {
 
-// Large enough that the number of calls does not matter; small enough that progress is reported every few milliseconds.
+// Bytes per call: large enough that the number of calls does not matter, small enough that progress is reported every
+// few milliseconds.
 constexpr size_t kStep = 8 << 20;
 constexpr size_t kBuffer = 1 << 18;
 
@@ -245,7 +246,7 @@ Status CopyContent(int from, const fs::path& from_path, int to, const fs::path& 
 
 namespace {
 
-// The most passes over a folder in which another process creates or removes entries.
+// Limit of passes over a folder in which another process creates or removes entries.
 constexpr int kMostPasses = 100;
 
 // Returns the number of the mount that the file is on. st_dev does not suffice: a folder that is mounted a second time

@@ -37,8 +37,8 @@ std::optional<std::string> ReadProcFile(pid_t pid, const char* name) {
   return fd.valid() ? std::optional(ReadAll(fd.get())) : std::nullopt;
 }
 
-std::vector<std::string> StatFields(std::string_view text) {  // from field 3 (state) of proc(5)
-  const size_t end_of_name = text.rfind(')');                 // may contain blanks and parentheses
+std::vector<std::string> StatFields(std::string_view text) {  // proc(5), from field 3 (state) on
+  const size_t end_of_name = text.rfind(')');                 // names may contain blanks and parentheses
   if (end_of_name == std::string_view::npos) return {};
   return Split(Trim(text.substr(end_of_name + 1)), ' ');
 }
@@ -184,7 +184,7 @@ std::vector<pid_t> DescendantsIn(const std::vector<ProcessEntry>& processes, pid
   std::multimap<pid_t, pid_t> children;
   for (const auto& process : processes) children.emplace(process.parent, process.pid);
   std::vector<pid_t> found;
-  // The list is not a snapshot: a reused pid could close a cycle.
+  // The list is not a snapshot, so with a reused pid the parents may form a cycle.
   std::set<pid_t> seen{root};
   std::vector<pid_t> open{root};
   while (!open.empty()) {
@@ -273,7 +273,7 @@ void SignalAll(const std::vector<pid_t>& pids, int signal) {
 
 }  // namespace tony
 
-extern "C" {  // glibc 2.36's header lacks it
+extern "C" {  // glibc 2.36's header lacks extern "C"
 #include <sys/pidfd.h>
 }
 
@@ -287,7 +287,8 @@ std::optional<ProcessStat> LookAt(int file) {
   const ssize_t size = pread(file, text, sizeof text, 0);
   if (size < 0) return std::nullopt;
   auto stat = ParseStat({text, static_cast<size_t>(size)});
-  if (!stat) errno = EIO;  // not mistaken for an end
+  // EIO, so that the failure is not mistaken for the end of the process.
+  if (!stat) errno = EIO;
   return stat;
 }
 
@@ -309,7 +310,7 @@ class EndPoll : public EventLoop::Handle {
   void Look() {
     LookLater();
     if (!HasEnded(file_)) return;
-    // a copy: the call may destroy this
+    // A copy, because the call may destroy this object.
     const EventLoop::Callback fn = fn_;
     fn();
   }
@@ -352,7 +353,7 @@ constexpr int kDeepest = 200;
 // Each pass stops the processes that were forked during the pass before. A fork bomb without a limit has to wait for
 // the next call.
 constexpr int kStoppingPasses = 10;
-// Several rounds in one call: a process that escapes would have filled the free places again before the next call.
+// Several rounds in one call, because a process that escapes would have forked as many again before the next call.
 constexpr int kRounds = 3;
 
 class Walk {
@@ -373,8 +374,7 @@ class Walk {
   void Visit(pid_t pid, pid_t parent, const HeldProcess* held_parent, int depth) {
     const HeldProcess process(pid);
     const auto stat = ReadStat(pid);
-    // If the process does not exist or has another parent, its old parent has ended meanwhile and it is our own child
-    // by now.
+    // If the process has another parent, its old parent has ended meanwhile, and the process is our own child by now.
     if (!stat || stat->parent != parent || (held_parent && !held_parent->Signal(0))) return;
     Meet(pid, *stat);
     // Our own child, not reaped yet: no other process can have its pid.
@@ -418,7 +418,7 @@ TreeWalk SignalOnTheWay(int signal, const Spared& spared) {
   return walk.met();
 }
 
-// Returns true if `walk` met a process that `before` had not met, and therefore not signalled.
+// Returns true if `walk` met a process that `before` had not met, and which therefore was not signalled.
 bool HasNew(const TreeWalk& walk, const TreeWalk& before) {
   return std::ranges::any_of(walk.living, [&](pid_t pid) { return !before.living.contains(pid); });
 }

@@ -63,7 +63,8 @@ struct ProcessStat {
   bool dead = false;
   std::string start_time;
 };
-std::optional<ProcessStat> ReadStat(pid_t pid);  // nullopt: missing, or cannot be read
+// Returns nullopt if the process does not exist, or cannot be read.
+std::optional<ProcessStat> ReadStat(pid_t pid);
 // Parses the text of /proc/pid/stat; nullopt if it is incomplete.
 std::optional<ProcessStat> ParseStat(std::string_view text);
 
@@ -115,7 +116,7 @@ class HeldProcess {
 
  private:
   UniqueFd fd_;    // pidfd, or the stat file
-  pid_t pid_ = 0;  // the pid, with a stat file
+  pid_t pid_ = 0;  // set only with a stat file
 };
 
 // Signals and ends all processes below this one, which must be a subreaper. Linux only.

@@ -93,7 +93,7 @@ Result<std::vector<gid_t>> ParseGroups(const std::string& text) {
 }  // namespace
 
 std::optional<UnixUser> ParsePasswdLine(std::string_view line) {
-  // a comment, or an NIS entry
+  // Comments and NIS entries are not users.
   if (line.starts_with('#') || line.starts_with('+') || line.starts_with('-')) return std::nullopt;
   const std::vector<std::string> fields = Split(line, ':');
   if (fields.size() != 7 || fields[0].empty()) return std::nullopt;

@@ -152,7 +152,7 @@ class Relocation {
     return Join(lines, "\n");
   }
 
-  // Each line is a folder, which may be relative to the folder of the file.
+  // Each line of a .pth file is a folder, which may be relative to the folder of the file.
   std::string WithOwnFolders(const std::string& name, const std::string& text) const {
     const fs::path from = InFolder(place_.name, FolderOf(name));
     std::vector<std::string> lines = Split(text, '\n');

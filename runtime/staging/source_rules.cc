@@ -255,8 +255,8 @@ JobSources SourcesOf(const JobSpec& spec, bool as_tony) {
     rules.elsewhere = inside(spec.python_venv);
   }
   NameWholeEnvironments(spec.src_dir, rules.named);
-  // A file in such a folder that is to be read, e.g. a checkpoint, travels. The folder itself, which the job writes,
-  // travels empty.
+  // A named file in a folder that the job writes, e.g. a checkpoint to read, travels. The folder itself travels empty,
+  // even if the job names it.
   for (const std::string& folder : rules.written) rules.named.erase(folder);
   return std::move(paths).Found();
 }

@@ -76,7 +76,7 @@ std::string Hash(const std::vector<SourceItem>& items, const std::vector<std::st
   return sha.Hex();
 }
 
-// takes a second on a slow disk
+// Counting this many files takes a second on a slow disk.
 constexpr int64_t kMostCounted = 100'000;
 constexpr std::string_view kSpecial = "neither a file nor a folder nor a symbolic link";
 constexpr std::string_view kGit = ".git";

@@ -19,7 +19,8 @@
 namespace tony {
 namespace {
 
-// Far below the space that is left free, because other programs write to the disk at the same time.
+// Bytes that a check of the disk grants. They are far less than the space that is left free, because other programs
+// write to the disk at the same time.
 constexpr int64_t kGrant = 64 << 20;
 
 namespace fs = std::filesystem;
@@ -47,7 +48,7 @@ class Staging {
       AddRemoteSource(SrcDirOf(spec), staged.job);
     } else if (!spec.src_dir.empty()) {
       TRY_ASSIGN(const fs::path path, One(kProgramSource, spec.src_dir, /*unpack=*/true));
-      // The last entry, because resources that the job names take precedence over files in src_dir.
+      // src_dir is the last entry, because resources that the job names take precedence over its files.
       staged.job.push_back({.path = path, .form = Form::kContents});
     }
     for (const RoleSpec& role : spec.roles) {

@@ -148,7 +148,7 @@ class Stager {
     return Ok();
   }
 
-  using Contents = std::map<std::string, std::string>;  // key: name
+  using Contents = std::map<std::string, std::string>;  // key: name of the file
   using HashOne = Result<std::string> (Stager::*)(const OpenSource& source, const fs::path& path);
 
   // Returns the hashes of the files among `items`, in the order of `items`.

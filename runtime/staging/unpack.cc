@@ -215,7 +215,8 @@ Result<UniqueFd> TreeWriter::Walk(const std::string& folder, const std::string& 
 Result<TreeWriter::Place> TreeWriter::Find(const std::string& name) {
   if (name.size() > kLongestName) return RefuseName(name, "its path is too long");
   const size_t slash = name.rfind('/');
-  const std::string leaf = name.substr(slash + 1);  // npos + 1 is 0
+  // Without a slash, npos + 1 is 0, and `leaf` is the whole name.
+  const std::string leaf = name.substr(slash + 1);
   if (leaf.empty() || leaf == "." || leaf == "..") return RefuseName(name, kNotWithin);
   if (leaf.size() > kLongestComponent) return RefuseName(name, "its name is too long");
   if (slash == std::string::npos) return Place{root_.get(), leaf};
