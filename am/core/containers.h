@@ -1,4 +1,4 @@
-// The containers of a job: requested, granted, being ended, gone. Part of Job, and as pure.
+// The containers of a job: requested, granted, being killed, ended. Part of Job: no I/O, no threads, no clock.
 //
 //   RequestContainers -> unplaced --Grant()--> kHeld --OrderKill()--> kKilling
 //                            |                    \---------\------------+--Confirm()--> kGone
@@ -18,17 +18,17 @@ namespace tony::am {
 enum class ContainerState { kHeld, kKilling, kGone };
 
 struct Container {
-  // The newest attempt in it.
+  // The newest attempt in the container.
   AttemptId attempt;
   ContainerState state = ContainerState::kHeld;
-  // Its executor should have left by then; set when its attempt has ended and it is not kept.
+  // The time by which the executor should have exited. Set when the attempt has ended and the executor is not kept.
   Instant leave_by{};
 };
 
 class Containers {
  public:
   const std::map<ContainerId, Container>& all() const { return containers_; }
-  // Null for a container that was never granted.
+  // Returns null for a container that was never granted.
   const Container* Find(const ContainerId& id) const {
     const auto found = containers_.find(id);
     return found == containers_.end() ? nullptr : &found->second;
@@ -39,27 +39,28 @@ class Containers {
     const Container* container = Find(id);
     return container && container->state == ContainerState::kHeld;
   }
-  // How many the scheduler has not confirmed to be gone.
+  // The number of containers whose end the scheduler has not confirmed.
   int left() const { return left_; }
 
-  // ---- requests
+  // ---- requests for containers
   void Request(const AttemptId& attempt) { unplaced_.insert(attempt); }
   void Withdraw(const AttemptId& attempt) { withdrawn_.insert(attempt); }
-  // The attempt has ended: nothing is requested for it any more.
+  // Drops the request of the attempt, because the attempt has ended.
   void Forget(const AttemptId& attempt) {
     unplaced_.erase(attempt);
     withdrawn_.erase(attempt);
   }
   bool IsUnplaced(const AttemptId& attempt) const { return unplaced_.contains(attempt); }
-  // An attempt that was told to stop before it had a container, if there is any.
+  // Returns an attempt that was stopped before it had a container; nullopt if every stopped attempt had one.
   std::optional<AttemptId> NextWithdrawn() const {
     return withdrawn_.empty() ? std::nullopt : std::optional(*withdrawn_.begin());
   }
-  // Since when nothing was requested and nothing came.
+  // The start of the current wait: the newest request or grant of a container, or the newest RestartWait().
   Instant unplaced_since() const { return unplaced_since_; }
   void RestartWait(Instant time) { unplaced_since_ = time; }
 
-  // ---- grants and ends; false: the container is known already, or not in the state before
+  // ---- grants and ends; a function returns false if the container is known already, or is not in the state that the
+  // change requires
   bool Grant(const ContainerId& id, const AttemptId& attempt, Instant time) {
     if (!containers_.emplace(id, Container{.attempt = attempt}).second) return false;
     unplaced_.erase(attempt);
@@ -81,11 +82,11 @@ class Containers {
     return true;
   }
 
-  // The scheduler is about to take the container away. Not journalled.
+  // Notes that the scheduler is about to take the container away. Not journalled.
   void NotePreemption(const ContainerId& id) { preempted_.insert(id); }
   bool IsBeingPreempted(const ContainerId& id) const { return preempted_.contains(id); }
 
-  // Ends the process if two of these members contradict each other, or the attempts.
+  // Ends the process if these members contradict each other or the attempts.
   void CheckInvariants(const Tasks& tasks) const;
 
  private:

@@ -1,4 +1,4 @@
-// Limits, and the policy of time: which limit is over, which heartbeats are missed, and when to look again.
+// Limits, and the policy of time: which limit has expired, which heartbeats are missed, and when to check again.
 #include "am/core/deadlines.h"
 
 #include <algorithm>
@@ -87,8 +87,9 @@ void Deadlines::Clear(const ContainerId& id, const Container& container, const A
   containers_[static_cast<size_t>(ContainerLimit::kLeave)].erase({container.leave_by, id});
 }
 
-// During a gap no executor could reach this AM, or know that it is the leader. So the silence of each executor counts
-// from now, even if it was given up before, because it did not know that it had to stop.
+// During a gap in the lease no executor could reach this AM, or know that this AM is the leader. Therefore the
+// silence of each executor counts from now. This includes executors that were given up before, because they did not
+// know that they had to stop.
 Decided Job::OnRenewed(Instant now) {
   if (now - deadlines_.renewed_at() > spec_.timers.record_fresh) {
     for (auto& [id, task] : tasks_.all()) {
@@ -104,8 +105,8 @@ Decided Job::OnRenewed(Instant now) {
   return {};
 }
 
-// A turn handles one limit that is over, so that each end is judged before the next; what else is due is still due when
-// the shell asks for the next deadline.
+// A step handles one expired limit, so that each end is judged before the next. Other expired limits are still due when
+// the shell requests the next deadline.
 Decided Job::OnTime(Instant now) {
   if (auto overdue = ExpiredDeadline(now)) return {.decisions = {*std::move(overdue)}};
   if (!deadlines_.silence_check() || now < *deadlines_.silence_check() || !AnyWatched()) return {};
@@ -174,7 +175,8 @@ std::optional<Instant> Job::TimeLimit() const {
   return *accepted_at_ + spec_.timeout;
 }
 
-// A lost attempt has not ended before its container has: the outcome may be lying there, and its process may run.
+// A lost attempt ends only with its container, because its outcome may still be kept there and its process may still
+// run.
 std::vector<DecisionBody> Job::MissedHeartbeats(Instant now) const {
   std::vector<DecisionBody> silent;
   for (const auto& [id, task] : tasks_.all()) {

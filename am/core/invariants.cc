@@ -1,4 +1,4 @@
-// The invariants of a job in the state after each turn: between the members of each class, then between the classes.
+// The invariants of a job after each step: between the members of each class, and between the classes.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,7 +12,7 @@
 namespace tony::am {
 namespace {
 
-// Whether the limit may still be met.
+// Returns true if the limit may still be met.
 bool Applies(Limit limit, const Attempt& attempt, const Containers& containers) {
   switch (limit) {
     case Limit::kAllocate:
@@ -67,17 +67,17 @@ void Job::CheckNewest(const Attempt& attempt) const {
   const bool waits = attempt.state == kRegistered && attempt.generation.value == 0;
   CHECK(attempt.generation <= generation_);
   CHECK(!verdict_ || has_ended || attempt.state == kStopping);
-  // An attempt that has left has no command pending.
+  // An attempt whose container has ended has no command except its release.
   const Container* container = containers_.Find(attempt.container);
   const bool has_left = has_ended && container && container->state == ContainerState::kGone;
   CHECK(!has_left || CommandFor(attempt.id).kind == Command::Kind::kRelease);
-  // Each limit is set as long as it can be met, and no longer.
+  // Each limit is set exactly as long as it can be met.
   CHECK(deadlines_.IsSet(Limit::kAllocate, attempt) ==
         (attempt.state == kRequested && spec_.allocation_timeout.count() > 0));
   const bool is_to_publish = (attempt.state == kRegistered || attempt.state == kRunning) && !waits;
   CHECK(deadlines_.IsSet(Limit::kPublish, attempt) == (is_to_publish && !HasPublished(spec_, attempt)));
   CHECK(deadlines_.IsSet(Limit::kGiveUp, attempt) == (!has_ended && attempt.give_up_at != Instant{}));
-  // While the job runs, an attempt with an address runs, or waits for something that may still come.
+  // While the job runs, a registered attempt runs, or waits for something that can still happen.
   CHECK(!waits || state_ != JobState::kRunning || late_roles_.Find(attempt) || restarts_.IsJoining(attempt) ||
         stages_.IsHeld(spec_, attempt.id));
 }
@@ -197,7 +197,8 @@ void Deadlines::CheckInvariants(const Tasks& tasks, const Containers& containers
     CHECK(containers.at(id).leave_by == due);
     CHECK(containers.IsHeld(id));
   }
-  // Each executor that has not registered, and each that is being stopped in a container that is held, has a limit.
+  // Each executor that has not registered has a limit. Each attempt that is being stopped in a held container has a
+  // limit.
   CHECK(all(Limit::kRegister).size() == static_cast<size_t>(tasks.Count(kAllocated) + tasks.Count(kLaunching)));
   size_t stopping = 0;
   for (const auto& [id, container] : containers.all())
@@ -275,7 +276,7 @@ void Restarts::CheckInvariants(const JobSpec& spec, const Tasks& tasks) const {
   CheckBudgets(spec);
 }
 
-// Budgets without a window, because others are counted at the time of an end.
+// Checks only budgets without a window, because a budget with a window is counted at the time of an end.
 void Restarts::CheckBudgets(const JobSpec& spec) const {
   int free = 0;
   std::array<int, static_cast<size_t>(RestartScope::kJob) + 1> charged{};

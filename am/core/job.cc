@@ -12,7 +12,8 @@
 namespace tony::am {
 namespace {
 
-// Numbers of an attempt's commands grow with its generation, and within one from start to stop to next and release.
+// The command numbers of an attempt grow with its generation, and within a generation from START to STOP, NEXT and
+// RELEASE.
 constexpr int64_t kCommandsPerGeneration = 1000;
 constexpr int64_t kRelease = kCommandsPerGeneration - 1;
 constexpr int64_t kNext = kRelease - 1;
@@ -79,7 +80,7 @@ bool Job::MayRunTasks() const {
 int64_t Job::CommandNumber(const AttemptId& id) const {
   const Attempt* attempt = tasks_.Find(id);
   if (!attempt) return 0;
-  const int64_t start = attempt->generation.value * kCommandsPerGeneration;  // 0: nothing to do yet
+  const int64_t start = attempt->generation.value * kCommandsPerGeneration;  // 0: no command yet
   if (!IsFinal(attempt->state)) return start + std::min<int64_t>(attempt->stops, kNext - 1);
   if (IsKept(*attempt)) return 0;
   return start + (NextIn(*attempt) > 0 ? kNext : kRelease);
@@ -151,14 +152,15 @@ TurnResult TakeTurn(Job& job, const Observation& observation, Instant now) {
   const auto evolve = [&](DecisionBody body) {
     Decision decision{now, std::move(body)};
     Result<Actions> actions = job.Evolve(decision);
-    CHECK(actions.ok());  // Decide() and Consequence() only say what fits the state.
+    // Decide() and Consequence() return only decisions that fit the state.
+    CHECK(actions.ok());
     Append(turn.actions, *std::move(actions));
     turn.decisions.push_back(std::move(decision));
   };
   Decided decided = job.Decide(observation, now);
   turn.refusal = std::move(decided.refusal);
   for (DecisionBody& body : decided.decisions) evolve(std::move(body));
-  // Without a decision there are no consequences, which keeps heartbeats cheap.
+  // Consequences are computed only after a decision or when time has passed, which keeps heartbeats cheap.
   const bool timed = std::holds_alternative<TimePassed>(observation);
   while (timed || !turn.decisions.empty()) {
     auto body = job.Consequence(now);
@@ -166,7 +168,7 @@ TurnResult TakeTurn(Job& job, const Observation& observation, Instant now) {
     evolve(*std::move(body));
   }
   Append(turn.actions, std::move(decided.actions));
-  // The numbers by which executors and clients know what is news only grow.
+  // Executors and clients recognize news by these numbers, so the numbers only grow.
   CHECK(std::tuple(job.epoch(), job.seq()) >= numbers);
   return turn;
 }
@@ -234,7 +236,8 @@ std::string Job::WhatWaits(const RoleSpec& role, const Task& task) const {
   return Join(names, ", ");
 }
 
-// A chief's own TensorBoard is not known: it may serve none.
+// Returns the address of the TensorBoard role. A TensorBoard of the chief is not known, because the chief may not
+// serve one.
 std::string Job::TensorBoardUrl() const {
   const TaskId id{std::string(kTensorBoardPort), 0};
   const auto task = tasks_.all().find(id);

@@ -1,55 +1,56 @@
-// The application master's core: one job's state, what to decide, and what follows from a decision. Pure: no I/O, no
-// threads, no clock, no Thrift; unit tests, replay after a crash and the simulator call exactly this.
+// The application master's core: the state of one job, what to decide, and what follows from a decision. Pure: no I/O,
+// no threads, no clock, no Thrift; unit tests, replay after a crash and the simulator call exactly this class.
 //
-// A turn (TakeTurn) is Decide(), then Evolve() of each decision and of every Consequence(). The shell journals the
-// decisions of its turns, and when they are on the disk performs the actions and answers the calls, in order. Replay
-// calls Evolve() alone and drops the actions; the AmStarted that follows brings back those still to be done. Functions
-// that return decisions are policy; an Apply() has none: it changes the state and returns actions.
+// A step (TakeTurn) is Decide(), followed by Evolve() of each decision and of every Consequence(). The shell
+// (ApplicationMaster) journals the decisions of its steps. When they are on disk, it performs the actions and answers
+// the calls, in order. Replay calls only Evolve() and drops the actions; the AmStarted that follows returns the actions
+// that are still to be done. Functions that return decisions are policy. An Apply() has no policy: it changes the
+// state and returns actions.
 //
 // ---- The life of a job. Its states are in states.h; [X] is a decision and its Apply().
 //
-// accept    A master starts: OnStarted() -> [JobAccepted] once, and [EpochBegan] for each master, which restarts all
-//           limits and repeats the orders that its predecessor may not have given (PendingActions).
-// request   Consequence() -> [ContainersRequested] of the roles that wait for no other's success (MayOpen). Each task
-//           gets its first attempt (MakeAttempt); the job is Allocating.
+// accept    An AM starts: OnStarted() -> [JobAccepted] once, and [EpochBegan] for each AM, which restarts all limits
+//           and repeats the orders that the previous AM may not have given (PendingActions).
+// request   Consequence() -> [ContainersRequested] for the roles that do not wait for another role's success (MayOpen).
+//           Each task gets its first attempt (MakeAttempt); the job is Allocating.
 // allocate  OnGranted() -> [ContainerAssigned], whose action launches the executor. When each task of the gang has a
 //           container: [GangAllocated]; the job is Gathering. A gang that waits too long for the rest of its containers
 //           gives all of them back and starts over (GangHoldDeadline, GiveBack).
 // gather    OnRegister() -> [AttemptRegistered] with the task's address. The checkpoint directory is listed once
-//           (NextOfListing). When all have an address (HasGathered), [GenerationFormed] opens the barrier: each attempt
-//           joins the generation and gets START with the whole cluster spec (JoinGeneration), or waits for what
-//           earlier stages publish (StartOrHold). In FCFS mode nobody waits for others.
-// run       Heartbeats come (OnHeartbeat), published values open stages (OnPublish, NextStage), and successes open late
-//           roles (NextRoles), whose tasks start together once all have registered (ArriveInOpening). An executor that
-//           misses heartbeats is suspected, then its container is ended (MissedHeartbeats). Each limit that is over
-//           ends what it limits (ExpiredDeadline).
-// fail      OnOutcome() of a report, OnExited() of a container's end -> [AttemptEnded]. Judge() looks at the end in the
-//           same turn, or after `settle` if a better cause may follow (SettlesAt, FirstCauseOf); JudgeEndOf() says:
+//           (NextOfListing). When all tasks have an address (HasGathered), [GenerationFormed] opens the barrier: each
+//           attempt joins the generation and gets START with the whole cluster spec (JoinGeneration), or waits for
+//           values that earlier stages publish (StartOrHold). In FCFS mode no task waits for the others.
+// run       Heartbeats arrive (OnHeartbeat), published values open stages (OnPublish, NextStage), and successes open
+//           late roles (NextRoles), whose tasks start together once all have registered (ArriveInOpening). An executor
+//           that misses heartbeats is suspected, and later its container is ended (MissedHeartbeats). Each limit that
+//           expires ends the thing that it limits (ExpiredDeadline).
+// fail      OnOutcome() of a report, OnExited() of a container's end -> [AttemptEnded]. Judge() judges the end in the
+//           same step, or after `settle` if a better cause may follow (SettlesAt, FirstCauseOf). JudgeEndOf() decides:
 //   restart   PlanRestart() found a budget (RestartOrStop): [RestartDecided] puts the tasks of its scope into Backoff
-//             and stops their attempts (TakeOver). When these have ended, their containers are confirmed gone, the
+//             and stops their attempts (TakeOver). When these have ended, the end of their containers is confirmed, the
 //             delay is over and the newest checkpoint is known (NextOf), [RestartBegan] makes the next attempts: in
 //             the same executor (Renew) or in a new container (Replace). A restart of gang or job goes back to
-//             allocate; a smaller one joins the generation that runs (ArriveInRestart).
-//   tolerate  The role may have one more failure: [FailureTolerated]; the job goes on without the task.
+//             allocate; a smaller restart joins the running generation (ArriveInRestart).
+//   tolerate  The role may have one more failure: [FailureTolerated]; the job continues without the task.
 //   stop      No restart is left: [JobStopping] with the verdict that names the first cause.
-// succeed   The tracked roles are complete (WhatIsOver, IsComplete): [JobStopping] with success. A role of which enough
-//           has succeeded is ended alone: [RoleFinished].
+// succeed   The tracked roles are complete (WhatIsOver, IsComplete): [JobStopping] with success. If enough tasks of a
+//           role have succeeded, only this role is ended: [RoleFinished].
 // stop      [JobStopping] also follows from a kill (OnKill, OwnershipDecision), from the job's time limit (TimeLimit),
 //           and from a role that ran on for too long (NextOutlived). Restarts are given up (AbandonRestarts), and each
 //           attempt gets STOP with a grace (StopAttempt); [StopHurried] shortens the grace (ShortenGrace).
-// end       No attempt is left, and each container is confirmed gone: Consequence() -> [JobEnded], whose action writes
-//           the verdict and lets the master leave.
+// end       No attempt is left, and the end of each container is confirmed: Consequence() -> [JobEnded], whose action
+//           writes the verdict and lets the AM exit.
 //
 // ---- The life of an attempt
 //
 // Requested    MakeAttempt(), with a limit for its container
 // Allocated    [ContainerAssigned], with a limit for its registration
 // Launching    [AttemptLaunched]: the scheduler has started its executor. A renewed attempt begins here (Renew)
-// Registered   [AttemptRegistered]: its address is known; it waits for the barrier, then for START (CommandFor)
-// Running      [AttemptRan]: the executor has said that the process runs
+// Registered   [AttemptRegistered]: its address is known; it waits for the barrier and for START (CommandFor)
+// Running      [AttemptRan]: the executor has reported that the process runs
 // Stopping     StopAttempt(): STOP with a grace, after which its container is ended [ContainerKillOrdered]
 // final        [AttemptEnded] with its outcome. Its executor is released (ReleaseExecutor), or kept for the next
-//              attempt while a restart is possible (IsKept); [ContainerEnded] says that nothing of it is left
+//              attempt while a restart is possible (IsKept); [ContainerEnded] confirms the end of its container
 #pragma once
 
 #include <functional>
@@ -77,53 +78,56 @@ class Job {
  public:
   Job(JobId id, JobSpec spec);
 
-  // All policy is in these two. Decide() changes nothing except what is not journalled, because a new AM starts without
-  // it: who was heard last, with what usage, and when a client was last seen. Consequence() is the next decision that
-  // the state itself calls for, whatever was seen.
+  // All policy is in these two functions. Decide() changes only state that is not journalled, because a new AM starts
+  // without it: the time of each executor's last call, the newest usage, and the time of the last client activity.
+  // Consequence() returns the next decision that the state itself requires, whatever was observed.
   Decided Decide(const Observation& observation, Instant now);
   std::optional<DecisionBody> Consequence(Instant now) const;
-  // All change of state is here; no policy. kInvalid: the decision does not fit the state, so the journal is damaged.
+  // Changes the state, without any policy. Returns kInvalid if the decision does not fit the state, because the journal
+  // is damaged.
   Result<Actions> Evolve(const Decision& decision);
 
-  // The effect of a KillAsked that came now; and whether an AttachAsked is possible: the job runs, or ends after
-  // success.
+  // AnswerTo() returns the effect that a KillAsked would have now. MayAttach() returns whether an AttachAsked has an
+  // effect: while the job runs, and while it ends after success.
   KillAnswer AnswerTo(const KillRequest& request, Instant now) const;
   bool MayAttach() const;
 
-  // When TimePassed has something to decide, at the latest.
+  // Returns the time at which the AM has to pass TimePassed to Decide(); nullopt if no limit is set.
   std::optional<Instant> NextDeadline() const;
 
-  // The newest order for an attempt's executor: what its Await is answered with once its number is above `since`.
+  // Returns the newest command for an attempt's executor. An Await call is answered with this command once its number
+  // is greater than the call's `since`.
   Command CommandFor(const AttemptId& attempt) const;
-  // CommandFor().number, without the cluster spec's copy; and CommandFor() as an action.
+  // CommandNumber() returns CommandFor().number without copying the cluster spec. Tell() returns the command as an
+  // action.
   int64_t CommandNumber(const AttemptId& attempt) const;
   TellExecutor Tell(const AttemptId& attempt) const;
 
   JobState state() const { return state_; }
   Epoch epoch() const { return epoch_; }
-  // Grows with every decision that a status shows as news.
+  // A number that grows with every decision that is news for a reader of the status.
   int64_t seq() const { return seq_; }
   bool Ended() const { return IsFinal(state_); }
-  // Which part of its tracked tasks is over: 0 to 1.
+  // The completed share of the tracked tasks: 0 to 1.
   double Progress() const;
-  // Tasks run, or may still be started, because no verdict has been decided.
+  // True while tasks run, or may still be started because no verdict has been decided.
   bool MayRunTasks() const;
   const JobSpec& spec() const { return spec_; }
-  // From JobStopping on.
+  // Set from the decision JobStopping on.
   const std::optional<Verdict>& verdict() const { return verdict_; }
-  // kNew for an attempt that was never made.
+  // Returns kNew for an attempt that was never made.
   AttemptState StateOf(const AttemptId& attempt) const;
   std::optional<AttemptId> AttemptIn(const ContainerId& container) const;
   const CheckpointListing& listing() const { return checkpoints_.listing(); }
   JobStatus Snapshot(const std::string& user, Instant submitted) const;
   const Ownership& ownership() const { return ownership_; }
 
-  // Ends the process if two members contradict each other, in the state after a turn. It walks through all attempts, so
-  // tests and the simulator call it after each turn, and users' masters do not.
+  // Ends the process if two members contradict each other after a step. Tests and the simulator call this function
+  // after each step. An AM in production does not, because the check walks through all attempts.
   void CheckInvariants() const;
 
  private:
-  // ---- job_decide.cc: what to make of what is seen
+  // ---- job_decide.cc: the decisions that follow from each observation
   Decided OnStarted(const AmStarted& seen, Instant now);
   Decided OnKill(const KillRequest& request, Instant now) const;
   JobStopping StopFor(const KillRequest& request) const;
@@ -141,11 +145,11 @@ class Job {
   Decided OnPreempting(const ContainerPreempting& notice);
   Decided OnReached(const SchedulerReached& reached) const;
   std::optional<Refusal> CheckCaller(const Caller& caller) const;
-  // Checks the caller, and notes that it was heard.
+  // Checks the caller, and notes the time of its call.
   Decided Hear(const Caller& caller, Instant now);
   Outcome Explained(const Attempt& attempt, Outcome outcome) const;
 
-  // ---- deadlines.cc: limits that are over, and heartbeats that are missed
+  // ---- deadlines.cc: expired limits, and missed heartbeats
   Decided OnRenewed(Instant now);
   Decided OnTime(Instant now);
   std::optional<DecisionBody> ExpiredDeadline(Instant now) const;
@@ -153,32 +157,34 @@ class Job {
   std::optional<DecisionBody> OwnershipDecision(Instant now) const;
   std::vector<DecisionBody> MissedHeartbeats(Instant now) const;
   std::optional<Instant> NextSilence() const;
-  // The limit of the whole job, while it may still be reached.
+  // The time limit of the whole job; nullopt if the job has no limit, is not accepted yet, or has a verdict.
   std::optional<Instant> TimeLimit() const;
   Outcome Silence(const std::string& more = "") const;
-  // Tasks that have no container, or have not registered, for a message.
+  // Names the tasks without a container (`container` is true), or the tasks that have not registered, for a message.
   std::string Missing(bool container) const;
 
-  // ---- late_roles.cc: stages, roles that start late
+  // ---- late_roles.cc: stages, and roles that start late
   Decided OnPublish(const PublishCall& call, Instant now);
   std::optional<DecisionBody> NextStage() const;
-  // First attempts of the roles that wait for no other's success any more.
+  // Returns the first attempts of the roles that do not wait for another role's success (any more).
   std::vector<AttemptId> MayOpen() const;
   std::optional<DecisionBody> NextRoles() const;
   bool IsReady(const RoleSpec& role) const;
   Outcome WithoutValues(const Attempt& attempt, Outcome outcome, OutcomeClass if_missing) const;
   std::string MissingValues() const;
-  // As much of the role as is needed; nothing of it will run.
+  // True if the role is finished, or all its tasks have ended with a success or a tolerated failure.
   bool HasSucceeded(const std::string& role) const;
-  // The role has succeeded, and others were not to start before: it does not start again, whatever becomes of them.
+  // True if the role has succeeded and other roles had to wait for that. The role does not start again, whatever
+  // happens to the other roles.
   bool IsSettled(const std::string& role) const { return late_roles_.IsAwaited(role) && HasSucceeded(role); }
-  // Tasks that are or were requested, without those of settled roles.
+  // The number of tasks that have been requested, without the tasks of settled roles.
   int GangSize() const;
-  // The generation that the task would join has formed; so has the gang or opening that the attempt started with.
+  // IsFormed() returns whether the generation that the task would join has formed. HasFormed() also requires that the
+  // late start (Opening) of the attempt is over.
   bool IsFormed(const TaskId& id) const;
   bool HasFormed(const Attempt& attempt) const;
 
-  // ---- judgement.cc: which end is judged, when, and what it means
+  // ---- judgement.cc: which end is judged, when, and what follows from the end
   struct Outlived {
     Instant due;
     const RoleSpec* role;
@@ -197,12 +203,12 @@ class Job {
   EndedTask EndedAs(const AttemptId& id) const;
   EarlierFailures EarlierThan(const AttemptId& id) const;
   std::optional<Verdict> VerdictOn(const EndedTask& failed) const;
-  // A role that runs on after a group, and until when it may.
+  // Returns the role whose limit for running on after other roles expires first, with the time of expiry.
   std::optional<Outlived> NextOutlived() const;
   DecisionBody EndOf(const Outlived& outlived, Instant now) const;
   std::string HangReport(Instant now) const;
 
-  // ---- restarts.cc
+  // ---- restarts.cc: restarts, and the checkpoints that they resume from
   std::optional<DecisionBody> JudgeEndOf(const AttemptId& id, Instant now) const;
   std::optional<DecisionBody> RestartOrStop(const EndedTask& ended, std::optional<Verdict> verdict, Instant now) const;
   RestartDecided RestartFor(const RestartPlan& plan, const EndedTask& cause, Instant now) const;
@@ -220,11 +226,12 @@ class Job {
   Verdict WithoutProgress(const Restart& restart) const;
   std::optional<Instant> NextRestart() const;
   bool ConcernsTracked(const Restart& restart) const;
-  // The executor of an ended attempt could run the next one; and it is neither released nor told to go on.
+  // CanRenew() returns whether the executor of an ended attempt could run the task's next attempt. IsKept() returns
+  // whether the executor is held for that, because a restart keeps it or because the failure is not judged yet.
   bool CanRenew(const Attempt& ended) const;
   bool IsKept(const Attempt& ended) const;
 
-  // ---- job_evolve.cc, late_roles.cc, restarts.cc: what follows from a decision
+  // ---- job_evolve.cc, judgement.cc, late_roles.cc, restarts.cc: the state changes that follow from each decision
   Result<Actions> Apply(const EpochBegan& d, Instant time);
   Result<Actions> Apply(const JobAccepted& d, Instant time);
   Result<Actions> Apply(const ContainersRequested& d, Instant time);
@@ -268,7 +275,7 @@ class Job {
   void AwaitGone(Restart& restart, const Attempt& ended, Instant time);
   void ArriveInRestart(const Attempt& attempt, Instant time, Actions& actions);
   void ArriveInOpening(const Attempt& attempt, Instant time, Actions& actions);
-  // Whether the attempt may start; else it is held until its stage opens.
+  // Returns true if the attempt joins the generation now. Otherwise the attempt is held until its stage opens.
   bool StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time);
   void JoinGeneration(Attempt& attempt, const ClusterSpecText& cluster, Instant time);
   void StopAttempt(Attempt& attempt, Duration grace, Instant time, Actions& actions);
@@ -277,26 +284,27 @@ class Job {
   void ClearLimits(const ContainerId& id);
   void GiveUp(Attempt& attempt, Instant time);
   void GiveUpLater(Attempt& attempt, Instant heard);
-  // As it is sent to tasks of this stage, or of a role that waited for others to be ready.
+  // Returns the cluster spec for the tasks of `stage`, or for the tasks of `role`, which waited for other roles to be
+  // ready.
   ClusterSpecText MakeClusterSpec(int stage = 0, const std::string& role = "") const;
   void AddTo(ClusterSpec& cluster, const TaskId& id, bool with_address, bool with_values) const;
 
-  // ---- job.cc
-  // The orders that an AM which starts has to give again.
+  // ---- job.cc: commands, sums and the status
+  // Returns the orders that a new AM has to repeat, because the previous AM may not have given them.
   Actions PendingActions() const;
   ContainerAsk AskFor(const AttemptId& id) const;
-  // The number of the attempt that its executor runs next; 0: none.
+  // Returns the number of the attempt that the executor of `ended` runs next; 0: none.
   int NextIn(const Attempt& ended) const;
   bool IsTracked(const TaskId& id) const { return spec_.FindRole(id.role)->completion == Completion::kTracked; }
   bool IsFcfs() const { return spec_.mode == DistributedMode::kFcfs; }
   bool HasPlaces() const { return tasks_.CountInGang(AttemptState::kRequested) == 0; }
-  // Everybody who takes part in forming the gang waits for it.
+  // True if every task that takes part in forming the gang has registered.
   bool HasGathered() const;
-  // Its executor owes heartbeats.
+  // True if the attempt's executor has to send heartbeats.
   bool IsWatched(const Attempt& attempt) const;
   bool AnyWatched() const;
-  // The attempt was told to start, and has not said that it did; and it has registered, or was told to stop before it
-  // could.
+  // CanRun(): the attempt has received START, and has not reported that its process runs. MayReport(): the attempt has
+  // registered, or was stopped before it could register.
   bool CanRun(const Attempt& attempt) const;
   bool MayReport(const Attempt& attempt) const;
   CheckpointStatus SnapshotOfCheckpoints() const;
@@ -323,7 +331,7 @@ class Job {
   std::optional<Verdict> verdict_;
   Duration stop_grace_{0};
   std::optional<Instant> accepted_at_, ended_at_;
-  // The scheduler confirms the end of each container (AmStarted). Not journalled.
+  // True if the scheduler confirms the end of each container (see AmStarted). Not journalled.
   bool ends_are_confirmed_ = false;
 };
 

@@ -1,5 +1,5 @@
-// The clock of a job: its AMs share it, one after the other. Deadlines, delays and back-offs are in the journal as
-// points on this clock, so it must neither stand still nor step while there is no AM. Pure.
+// The clock of a job, which all its successive AMs share. Deadlines, delays and back-offs are in the journal as points
+// on this clock, so it must neither stand still nor jump while no AM runs. Pure.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace tony::am {
 
 struct OwnClocks {
-  std::string boot;  // "": not known
+  std::string boot;  // empty: unknown
   Duration since_boot{0};
   Instant wall;
 };
 
-// The time by the job's clock. On the boot where `kept` was saved the saved clock goes on. On another boot wall time is
-// used, never before `newest`, the time of the newest decision: so nothing that was decided takes longer than it was
-// meant to.
+// Returns the time by the job's clock. On the boot where `kept` was saved, the saved clock continues. On another boot
+// wall time is used, but never a time before `newest`, the time of the newest decision. Therefore nothing that was
+// decided takes longer than intended.
 inline Instant NowOfJob(const std::optional<KeptClock>& kept, const OwnClocks& own, std::optional<Instant> newest) {
   if (kept && !own.boot.empty() && kept->boot == own.boot) return Instant(own.since_boot + kept->ahead);
   return newest ? std::max(own.wall, *newest) : own.wall;

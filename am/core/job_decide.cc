@@ -1,4 +1,4 @@
-// The policy of the application master: what to make of what is seen.
+// The policy of the application master: which decisions follow from each observation.
 #include <algorithm>
 
 #include "am/core/job.h"
@@ -17,14 +17,15 @@ Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
   return {.cls = OutcomeClass::kInfra, .message = StrCat("its executor ended without a report: ", how)};
 }
 
-// The outcome is what it was; nothing begins beside what is left.
+// Adds `what` is left of the attempt to the message. The advice is "permanent", because no new attempt may start while
+// the remains of this one still run.
 void SetLeft(Outcome& outcome, const std::string& what) {
   if (!outcome.Succeeded()) outcome.advice = Advice::kPermanent;
   if (outcome.message.find(what) == std::string::npos)
     outcome.message += StrCat(outcome.message.empty() ? "" : "; ", what);
 }
 
-// The message names what the scheduler saw and the memory that the job requested.
+// Returns the error that the scheduler saw, followed by the memory that the job requested.
 std::string OverItsMemory(const RoleSpec& role, const std::string& error) {
   return StrCat(error, "; ", role.Key("memory"), " is ", role.resources.memory_mb, " MB");
 }
@@ -32,7 +33,8 @@ std::string OverItsMemory(const RoleSpec& role, const std::string& error) {
 }  // namespace
 
 Decided Job::Decide(const Observation& observation, Instant now) {
-  // An attempt's end is judged only in the turn that saw it: later turns have other budgets.
+  // An attempt's end is judged only in the step that saw it, because later steps have other budgets. A journal of
+  // version 1 is the exception, because its last end may not be judged yet.
   const auto* started = std::get_if<AmStarted>(&observation);
   if (!started || !started->turns_may_be_torn) results_.ForgetNewestEnd();
   return std::visit(Overloaded{
@@ -138,7 +140,7 @@ std::optional<Refusal> Job::CheckCaller(const Caller& caller) const {
   const Attempt* attempt = tasks_.Find(caller.attempt);
   if (!attempt || attempt->container.value.empty()) return Refusal{kUnknownAttempt, ToString(caller.attempt)};
   if (attempt->container != caller.container) return Refusal{kStaleAttempt, "another container has this attempt"};
-  // The executor of an ended attempt may be meant to run the newest.
+  // The executor of an ended attempt may be the one that runs the newest attempt.
   const Attempt* newest = tasks_.at(caller.attempt.task).newest();
   if (attempt != newest && newest->container != caller.container)
     return Refusal{kStaleAttempt, "a newer attempt has been made"};
@@ -160,7 +162,8 @@ Decided Job::OnRegister(const RegisterCall& call, Instant now) {
   Decided out = Hear(call.caller, now);
   if (out.refusal) return out;
   const Attempt& attempt = *tasks_.Find(call.caller.attempt);
-  // An executor whose attempt has ended may come back for its release; one that still works was given up.
+  // An executor whose attempt has ended may register again to get its release. An executor that still works was given
+  // up.
   if (IsFinal(attempt.state)) {
     if (call.registration.phase == Phase::kEnded) return out;
     return Refuse(RefusalReason::kStaleAttempt, StrCat(ToString(attempt.id), " has ended: ", ToString(attempt.state)));
@@ -194,7 +197,8 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   Decided out = Hear(call.caller, now);
   if (out.refusal) return out;
   const Attempt& attempt = *tasks_.Find(call.caller.attempt);
-  if (IsFinal(attempt.state)) return out;  // told before; the first report counts
+  // The end was reported before; only the first report counts.
+  if (IsFinal(attempt.state)) return out;
   if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "register first");
   const Outcome outcome = WithoutValues(attempt, call.outcome, OutcomeClass::kUserError);
   const Outcome explained = Explained(attempt, outcome);
@@ -240,7 +244,8 @@ Decided Job::OnGranted(const ContainerGranted& granted) const {
   if (StateOf(granted.attempt) == AttemptState::kRequested) {
     return {.decisions = {ContainerAssigned{granted.attempt, granted.container, granted.host}}};
   }
-  return {.actions = {StopContainer{granted.container, StopMode::kKill}}};  // surplus: it goes back
+  // The container is surplus, so the scheduler gets it back.
+  return {.actions = {StopContainer{granted.container, StopMode::kKill}}};
 }
 
 Decided Job::OnLaunched(const ContainerStarted& started) const {
@@ -256,16 +261,17 @@ Decided Job::OnExited(const ContainerExited& exited) const {
   const AttemptId& id = found->attempt;
   if (const AttemptState state = StateOf(id); !IsFinal(state)) {
     const Attempt& attempt = *tasks_.Find(id);
-    // A registered executor may still call: its silence decides. One that has not registered never got a START, so its
-    // attempt ends now.
+    // If the scheduler is not certain, a registered executor may still call, so its missed heartbeats decide. An
+    // executor that has not registered never got a START, so its attempt ends now.
     if (!exited.certain && (attempt.endpoint || attempt.renewed)) return {};
     const bool believable = exited.kept && exited.kept->attempt == id && MayReport(attempt);
     const bool given_up = attempt.give_up_at != Instant{} && state != AttemptState::kStopping;
-    // An executor that could not report could not tell what its task had published.
+    // An executor that could not report could not send its task's values either, so missing values count as an
+    // infrastructure failure here.
     Outcome outcome = believable                 ? WithoutValues(attempt, exited.kept->outcome, OutcomeClass::kInfra)
                       : given_up && !exited.left ? Silence()
                                                  : OutcomeOfSilentEnd(state, exited);
-    // An executor that was told to leave does not know why; its scheduler may.
+    // An executor that was ordered to exit does not know the reason; the scheduler may know it.
     const bool vague = outcome.cls == OutcomeClass::kInfra || outcome.cls == OutcomeClass::kKilled;
     if (vague && exited.cls && exited.cls != OutcomeClass::kSuccess) outcome.cls = *exited.cls;
     if (outcome.cls == OutcomeClass::kOom && !exited.error.empty())
@@ -275,7 +281,7 @@ Decided Job::OnExited(const ContainerExited& exited) const {
     out.decisions.push_back(AttemptEnded{id, std::move(outcome)});
   }
   out.decisions.push_back(ContainerEnded{exited.container});
-  // A new attempt would run beside the process that is left.
+  // A new attempt would run at the same time as the process that is left.
   if (exited.left && !verdict_ && restarts_.Find(tasks_.at(id.task).restart)) {
     out.decisions.push_back(JobStopping{{.state = FinalState::kFailed,
                                          .cls = OutcomeClass::kInfra,
@@ -287,8 +293,9 @@ Decided Job::OnExited(const ContainerExited& exited) const {
   return out;
 }
 
-// Why an attempt was told to stop says more than that it was, or that its executor was: one that could not be told yet
-// is ended with its container. And of one whose executor can no longer tell, what it used is what was heard last.
+// Adds the reason for a stop, and the newest known usage, to an outcome. The reason explains more than "killed". An
+// executor that never received STOP is ended with its container and reports nothing, so its outcome gets the reason
+// too.
 Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
   if (!outcome.usage) outcome.usage = attempt.usage;
   const bool ended_as_told = outcome.cls == OutcomeClass::kKilled ||
@@ -300,7 +307,8 @@ Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
   return outcome;
 }
 
-// A container in which nothing runs is not waited in for the next attempt, which would be stopped at once.
+// A container that only waits for its next attempt is killed at once, because that attempt would be stopped
+// immediately.
 Decided Job::OnPreempting(const ContainerPreempting& notice) {
   constexpr Duration kToReport{1000};
   const auto id = AttemptIn(notice.container);
@@ -313,7 +321,7 @@ Decided Job::OnPreempting(const ContainerPreempting& notice) {
   return {.decisions = {AttemptStopping{*id, because, std::max(Duration(0), notice.notice - kToReport)}}};
 }
 
-// A launch order may have been lost with the connection; asking twice changes nothing.
+// Repeats launch orders, because an order may have been lost with the connection. A repeated order has no effect.
 Decided Job::OnReached(const SchedulerReached& reached) const {
   Decided out;
   for (const auto& [id, container] : containers_.all()) {

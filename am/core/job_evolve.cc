@@ -1,5 +1,5 @@
-// The changes that follow from a decision. Only Evolve(), here and in restarts.cc and late_roles.cc, changes the state
-// of a Job.
+// The state changes that follow from decisions. Only Evolve() changes the journalled state of a Job; its Apply()
+// functions are here and in judgement.cc, late_roles.cc and restarts.cc.
 #include <algorithm>
 #include <utility>
 
@@ -40,7 +40,7 @@ JobStep StepOf(FinalState state) {
 Result<Actions> Job::Evolve(const Decision& decision) {
   Result<Actions> actions = std::visit([&](const auto& body) { return Apply(body, decision.time); }, decision.body);
   if (!actions.ok()) return Annotate(actions.error(), StrCat("decision ", seq_ + 1, " (", Name(decision), ")"));
-  // Two watchers would wake each other for ever.
+  // WatcherChanged does not count as news, because two watchers would wake each other for ever.
   if (!std::holds_alternative<WatcherChanged>(decision.body)) ++seq_;
   return actions;
 }
@@ -48,7 +48,7 @@ Result<Actions> Job::Evolve(const Decision& decision) {
 Result<Actions> Job::Apply(const EpochBegan& d, Instant time) {
   if (d.epoch <= epoch_) return Misfit(StrCat("epoch ", d.epoch.value, " after epoch ", epoch_.value));
   epoch_ = d.epoch;
-  // All limits start over, because executors had no AM to report to.
+  // All limits start over, because executors could not report while no AM was running.
   deadlines_.LeaseRenewed(time);
   deadlines_.CheckSilenceAt(time + spec_.timers.suspect_after);
   containers_.RestartWait(time);
@@ -140,8 +140,8 @@ Result<Actions> Job::Apply(const GenerationFormed& d, Instant time) {
   return actions;
 }
 
-// In FCFS mode a task's cluster spec lists only the roles that it depends on, and the task itself if it is the only one
-// of an awaited role.
+// In FCFS mode a task's cluster spec lists only the roles that the task depends on. The task itself is listed if it is
+// the only task of a role that waits for others, or that others wait for to be ready.
 ClusterSpecText Job::MakeClusterSpec(int stage, const std::string& role) const {
   ClusterSpec cluster{.generation = generation_};
   const RoleSpec* reader = spec_.FindRole(role);
@@ -158,8 +158,8 @@ ClusterSpecText Job::MakeClusterSpec(int stage, const std::string& role) const {
   return std::make_shared<const std::string>(ToJson(cluster));
 }
 
-// A task is known by its newest address, also while it is being replaced. A task for which no container was requested
-// yet, and a late role that has not started, have none.
+// A task is known by its newest address, even while it is being replaced. A task without a requested container, and a
+// task of a late role that has not started, have no address.
 void Job::AddTo(ClusterSpec& cluster, const TaskId& id, bool with_address, bool with_values) const {
   const Task& task = tasks_.at(id);
   if (!task.newest() || late_roles_.Find(*task.newest())) return;
@@ -220,7 +220,7 @@ Result<Actions> Job::Apply(const AttemptEnded& d, Instant time) {
   ClearLimits(attempt->container);
   if (IsKept(*attempt)) return actions;
   if (restart) AwaitGone(*restart, *attempt, time);
-  // An executor that did not report gets no more time to leave.
+  // An executor that did not report its outcome gets no extra time to exit.
   ReleaseExecutor(*attempt, d.reported ? time + kLeaveLimit : time, actions);
   return actions;
 }
@@ -239,7 +239,7 @@ Result<Actions> Job::Apply(const JobEnded&, Instant time) {
   return Actions{EndJob{}};
 }
 
-// `how`: from New to what it begins as.
+// `how` is the first transition of the attempt: kRequest or kRenew.
 Result<Attempt*> Job::MakeAttempt(const AttemptId& id, AttemptStep how, Instant time) {
   TRY_ASSIGN(Attempt* const attempt, tasks_.Add(id, how, time));
   stages_.AwaitValues(spec_, id.task);
@@ -270,7 +270,8 @@ Result<Actions> Job::Apply(const ContainerKillOrdered& d, Instant time) {
   const bool was_to_wait = IsFinal(attempt.state) && container.leave_by == Instant{};
   Restart* restart = restarts_.Find(tasks_.at(attempt.id.task).restart);
   if (restart && was_to_wait) AwaitGone(*restart, attempt, time);
-  // Where the job itself stops, nothing waits for it but the end, which the scheduler has to confirm.
+  // While the job itself stops, the attempt needs no limit: only the end of the job waits for it, and that end needs
+  // the scheduler's confirmation anyway.
   if (IsWatched(attempt) || (attempt.state == AttemptState::kStopping && !verdict_)) GiveUp(attempt, time);
   return Actions{StopContainer{d.container, StopMode::kKill}};
 }
@@ -382,13 +383,14 @@ void Job::ShortenGrace(Attempt& attempt, Duration grace, Instant time, Actions& 
   actions.push_back(Tell(attempt.id));
 }
 
-// Nothing is awaited of its executor by a certain time any more.
+// Clears the limits for the end of the container's attempt and for the exit of its executor.
 void Job::ClearLimits(const ContainerId& id) {
   const Container& container = containers_.at(id);
   deadlines_.Clear(id, container, *tasks_.Find(container.attempt));
 }
 
-// Sends the executor the order to leave, unless it leaves already or its container is being killed.
+// Sends the executor its newest command, and limits the time for its exit unless it leaves already or its container is
+// being killed.
 void Job::ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& actions) {
   if (attempt.container.value.empty()) return;
   Container& container = containers_.at(attempt.container);
@@ -398,23 +400,26 @@ void Job::ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& act
 }
 
 void Job::GiveUp(Attempt& attempt, Instant time) {
-  // An executor that got STOP may have called a moment ago. If it is cut off, it needs `lost_after` to stop by itself.
+  // An executor that got STOP may have called a moment ago. If it is cut off from the AM, it needs `lost_after` to stop
+  // by itself.
   const bool was_silent = attempt.state != AttemptState::kStopping;
   const Duration limit = was_silent ? kConfirmLimit : std::max(kConfirmLimit, spec_.timers.lost_after);
   deadlines_.Set(Limit::kGiveUp, attempt, time + limit);
 }
 
-// It lives, and may do so until it finds that it is cut off. What should end it may not even have been told: nothing is
-// while the journal is stuck.
+// Extends the limit, because the executor has called and is alive. It may run until it notices that it is cut off. The
+// order to end it may not have been sent, because no order is sent while the journal is stuck.
 void Job::GiveUpLater(Attempt& attempt, Instant heard) {
   const Duration limit = std::max(kConfirmLimit, spec_.timers.lost_after);
   deadlines_.Set(Limit::kGiveUp, attempt, std::max(attempt.give_up_at, heard + limit));
 }
 
-// It cannot be known to be dead before its container is.
+// Makes the restart wait for the end of the container, because the executor is known to be dead only when its container
+// has ended.
 void Job::AwaitGone(Restart& restart, const Attempt& ended, Instant time) {
   if (ended.container.value.empty() || containers_.at(ended.container).state == ContainerState::kGone) return;
-  if (ended.give_up_at != Instant{} && time >= ended.give_up_at) return;  // that has been waited for
+  // The AM has already waited for this container.
+  if (ended.give_up_at != Instant{} && time >= ended.give_up_at) return;
   restart.unconfirmed.insert(ended.container);
   restart.confirm_by = std::max(restart.confirm_by, time + kConfirmLimit);
 }

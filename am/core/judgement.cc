@@ -1,9 +1,9 @@
-// The policy of first causes: which of several failures is judged, when, and what else may have brought it about.
+// The policy of first causes: which of several failures is judged, when, and what else may have caused it.
 //
-// In a collective the end of one task makes the others fail, and the AM may learn of these first. So two kinds of
-// failures wait. A failure that would end the job waits `settle` for a failure that is charged to no budget. A failure
-// that names a broken connection to another task waits ten times as long for any other failure, because the task that
-// broke the connection may take long to die.
+// In a collective, the end of one task makes the other tasks fail, and the AM may receive the other failures first.
+// Therefore two kinds of failures wait. A failure that would end the job waits `settle` for a failure that is charged
+// to no budget. A failure that names a broken connection to another task waits ten times as long for any other failure,
+// because the task that broke the connection may take long to die.
 #include "am/core/judgement.h"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace tony::am {
 namespace {
 
 constexpr int kPeerPatience = 10;
-// So often a signal may end a task within the window before it is taken for the task's own.
+// The number of ends by a signal within the window that are not blamed on the task itself.
 constexpr int kFreeSignals = 2;
 
-// "127.0.0.1:80" does not name 127.0.0.1:8080.
+// Returns true if `text` contains `address` without a digit after it: "127.0.0.1:80" does not match "127.0.0.1:8080".
 bool Names(const std::string& text, const std::string& address) {
   for (size_t at = text.find(address); at != std::string::npos; at = text.find(address, at + 1)) {
     const char next = at + address.size() < text.size() ? text[at + address.size()] : ' ';
@@ -43,7 +43,7 @@ bool Names(const Outcome& outcome, const Endpoint& endpoint) {
 constexpr Duration kWorthTelling{1000};
 constexpr size_t kNamed = 5;
 
-// The key, with its value, that limits how many tasks of the role may fail.
+// Returns the setting that limits how many tasks of the role may fail, e.g. "tony.worker.min-failed=3".
 std::string LimitOf(const RoleSpec& role) {
   if (role.min_failed) return StrCat(role.Key("min-failed"), "=", *role.min_failed);
   return StrCat(role.Key("min-succeeded"), "=", role.min_succeeded);
@@ -62,7 +62,7 @@ RoleEnds TrackedEnds(const JobSpec& spec, const Ends& ends) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// The numbers at the begin of a list as " 1, 3 and" or "[0, 2] joined".
+// Returns the numbers at the start of a list such as " 1, 3 and" or "[0, 2] joined".
 std::vector<int> NumbersAt(std::string_view text) {
   std::vector<int> numbers;
   for (size_t at = 0; at < text.size();) {
@@ -123,8 +123,8 @@ std::optional<Instant> Job::NextJudgement() const {
   return next;
 }
 
-// Visits only the first of the failures that wait for another task's, because all wait equally long and there may be
-// thousands.
+// Visits only the first of the failures that wait for another task's failure, because all of them wait equally long and
+// there may be thousands.
 void Job::ForEachUnsettled(const std::function<void(const AttemptId&, std::optional<Instant>)>& visit) const {
   bool peer_seen = false;
   for (const auto& [ended, id] : results_.unjudged()) {
@@ -134,7 +134,7 @@ void Job::ForEachUnsettled(const std::function<void(const AttemptId&, std::optio
   }
 }
 
-// Nothing: judge it now.
+// Returns the time at which the end may be judged; nullopt: now.
 std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
   const Attempt& attempt = *tasks_.Find(id);
   if (!HasFormed(attempt) || !results_.IsUnjudged(attempt)) return std::nullopt;
@@ -150,8 +150,9 @@ std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
   return *attempt.ended + spec_.restart.settle;
 }
 
-// A failure that another task's end has caused gives way to the first that was not, and else to the first of its kind:
-// a collective that timed out says more than the connections that broke when its process had ended.
+// Returns the failure to judge in place of `id`. If another task's end caused the failure, the first failure with
+// another source is judged. Without one, the first timed-out collective is judged, because it explains more than the
+// connections that broke when its process ended. Otherwise the first failure is judged.
 AttemptId Job::FirstCauseOf(const AttemptId& id) const {
   const Attempt& attempt = *tasks_.Find(id);
   if (attempt.outcome->source != Source::kPeer || !results_.IsUnjudged(attempt)) return id;
@@ -165,8 +166,9 @@ AttemptId Job::FirstCauseOf(const AttemptId& id) const {
   return hung == results_.unjudged().end() ? results_.unjudged().begin()->second : hung->second;
 }
 
-// The sender of a signal is unknown. A program that ends itself does so every time, so the third end of that kind is
-// taken for its own. The sender is known where a node was lost or a container was taken away.
+// Returns true if the task itself is blamed for ending by a signal, whose sender is unknown. A program that ends itself
+// does so every time, so the third such end is blamed on the task. Lost nodes and containers that were taken away do
+// not count, because their cause is known.
 bool Job::EndsItself(const Attempt& attempt) const {
   const auto by_unknown = [](const Outcome& outcome) {
     return outcome.source == Source::kSignal && outcome.cls == OutcomeClass::kInfra;
@@ -181,8 +183,9 @@ bool Job::EndsItself(const Attempt& attempt) const {
   return before >= kFreeSignals;
 }
 
-// The kernel names the sender of a signal only to the process that catches it. All tasks of one machine belong to one
-// user, and may end each other's processes, as `ray stop` does: "worker:0, worker:3 on the same machine,".
+// Returns e.g. "worker:0, worker:3 on the same machine,": tasks that may have sent the signal. The kernel names the
+// sender of a signal only to the process that catches it. All tasks of one machine belong to one user and may end each
+// other's processes, as `ray stop` does.
 std::string Job::TasksBeside(const Attempt& failed) const {
   std::vector<std::string> names;
   for (const auto& [id, task] : tasks_.all()) {
@@ -197,7 +200,8 @@ std::string Job::TasksBeside(const Attempt& failed) const {
   return names.empty() ? "" : StrCat(Join(names, ", "), " on the same machine,");
 }
 
-// The tasks for which a collective waited in vain: those that its report names, or else those that did not time out.
+// Returns the tasks that a timed-out collective waited for: the tasks that its report names, or else the running
+// tracked tasks, because they did not time out.
 std::string Job::SilentTasks(const Attempt& failed) const {
   std::vector<std::string> names;
   const auto add = [&](const TaskId& id) {
@@ -223,7 +227,7 @@ std::string Job::SilentTasks(const Attempt& failed) const {
   return Join(names, ", ");
 }
 
-// For the message of a failure that is known to be no first cause, or that has come again.
+// Returns a suffix for the message of a failure that another task caused, or that has happened repeatedly.
 std::string Job::ProbableCause(const Attempt& failed) const {
   if (EndsItself(failed)) {
     const std::string others = TasksBeside(failed);
@@ -233,7 +237,7 @@ std::string Job::ProbableCause(const Attempt& failed) const {
   if (failed.outcome->source != Source::kPeer) return "";
   if (const std::string silent = SilentTasks(failed); !silent.empty()) return StrCat("; did not take part: ", silent);
   const Attempt* silent = nullptr;
-  // The attempt that succeeded last.
+  // The peer that succeeded last.
   const Attempt* left = nullptr;
   for (const auto& [id, task] : tasks_.all()) {
     const Attempt* peer = task.newest();
@@ -243,7 +247,8 @@ std::string Job::ProbableCause(const Attempt& failed) const {
     if (peer->endpoint && Names(*failed.outcome, *peer->endpoint))
       return StrCat("; the address is that of ", ToString(id), " (", ToString(peer->state), ")");
     if (peer->suspect) silent = peer;
-    // Its report may have come after that of the failure which its end caused.
+    // Times are not compared, because the peer's report may have come after the report of the failure that its end
+    // caused.
     const bool well = peer->outcome && peer->outcome->Succeeded();
     if (well && (!left || *left->ended < *peer->ended)) left = peer;
   }
@@ -252,7 +257,8 @@ std::string Job::ProbableCause(const Attempt& failed) const {
   return "";
 }
 
-// The policy of completion, as far as it needs the job's state: who has failed and is gone without, and what is over.
+// The policy of completion, as far as it needs the job's state: which failures are tolerated, and which roles are
+// complete.
 
 EndedTask Job::EndedAs(const AttemptId& id) const {
   const Attempt& attempt = *tasks_.Find(id);
@@ -269,13 +275,13 @@ EarlierFailures Job::EarlierThan(const AttemptId& id) const {
   return earlier;
 }
 
-// Tasks that wait for the values of a failed task would wait for ever.
+// A failure always fails the job if others wait for the task's values, because they would wait for ever.
 std::optional<Verdict> Job::VerdictOn(const EndedTask& failed) const {
   if (!AwaitedValues(spec_, failed.attempt.task).empty()) return FailedBy(failed);
   return JudgeFailure(spec_, results_.ends(), EarlierThan(failed.attempt), failed);
 }
 
-// Judged by the state alone, whatever was seen: what completes the job may be a success, or that one is gone without.
+// Judged by the state alone, because either a success or a tolerated failure may complete the job.
 std::optional<DecisionBody> Job::WhatIsOver() const {
   if (state_ != JobState::kRunning) return std::nullopt;
   for (const RoleSpec& role : spec_.roles) {
@@ -308,10 +314,10 @@ double Job::Progress() const {
   return static_cast<double>(over) / spec_.TrackedTasks();
 }
 
-// The policy of roles that run on after those that they belong to: TensorFlow's workers and evaluator may hang for ever
-// once the chief has ended.
+// The policy of roles that run on after the roles that they belong to, because TensorFlow's workers and evaluator may
+// hang for ever once the chief has ended.
 
-// A task that has started again since has its whole time once more.
+// The limit counts from the newest start in the role, so a restarted task gets its whole time again.
 std::optional<Job::Outlived> Job::NextOutlived() const {
   std::optional<Outlived> next;
   if (state_ != JobState::kRunning) return next;
@@ -345,10 +351,11 @@ Result<Actions> Job::Apply(const RoleLeft& d, Instant) {
   return Actions{};
 }
 
-// The policy of hangs: who stopped writing first, when a job is ended for the time it took.
+// The policy of hangs: which tasks stopped writing first, when a job is ended by a time limit.
 
-// In a collective that hangs all fall silent one after the other, the cause first. So those are named that have been
-// silent for at least half as long as the first one, if there are any: "; silent: worker:3 for 58.1 s".
+// Returns e.g. "; silent: worker:3 for 58.1 s". In a collective that hangs, all tasks stop writing one after the other,
+// the cause first. Therefore the report names the tasks that have been silent for at least half as long as the
+// first one.
 std::string Job::HangReport(Instant now) const {
   std::vector<std::pair<Duration, TaskId>> silent;
   for (const auto& [id, task] : tasks_.all()) {

@@ -1,4 +1,4 @@
-// Roles that start late and stages: their state, and the policy and changes of Job that concern them.
+// Roles that start late and stages: their state, and Job's policy and state changes for them.
 #include "am/core/late_roles.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ bool Stages::IsHeld(const JobSpec& spec, const AttemptId& id) const {
   return held_.contains({StageOf(spec, id.task.role), id});
 }
 
-// The next attempt of a task begins: what the one before has published is void.
+// Called when the next attempt of a task begins, because the values of the previous attempt are void.
 void Stages::AwaitValues(const JobSpec& spec, const TaskId& id) {
   if (!AwaitedValues(spec, id).empty()) unpublished_.emplace(StageOf(spec, id.role), id);
 }
@@ -84,7 +84,7 @@ bool HasPublished(const JobSpec& spec, const Attempt& attempt) {
                              [&](const std::string& name) { return attempt.values.contains(name); });
 }
 
-// ---- policy
+// ---- policy of Job
 
 std::optional<DecisionBody> Job::NextStage() const {
   if (state_ != JobState::kRunning || stages_.held().empty()) return std::nullopt;
@@ -113,7 +113,7 @@ bool Job::HasSucceeded(const std::string& role) const {
   return results_.IsFinished(role) || ends.succeeded + ends.failed == spec_.FindRole(role)->instances;
 }
 
-// A role that waits for others to be ready has its containers as early as they, because it only starts later.
+// A role that only waits for others to be ready gets its containers together with them; only its start comes later.
 std::vector<AttemptId> Job::MayOpen() const {
   std::vector<AttemptId> attempts;
   for (const std::string& name : late_roles_.unopened()) {
@@ -147,7 +147,8 @@ Decided Job::OnPublish(const PublishCall& call, Instant now) {
   Decided out = Hear(call.caller, now);
   if (out.refusal) return out;
   const Attempt& attempt = *tasks_.Find(call.caller.attempt);
-  if (IsFinal(attempt.state)) return out;  // too late to count, and the executor need not ask again
+  // The values come too late to count. The call is not refused, so that the executor does not repeat it.
+  if (IsFinal(attempt.state)) return out;
   if (attempt.generation.value == 0) return {.refusal = Refusal{RefusalReason::kBadRequest, "not told to start"}};
   ValuesPublished fresh{.attempt = attempt.id};
   for (const std::string& name : ValueNames(spec_, attempt.id.task)) {
@@ -158,7 +159,7 @@ Decided Job::OnPublish(const PublishCall& call, Instant now) {
   return out;
 }
 
-// A success that leaves others waiting for ever is none.
+// A success without the values that others wait for counts as a failure, because the others would wait for ever.
 Outcome Job::WithoutValues(const Attempt& attempt, Outcome outcome, OutcomeClass if_missing) const {
   const bool counts =
       !verdict_ && attempt.generation.value > 0 && tasks_.at(attempt.id.task).state == TaskState::kActive;
@@ -176,7 +177,7 @@ std::string Job::MissingValues() const {
   return Join(missing, ", ");
 }
 
-// ---- what follows from decisions
+// ---- the state changes that follow from decisions
 
 Result<Actions> Job::Apply(const ValuesPublished& d, Instant) {
   Attempt* attempt = tasks_.Find(d.attempt);
@@ -204,7 +205,8 @@ Result<Actions> Job::Apply(const StageOpened& d, Instant time) {
   return actions;
 }
 
-// The first attempts of roles: all that the job begins with, or of those that waited for others to succeed.
+// Requests containers for first attempts: of the roles that the job begins with, or later of roles that waited for the
+// success of others.
 Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
   const bool opens = state_ == JobState::kRunning;
   if (!opens) TRY(Step(JobStep::kRequest));
@@ -234,7 +236,7 @@ void Job::ArriveInOpening(const Attempt& attempt, Instant time, Actions& actions
   }
 }
 
-// What may not start now waits for its stage; whether that is open is another decision.
+// Holds an attempt that may not start now. Another decision opens its stage or role.
 bool Job::StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time) {
   const int stage = StageOf(spec_, attempt.id.task.role);
   const bool waits =

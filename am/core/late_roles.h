@@ -1,8 +1,8 @@
-// Starts that come later than the gang's: roles that wait for the success of others (LateRoles), and attempts that wait
-// for what others publish (Stages). Part of Job, and as pure.
+// Starts that come later than the start of the gang. LateRoles: roles that wait for the success of other roles.
+// Stages: attempts that wait for values that others publish. Part of Job: no I/O, no threads, no clock.
 //
-//   unopened --ContainersRequested--> an opening: its tasks start together, for the first time, in the generation that
-//       runs, when all of them have registered. A task that ends before that is replaced, or ends the job.
+//   unopened --ContainersRequested--> an opening: its tasks start together, for the first time, in the running
+//       generation, when all of them have registered. A task that ends before that is replaced, or ends the job.
 #pragma once
 
 #include <map>
@@ -19,9 +19,9 @@
 namespace tony::am {
 
 struct Opening {
-  // `missing` have not registered.
+  // The tasks that start together, and (`missing`) the tasks among them that have not registered.
   std::set<TaskId> tasks, missing;
-  // How many have a container, and how many were requested and have none.
+  // The number of tasks that have a container, and of tasks whose container is requested and not granted.
   int placed = 0, unplaced = 0;
 };
 
@@ -29,40 +29,41 @@ class LateRoles {
  public:
   explicit LateRoles(const JobSpec& spec);
 
-  // Roles for whose success others wait.
+  // Roles whose success other roles wait for.
   const std::set<std::string>& awaited() const { return awaited_; }
   bool IsAwaited(const std::string& role) const { return awaited_.contains(role); }
-  // Roles of which nothing was requested yet.
+  // Roles for which no container was requested yet.
   const std::set<std::string>& unopened() const { return unopened_; }
   bool IsUnopened(const std::string& role) const { return unopened_.contains(role); }
   void Open(const std::string& role) { unopened_.erase(role); }
 
-  // Null: the attempt's task started with the job, or its opening is over.
+  // Returns null if the attempt's task started with the job, or if its opening is over.
   const Opening* Find(const Attempt& attempt) const;
   Opening* Find(const Attempt& attempt);
-  // The tasks start together. Returns the number of their opening, which their attempts carry; 0: there are none.
+  // Makes an opening of tasks that start together. Returns its number, which their attempts carry; 0 if `tasks` is
+  // empty.
   int Begin(std::set<TaskId> tasks);
-  // A restart of the gang takes over all openings.
+  // Drops all openings, because a restart of the gang takes over their tasks.
   void Clear() { openings_.clear(); }
-  // The attempt has registered or ended: the tasks that may start now.
+  // Notes that the attempt has registered or ended. Returns the tasks that may start now.
   std::set<TaskId> Arrive(const Attempt& attempt);
-  // An opening of which some tasks hold containers while others wait for theirs.
+  // Returns an opening in which some tasks hold containers while others wait for theirs; null if none does.
   const Opening* Stuck() const;
 
   void CheckInvariants(const Tasks& tasks) const;
 
  private:
   std::set<std::string> awaited_, unopened_;
-  // By number: 1, 2, ...
+  // Openings by number, counted from 1.
   std::map<int, Opening> openings_;
   int newest_ = 0;
 };
 
 class Stages {
  public:
-  // (stage, task): others wait for its values.
+  // Pairs of a stage and a task whose values others wait for.
   const std::set<std::pair<int, TaskId>>& unpublished() const { return unpublished_; }
-  // (stage, attempt): it has an address, and waits for its stage or role to open.
+  // Pairs of a stage and an attempt that has registered, and waits for its stage or role to open.
   const std::set<std::pair<int, AttemptId>>& held() const { return held_; }
   bool IsHeld(const JobSpec& spec, const AttemptId& id) const;
 
@@ -70,7 +71,7 @@ class Stages {
   void Published(const JobSpec& spec, const TaskId& id);
   void Hold(const JobSpec& spec, const AttemptId& id);
   void Release(const JobSpec& spec, const AttemptId& id);
-  // The attempts of a stage, or of one role of it ("": all), if any wait there.
+  // Returns the waiting attempts of `stage`, or of one role of that stage (empty: all roles).
   std::vector<AttemptId> HeldIn(int stage, const std::string& role) const;
 
   void CheckInvariants(const JobSpec& spec, const Tasks& tasks) const;
@@ -80,7 +81,7 @@ class Stages {
   std::set<std::pair<int, AttemptId>> held_;
 };
 
-// The attempt has published all values for which others wait.
+// Returns true if the attempt has published all values that others wait for.
 bool HasPublished(const JobSpec& spec, const Attempt& attempt);
 
 }  // namespace tony::am

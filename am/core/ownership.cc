@@ -10,7 +10,8 @@
 namespace tony::am {
 namespace {
 
-// A client that lost the AM before retries within this time, and may void a kill that has become due meanwhile.
+// A client that lost its connection to the AM retries within this time, and may void a kill that has become due
+// meanwhile.
 constexpr Duration kToComeBack{1000};
 
 bool SameCondition(const KillRequest& a, const KillRequest& b) {
@@ -27,7 +28,7 @@ std::vector<DecisionBody> Ownership::DecideAttach(const Claim& claim) const {
   return decisions;
 }
 
-// Somebody without a name keeps the job from being abandoned, and is no other watcher.
+// Activity of a client without a name keeps the job from being abandoned, and does not change the watcher.
 std::vector<DecisionBody> Ownership::DecideLook(const WatcherToken& watcher, Instant now) {
   last_look_ = std::max(last_look_.value_or(now), now);
   if (watcher.value.empty() || watcher == watcher_) return {};
@@ -41,7 +42,7 @@ KillAnswer Ownership::Judge(const KillRequest& request, Instant now) const {
   return JudgeKill(request, claim_.owner, watcher_, now);
 }
 
-// Of those with one condition the one that is due first says it all, so there are never more than four.
+// Among plans with the same condition only the earliest is kept, so there are never more than four plans.
 std::vector<DecisionBody> Ownership::DecidePlan(const KillRequest& request) const {
   std::vector<DecisionBody> decisions;
   for (const auto& [number, plan] : plans_) {

@@ -1,11 +1,12 @@
-// Who answers for the job, who has looked at it, and which kills are planned. Part of Job, and as pure: Decide... says
-// what follows from what is seen, Apply changes the state.
+// The owner of the job, its client activity, and its planned kills. Part of Job: no I/O, no threads, no clock. A Decide
+// function returns the decisions that follow from an observation; an Apply function changes the state.
 //
-//   attach:  the newest owner counts; a planned kill on behalf of another owner is void
-//   look:    the newest watcher counts; a planned kill on behalf of another watcher is void, also if that watcher
-//            looks again
-//   kill:    only while its owner is the owner and its watcher the newest; at once, or planned until it is due
-//   nobody has looked for watch_timeout: the job has been abandoned
+//   attach:    the newest owner counts; a kill that was planned on behalf of another owner becomes void
+//   activity:  the newest watcher counts; a kill that was planned on behalf of another watcher becomes void, and stays
+//              void if that watcher returns
+//   kill:      allowed only while its owner is the owner and its watcher is the newest; takes effect at once, or is
+//              planned until it is due
+//   no client activity for watch_timeout: the job has been abandoned
 #pragma once
 
 #include <map>
@@ -21,27 +22,32 @@ class Ownership {
  public:
   // ---- policy
   std::vector<DecisionBody> DecideAttach(const Claim& claim) const;
-  std::vector<DecisionBody> DecideLook(const WatcherToken& watcher, Instant now);  // notes the time of the look
+  // Also notes the time of the client activity.
+  std::vector<DecisionBody> DecideLook(const WatcherToken& watcher, Instant now);
   KillAnswer Judge(const KillRequest& request, Instant now) const;
-  // The plan of a request that is not due yet.
+  // Returns the decisions that plan a kill which is not due yet.
   std::vector<DecisionBody> DecidePlan(const KillRequest& request) const;
-  std::optional<KillRequest> DueKill(Instant now) const;  // the first planned kill that is due, and allowed
+  // Returns the first planned kill if it is due and allowed.
+  std::optional<KillRequest> DueKill(Instant now) const;
   bool IsAbandoned(Instant now) const;
   std::optional<Instant> NextDeadline() const;
-  void StartAnew(Instant now);  // nobody could look or attach before
-  // Plans whose condition does not hold: journals of version 1 may lack their KillVoided after a crash.
+  // Restarts the watch timeout, because no client could reach an AM before `now`.
+  void StartAnew(Instant now);
+  // Returns KillVoided for plans whose condition does not hold: journals of version 1 may lack the decision after a
+  // crash.
   std::vector<DecisionBody> DecideVoid() const;
 
-  // ---- state; kInvalid: does not fit
+  // ---- state; Apply() returns kInvalid if the decision does not fit
   Status Apply(const OwnerChanged& d);
   Status Apply(const WatcherChanged& d);
   Status Apply(const KillPlanned& d);
   Status Apply(const KillVoided& d);
 
-  bool claimed() const { return claimed_; }  // the submitter's word, or a later one, has been noted
+  // True once the submitter's ownership, or a later one, is in the journal.
+  bool claimed() const { return claimed_; }
   const Claim& claim() const { return claim_; }
   const WatcherToken& watcher() const { return watcher_; }
-  std::optional<KillRequest> NextPlanned() const;  // the one that is due first
+  std::optional<KillRequest> NextPlanned() const;  // planned kill that is due first
 
   // Ends the process if two of these members contradict each other.
   void CheckInvariants() const;
@@ -52,11 +58,12 @@ class Ownership {
   bool claimed_ = false;
   Claim claim_;
   WatcherToken watcher_;
-  std::map<int, KillRequest> plans_;  // by number
+  std::map<int, KillRequest> plans_;  // planned kills by number
   int newest_plan_ = 0;
-  // Volatile.
+  // The time of the last client activity. Not journalled.
   std::optional<Instant> last_look_;
-  Instant earliest_kill_{};  // of a planned one
+  // The time before which no planned kill takes effect. Not journalled.
+  Instant earliest_kill_{};
 };
 
 }  // namespace tony::am

@@ -48,7 +48,7 @@ class Planner {
     return SmallestRestart(spec_, role_, failed_.same_address);
   }
 
-  // Nobody who computes starts again for what is ignored.
+  // A sidecar's ignored failure does not restart tasks that compute, so the largest scope is its role.
   RestartScope Largest() const {
     const bool is_ignored = role_.completion == Completion::kSidecar && failed_.gang_has_formed;
     return is_ignored ? std::max(Smallest(), RestartScope::kRole) : RestartScope::kJob;
@@ -60,7 +60,8 @@ class Planner {
     return budget;
   }
 
-  // A role's own budget is that of its smallest scope, and counts what its own tasks brought about.
+  // A role's own budget replaces the budget of its smallest scope, and counts only restarts that the role's tasks
+  // caused.
   bool HasOwn(RestartScope scope) const { return role_.restarts && scope == Smallest(); }
 
   bool Counts(const PastRestart& restart, Duration window) const {

@@ -1,4 +1,4 @@
-// Restarts and checkpoints: their state, and the policy and changes of Job that concern them. Budgets are counted in
+// Restarts and checkpoints: their state, and Job's policy and state changes for them. Budgets are counted in
 // restart_policy.cc.
 #include "am/core/restarts.h"
 
@@ -55,7 +55,7 @@ void Restarts::Join(int number, std::vector<AttemptId> attempts) {
   joining.attempts = std::move(attempts);
 }
 
-// An attempt that joins a running generation has registered, or never will.
+// Returns all attempts of a restart once the last of them has registered, or has ended and never will register.
 std::vector<AttemptId> Restarts::Arrive(const Attempt& attempt) {
   const auto found = joining_.find(attempt.restart);
   if (found == joining_.end()) return {};
@@ -81,10 +81,10 @@ void Checkpoints::Compare(const std::optional<Checkpoint>& newest) {
   if (is_newer) progress_ = newest;
 }
 
-// ---- policy
+// ---- policy of Job
 
-// An executor that had trouble of its own, or is about to lose its container, is not trusted with another attempt; one
-// that was told to leave may be gone.
+// An executor that failed itself, or is about to lose its container, is not trusted with another attempt. An executor
+// that was released may have exited.
 bool Job::CanRenew(const Attempt& ended) const {
   if (!ended.reported || ended.container.value.empty()) return false;
   const Container& container = containers_.at(ended.container);
@@ -105,7 +105,7 @@ bool Job::MustList() const {
 
 std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) const {
   const Task& task = tasks_.at(id.task);
-  // Whatever ends while its task is being restarted has been judged.
+  // An attempt that ends while its task is being restarted was judged before.
   if (task.state != TaskState::kDone || task.newest()->id != id) return std::nullopt;
   const Attempt& attempt = *task.newest();
   if (attempt.tolerated || results_.IsFinished(id.task.role)) return std::nullopt;
@@ -113,7 +113,7 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   outcome.message += ProbableCause(attempt);
   if (EndsItself(attempt)) outcome.cls = OutcomeClass::kUserError;
   const EndedTask ended{attempt.id, attempt.host, &outcome};
-  // Before the gang has formed nobody of it can be missing, not even a sidecar.
+  // Before the gang has formed the job cannot start without any task, not even without a sidecar.
   if (!HasFormed(attempt)) {
     Verdict early = JudgeEarlyEnd(ended);
     outcome.cls = early.cls;
@@ -124,7 +124,7 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   return RestartOrStop(ended, counts ? VerdictOn(ended) : std::nullopt, now);
 }
 
-// No verdict: the job goes on without it.
+// `verdict` is nullopt if the job can continue without the task.
 std::optional<DecisionBody> Job::RestartOrStop(const EndedTask& ended, std::optional<Verdict> verdict,
                                                Instant now) const {
   const FailedTask failed{ended, HasFormed(*tasks_.Find(ended.attempt)), CanRenew(*tasks_.Find(ended.attempt))};
@@ -174,12 +174,14 @@ std::optional<DecisionBody> Job::NextOfRestarts(Instant now) const {
 
 std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) const {
   if (!restart.ending.empty()) return std::nullopt;
-  // At once, also where the clock of this machine is behind that of the AM before, by which the restart was due.
+  // The job stops before the delay is over, because the clock of this machine may be behind the clock of the AM that
+  // set the delay.
   if (restart.noted && ConcernsTracked(restart) && checkpoints_.without_progress() >= spec_.checkpoint.most_fruitless)
     return JobStopping{WithoutProgress(restart), spec_.timers.grace};
   if (now < restart.not_before) return std::nullopt;
   if (!restart.unconfirmed.empty() && (ends_are_confirmed_ || now < restart.confirm_by)) return std::nullopt;
-  const bool may_resume = !spec_.checkpoint.directory.empty() && generation_.value > 0;  // else nothing has run yet
+  // Before the first generation no task has run, so no search is necessary.
+  const bool may_resume = !spec_.checkpoint.directory.empty() && generation_.value > 0;
   if (may_resume && !restart.noted) {
     if (!restart.sought) return CheckpointSought{restart.number};
     if (now >= *restart.sought + kLookLimit) return CheckpointNoted{restart.number, std::nullopt, /*known=*/false};
@@ -188,7 +190,7 @@ std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) con
   return Begin(restart);
 }
 
-// What is there is listed as late as possible: what comes later counts as the job's own.
+// The directory is listed as late as possible, because each checkpoint that appears later counts as the job's own.
 std::optional<DecisionBody> Job::NextOfListing(Instant now) const {
   if (checkpoints_.listing_sought()) {
     if (now < *checkpoints_.listing_sought() + kLookLimit) return std::nullopt;
@@ -217,8 +219,9 @@ std::optional<Instant> Job::NextRestart() const {
   return next;
 }
 
-// While the rest of a gang waits for containers, those that it has do nothing, and another gang may wait for these in
-// the same way. All are asked for together then, which the scheduler knows to settle.
+// While some tasks of a gang wait for containers, the containers of the others stand idle, and another gang may wait
+// for these in the same way. After the limit all containers are requested together, because the scheduler can resolve
+// such requests.
 std::optional<Instant> Job::GangHoldDeadline() const {
   using enum AttemptState;
   const Duration hold = spec_.LongestHold();
@@ -229,7 +232,7 @@ std::optional<Instant> Job::GangHoldDeadline() const {
   return containers_.unplaced_since() + hold;
 }
 
-// The containers of the whole gang are requested again, or those of an opening that joins a running gang.
+// Requests the containers of the whole gang again, or of an opening that joins a running gang.
 RestartDecided Job::GiveBack(Instant now) const {
   std::vector<TaskId> tasks;
   const Opening* opening = StuckOpening();
@@ -280,7 +283,7 @@ Verdict Job::WithoutProgress(const Restart& restart) const {
   return verdict;
 }
 
-// ---- what follows from decisions
+// ---- the state changes that follow from decisions
 
 Result<Actions> Job::Apply(const RestartDecided& d, Instant time) {
   const Attempt* cause = tasks_.Find(d.cause);
@@ -396,7 +399,8 @@ Status Job::Renew(const RenewedAttempt& renewed, Instant time, Actions& actions)
   attempt->renewed = true;
   containers_.PassOn(renewed.container, renewed.attempt);
   deadlines_.CheckSilenceBy(time + spec_.timers.suspect_after);
-  // An executor that has not heard of an attempt yet waits as the one before.
+  // An executor that does not know the newest attempt yet still waits with the number of an earlier attempt, so each of
+  // these attempts gets the command.
   for (AttemptId id = before; const Attempt* waiting = tasks_.Find(id); --id.number) {
     if (waiting->container != renewed.container) break;
     actions.push_back(Tell(id));
@@ -422,7 +426,7 @@ void Job::ArriveInRestart(const Attempt& attempt, Instant time, Actions& actions
   }
 }
 
-// The job stops: nothing starts again.
+// Gives up all restarts, because the job stops.
 void Job::AbandonRestarts(Instant time, Actions& actions) {
   while (!restarts_.open().empty()) {
     const std::set<TaskId> tasks = restarts_.open().begin()->second.tasks;

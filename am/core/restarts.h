@@ -1,8 +1,8 @@
-// Restarts: whether a failed task starts again, with which others, when, and which budget pays (a pure rule over the
-// spec, the end and the earlier restarts); the restarts that were decided; and the checkpoints that they resume from.
+// Restarts: whether a failed task restarts, with which other tasks, when, and which budget pays (a pure rule over the
+// spec, the end and the earlier restarts); the decided restarts; and the checkpoints that they resume from.
 //
-//   RestartDecided --> open: its tasks are in Backoff --all have ended, are gone, the delay is over--> RestartBegan
-//       --in a generation that runs--> joining: its attempts start together when all of them have an address
+//   RestartDecided --> open: its tasks are in Backoff --all have ended with their containers, the delay is over-->
+//       RestartBegan --in a running generation--> joining: its attempts start together when all of them have an address
 #pragma once
 
 #include <array>
@@ -29,13 +29,17 @@ struct PastRestart {
   RestartScope scope;
   TaskId cause;
   bool charged;
-  bool gives_back = false;  // nothing had failed: the rest of a gang did not get containers
+  // True if no task had failed: a gang gave its containers back, because some of its tasks got none.
+  bool gives_back = false;
 };
 
 struct FailedTask {
   EndedTask ended;
-  bool gang_has_formed;  // and is not being restarted; before, nobody computes: the task is replaced alone
-  bool same_address;     // it can go on in its executor
+  // True if the gang has formed and is not being restarted. Before that no task computes, so a failed task is replaced
+  // alone.
+  bool gang_has_formed;
+  // True if the task's next attempt can run in the same executor.
+  bool same_address;
 };
 
 struct RestartPlan {
@@ -44,16 +48,17 @@ struct RestartPlan {
   Duration delay{0};
 };
 struct NoRestart {
-  std::string why;  // for the verdict; empty: restarts were never asked for
+  // The reason that the verdict shows; empty if no restarts are configured.
+  std::string why;
 };
 
-// What the job says for the role, or else its framework; of a sidecar that outlives the gang's restarts at most its
-// role.
+// Returns the scope that the job sets for the role, or else the default of its framework. For a sidecar that outlives
+// the gang's restarts the scope is at most the role.
 RestartScope SmallestRestart(const JobSpec& spec, const RoleSpec& role, bool same_address);
 
-// A failure that is nobody's charge takes from `restart.lost`, and when that is used up from the levels like any
-// other. The levels are tried from the smallest scope upwards; those of a sidecar, whose failure is ignored, end with
-// its role, unless the job itself asks for more.
+// A failure that is not charged uses the budget `restart.lost`. When that is used up, the failure uses the levels like
+// any other. The levels are tried from the smallest scope upwards. For a sidecar whose failure is ignored, the role is
+// the largest scope, unless the job sets a larger one.
 std::variant<RestartPlan, NoRestart> PlanRestart(const JobSpec& spec, const FailedTask& failed,
                                                  std::span<const PastRestart> past, Instant now);
 
@@ -63,15 +68,16 @@ struct Restart {
   RestartScope scope = RestartScope::kTask;
   AttemptId cause;
   Instant not_before{};
-  // Executors that could run the next attempt are kept for it.
+  // True if executors that can run a next attempt are kept for it.
   bool keeps = false;
   std::set<TaskId> tasks;
   // Tasks whose attempts have not ended yet.
   std::set<TaskId> ending;
-  // Containers of ended attempts that the scheduler has not confirmed to be gone; not waited for after `confirm_by`.
+  // Containers of ended attempts whose end the scheduler has not confirmed. After `confirm_by` the restart does not
+  // wait for them, except if the scheduler confirms all ends.
   std::set<ContainerId> unconfirmed;
   Instant confirm_by{};
-  // When the search for a checkpoint began, and whether its result is in the journal.
+  // The time when the search for a checkpoint began, and (`noted`) whether its result is in the journal.
   std::optional<Instant> sought;
   bool noted = false;
 
@@ -80,36 +86,36 @@ struct Restart {
 
 class Restarts {
  public:
-  // Restarts in a status.
+  // The number of restarts that a status shows.
   static constexpr size_t kShown = 20;
 
-  // By number.
+  // Open restarts by number.
   const std::map<int, Restart>& open() const { return open_; }
   std::map<int, Restart>& open() { return open_; }
-  // Null: it has begun, or was given up.
+  // Returns null if the restart has begun or was given up.
   Restart* Find(int number);
   const Restart* Find(int number) const;
-  // All that were decided.
+  // All restarts that were decided.
   const std::vector<PastRestart>& past() const { return past_; }
   int next_number() const { return static_cast<int>(past_.size()) + 1; }
-  // The newest of them, for people.
+  // The newest restarts, as a status shows them.
   const std::vector<RestartStatus>& shown() const { return shown_; }
 
   Restart& Open(Restart restart) { return open_[restart.number] = std::move(restart); }
-  // The task takes part in no open restart any more. Drop() leaves a restart without tasks to Prune().
+  // Drop() removes the task from its open restart. Prune() removes restarts that have no task left.
   void Drop(const Task& task, const TaskId& id);
   void Prune();
   void Close(int number) { open_.erase(number); }
   void Note(const RestartDecided& d, bool gives_back, Instant time);
   void ContainerGone(const ContainerId& id);
 
-  // The attempts of a restart join the generation that runs.
+  // Lets the attempts of a restart join the running generation.
   void Join(int number, std::vector<AttemptId> attempts);
-  // An attempt has registered, or has ended: the attempts that may start now.
+  // Notes that an attempt has registered or ended. Returns the attempts that may start now.
   std::vector<AttemptId> Arrive(const Attempt& attempt);
   bool IsJoining(const Attempt& attempt) const { return joining_.contains(attempt.restart); }
 
-  // Ends the process if two of these members contradict each other, the tasks, or the budgets.
+  // Ends the process if these members contradict each other, the tasks, or the budgets.
   void CheckInvariants(const JobSpec& spec, const Tasks& tasks) const;
 
  private:
@@ -125,27 +131,29 @@ class Restarts {
   std::vector<RestartStatus> shown_;
 };
 
-// The checkpoints of the job: what was there before it, what it resumes from, and whether restarts make progress.
+// The checkpoints of the job: the listing from before the job, the checkpoint that it resumes from, and whether
+// restarts make progress.
 class Checkpoints {
  public:
-  // The listing of the directory, which is made once, before the first generation.
+  // The directory is listed once, before the first generation.
   bool IsListed() const { return listing_.has_value(); }
   const std::optional<Instant>& listing_sought() const { return listing_sought_; }
-  // Of a job that has not listed its directory, `unknown` says so.
+  // Returns the listing. Its `unknown` holds a reason if the directory was not listed.
   const CheckpointListing& listing() const;
   void SeekListing(Instant time) { listing_sought_ = time; }
   void SetListing(const CheckpointListing& listing);
 
   const std::optional<Checkpoint>& newest() const { return newest_; }
   const std::optional<Checkpoint>& resumed_from() const { return resumed_from_; }
-  // What an attempt resumes from. First attempts resume from what was there before the job, however late they start.
+  // Returns the checkpoint that an attempt resumes from. A first attempt resumes from the newest checkpoint from before
+  // the job, even if the attempt starts late.
   std::optional<Checkpoint> ResumeOf(const AttemptId& id) const { return id.number > 1 ? newest_ : listing().newest; }
   void NoteResume(const AttemptId& id) { resumed_from_ = ResumeOf(id); }
   void Note(const std::optional<Checkpoint>& newest) { newest_ = newest; }
-  // A search for a restart of tracked tasks found `newest`. The first search says where the job stood; each later one,
-  // whether the restart before it made progress.
+  // Compares `newest`, found for a restart of tracked tasks, with the result of the previous search. Only a newer
+  // checkpoint counts as progress of the previous restart. The first search has nothing to compare with.
   void Compare(const std::optional<Checkpoint>& newest);
-  // How many searches in a row found nothing newer.
+  // The number of consecutive searches that found no newer checkpoint.
   int without_progress() const { return without_progress_; }
 
   void CheckInvariants() const;

@@ -12,7 +12,7 @@ constexpr Transition<AS, AT> kAttemptTransitions[] = {
     {AS::kNew, AT::kRenew, AS::kLaunching},
     {AS::kRequested, AT::kAssign, AS::kAllocated},
     {AS::kAllocated, AT::kLaunch, AS::kLaunching},
-    // An executor may register before its scheduler's confirmation arrives.
+    // An executor may register before the scheduler's confirmation of its launch arrives.
     {AS::kAllocated, AT::kRegister, AS::kRegistered},
     {AS::kLaunching, AT::kRegister, AS::kRegistered},
     {AS::kRegistered, AT::kRun, AS::kRunning},
@@ -21,7 +21,7 @@ constexpr Transition<AS, AT> kAttemptTransitions[] = {
     {AS::kLaunching, AT::kStop, AS::kStopping},
     {AS::kRegistered, AT::kStop, AS::kStopping},
     {AS::kRunning, AT::kStop, AS::kStopping},
-    // A short task may end before anyone heard that it ran.
+    // A short task may end before a heartbeat reports that it runs.
     {AS::kRegistered, AT::kSucceed, AS::kSucceeded},
     {AS::kRunning, AT::kSucceed, AS::kSucceeded},
     {AS::kRegistered, AT::kFail, AS::kFailed},
@@ -30,7 +30,7 @@ constexpr Transition<AS, AT> kAttemptTransitions[] = {
     {AS::kLaunching, AT::kLose, AS::kLost},
     {AS::kRegistered, AT::kLose, AS::kLost},
     {AS::kRunning, AT::kLose, AS::kLost},
-    // It may end by itself just before the order to stop reaches it.
+    // A process may end by itself just before the order to stop reaches it.
     {AS::kStopping, AT::kSucceed, AS::kSucceeded},
     {AS::kStopping, AT::kFail, AS::kFailed},
     {AS::kStopping, AT::kKill, AS::kKilled},
@@ -42,11 +42,12 @@ constexpr Transition<TS, TaskStep> kTaskTransitions[] = {
     {TS::kActive, TaskStep::kEnd, TS::kDone},
     {TS::kActive, TaskStep::kRestart, TS::kBackoff},
     {TS::kDone, TaskStep::kRestart, TS::kBackoff},
-    // One restart may take over the tasks of another.
+    // A restart may take over the tasks of another restart.
     {TS::kBackoff, TaskStep::kRestart, TS::kBackoff},
     {TS::kBackoff, TaskStep::kEnd, TS::kBackoff},
     {TS::kBackoff, TaskStep::kRequest, TS::kActive},
-    // The job stops meanwhile: its last attempt has ended, or is still to end.
+    // The job stops during the backoff. The last attempt of the task has ended (kGiveUp), or is still to end
+    // (kAbandon).
     {TS::kBackoff, TaskStep::kGiveUp, TS::kDone},
     {TS::kBackoff, TaskStep::kAbandon, TS::kActive},
 };

@@ -1,8 +1,8 @@
-// The states of attempts, tasks and the job, and every way from one to the next. Anything not in these tables cannot
-// happen; a journal that says it did is refused.
+// The states of attempts, tasks and the job, and all transitions between them. A journal with any other transition is
+// refused.
 //
 //   attempt   New -> Requested -> Allocated -> Launching -> Registered -> Running -> Succeeded | Failed | Lost
-//             New -> Launching, in the container and executor of the attempt before
+//             New -> Launching, in the container and executor of the previous attempt
 //             any of Requested..Running -> Stopping -> Succeeded | Failed | Killed
 //   task      Waiting -> Active -> Done
 //             Active | Done -> Backoff -> Active
@@ -19,7 +19,7 @@
 
 namespace tony::am {
 
-// The error of a decision that does not fit the state: the journal is damaged.
+// Returns the error for a decision that does not fit the state, which means that the journal is damaged.
 inline Error Misfit(const std::string& what) { return {ErrorCode::kInvalid, what}; }
 
 enum class AttemptState {
@@ -64,7 +64,7 @@ std::span<const Transition<AttemptState, AttemptStep>> AttemptTransitions();
 std::span<const Transition<TaskState, TaskStep>> TaskTransitions();
 std::span<const Transition<JobState, JobStep>> JobTransitions();
 
-// The state after `step`, or nothing if the table has no such row.
+// Returns the state after `step`; nullopt if the table has no such row.
 std::optional<AttemptState> Next(AttemptState from, AttemptStep step);
 std::optional<TaskState> Next(TaskState from, TaskStep step);
 std::optional<JobState> Next(JobState from, JobStep step);

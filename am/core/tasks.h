@@ -1,5 +1,5 @@
-// The tasks of a job and their attempts, with sums over them, so that no step of a job of 10,000 tasks walks through
-// all. Part of Job, and as pure.
+// The tasks of a job and their attempts, with counts over them, so that no step of a job of 10,000 tasks walks through
+// all tasks. Part of Job: no I/O, no threads, no clock.
 #pragma once
 
 #include <array>
@@ -20,16 +20,16 @@
 
 namespace tony::am {
 
-// JSON, built once for all attempts that get it.
+// The cluster spec as JSON, built once for all attempts that receive it.
 using ClusterSpecText = std::shared_ptr<const std::string>;
 
 struct Attempt {
   AttemptId id;
   AttemptState state = AttemptState::kNew;
-  // Empty until one is granted.
+  // The container and its host are empty until a container is granted.
   ContainerId container;
   std::string host;
-  // Set when it registers.
+  // The address and the ports are set when the executor registers.
   std::optional<Endpoint> endpoint;
   NamedPorts ports;
   PublishedValues values;
@@ -37,46 +37,48 @@ struct Attempt {
   bool suspect = false;
   std::optional<Outcome> outcome;
   std::optional<Instant> started, ended;
-  // The generation that it was told to run in, and the cluster spec of that; 0 until then.
+  // The generation in which the attempt was ordered to run, and the cluster spec of that generation; 0 and null before
+  // START.
   Generation generation;
   ClusterSpecText cluster_spec;
-  // The restart that made it; 0: the start of its role.
+  // The number of the restart that made this attempt; 0 for the first start of the role.
   int restart = 0;
-  // The opening (late_roles.h) that its task belongs to; 0: its role started with the job.
+  // The number of the late start (Opening in late_roles.h) that the task belongs to; 0 if its role started with the
+  // job.
   int opening = 0;
-  // It runs in the container and executor of the attempt before.
+  // True if the attempt runs in the container and executor of the previous attempt.
   bool renewed = false;
-  // Its executor has reported its end, and waits for the next command.
+  // True if the executor has reported the end of the attempt, and waits for its next command.
   bool reported = false;
-  // It failed, and the job goes on without its task.
+  // True if the attempt failed, and the job continues without its task.
   bool tolerated = false;
-  // The reason for which it alone was told to stop.
+  // The reason for stopping the attempt while the job runs, e.g. preemption or a finished role.
   std::optional<Outcome> because;
-  // How often it was told to stop, each time with less grace.
+  // The number of STOP commands so far. Each further command has a shorter grace.
   int stops = 0;
   Duration stop_grace{0};
-  // The limits of Deadlines: zero until they are set. A limit that is over or met keeps its time.
+  // The limits that Deadlines watches; zero until they are set. A limit that has expired or was met keeps its time.
   Instant allocate_by{}, register_by{}, publish_by{}, stop_by{}, give_up_at{};
-  // `register_by` counts from the start of its container.
+  // True if `register_by` counts from the start of the container.
   bool since_launch = false;
-  // Not journalled: when it was heard last, and its newest usage.
+  // The time of the executor's last call, and its newest usage. Not journalled.
   Instant last_heard{};
   std::optional<Usage> usage;
 };
 
 struct Task {
   TaskState state = TaskState::kWaiting;
-  // The number of the open restart that it waits for; 0: none.
+  // The number of the open restart that the task waits for; 0: none.
   int restart = 0;
-  // Attempt n is at n - 1; the last one counts.
+  // Attempt n has index n - 1. The last attempt is the current one.
   std::vector<Attempt> attempts;
 
   Attempt* newest() { return attempts.empty() ? nullptr : &attempts.back(); }
   const Attempt* newest() const { return attempts.empty() ? nullptr : &attempts.back(); }
 };
 
-// The attempt ended because of its executor, container or node, not because of its program. A signal that somebody sent
-// to the program alone leaves its executor as it was.
+// Returns true if the attempt ended because of its executor, container or node, and not because of its program. A
+// signal that was sent only to the program does not count, because the executor still works.
 bool WasTakenAway(const Outcome& outcome);
 
 class Tasks {
@@ -87,28 +89,29 @@ class Tasks {
   std::map<TaskId, Task>& all() { return tasks_; }
   const Task& at(const TaskId& id) const { return tasks_.at(id); }
   Task& at(const TaskId& id) { return tasks_.at(id); }
-  // Null for an attempt that was never made.
+  // Returns null for an attempt that was never made.
   const Attempt* Find(const AttemptId& id) const;
   Attempt* Find(const AttemptId& id);
 
-  // How many newest attempts are in this state: of all tasks, and of those that take part in forming the gang.
+  // The number of tasks whose newest attempt is in `state`: among all tasks, and among the tasks that take part in
+  // forming the gang.
   int Count(AttemptState state) const { return counts_[static_cast<size_t>(state)]; }
   int CountInGang(AttemptState state) const;
-  // Each task of the role has ended, and none is to start again.
+  // True if each task of the role has ended and will not start again.
   bool IsOver(const RoleSpec& role) const;
-  // The newest end of an attempt of the role, and the newest time at which one was made or began to run.
+  // The time when an attempt of the role ended last, and the time when an attempt was made or began to run last.
   Instant LastEnd(const std::string& role) const { return by_role_.at(role).last_end; }
   Instant LastBegin(const std::string& role) const { return by_role_.at(role).last_begin; }
 
-  // The only ways in which a state changes. kInvalid: the transition tables have no such row.
+  // The only functions that change a state. They return kInvalid if the transition tables have no such row.
   Result<Attempt*> Step(const AttemptId& id, AttemptStep step);
   Status Step(const TaskId& id, TaskStep step);
-  // Makes the next attempt of a task, which is requested or renewed (`how`).
+  // Makes the next attempt of a task. `how` is kRequest or kRenew.
   Result<Attempt*> Add(const AttemptId& id, AttemptStep how, Instant time);
   void Start(Attempt& attempt, int64_t pid, Instant time);
   void End(Attempt& attempt, const Outcome& outcome, bool reported, Instant time);
 
-  // Persistent sidecars outlive a restart of the gang, because they have been in it once: it forms again without them.
+  // Persistent sidecars outlive a restart of the gang: once they have been part of a gang, it forms again without them.
   const std::set<TaskId>& persistent() const { return persistent_; }
   void Persist(const TaskId& id) { persistent_.insert(id); }
   void RejoinGang(const TaskId& id) { persistent_.erase(id); }

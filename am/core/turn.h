@@ -1,5 +1,5 @@
-// One turn of the core: what the AM sees (observations, which are never journalled), what it decides, and what it does
-// in the world (actions) after its decisions are journalled.
+// A step of the core: what the AM observes (observations are never journalled), which decisions follow, and which
+// actions the AM performs after the decisions are journalled.
 #pragma once
 
 #include <optional>
@@ -17,40 +17,45 @@
 
 namespace tony::am {
 
+// The first observation of every AM.
 struct AmStarted {
   Epoch epoch;
-  Claim claim;  // the submitter's
-  // The journal is of version 1, where a crash could come between an end and what was made of it.
+  Claim claim;  // ownership set by the submitter
+  // True if the journal has version 1, in which a crash could separate an attempt's end from the decision about it.
   bool turns_may_be_torn = false;
-  bool ends_are_confirmed = false;  // Scheduler::ConfirmsEnds()
-};                                  // the first one of every AM
-struct LeaseRenewed {};             // executors can see that this AM rules
-struct TimePassed {};               // a deadline of the job was reached
+  bool ends_are_confirmed = false;  // value of Scheduler::ConfirmsEnds()
+};
+// The AM has renewed its lease, so executors can see that it is the leader.
+struct LeaseRenewed {};
+// A deadline of the job has been reached.
+struct TimePassed {};
 struct KillAsked {
   KillRequest request;
 };
 struct AttachAsked {
   Claim claim;
 };
-// Somebody has asked for the job's status, or waits for it. An empty token: somebody without a name.
+// A client has requested the job's status, or waits for it. An empty token stands for a client without a name.
 struct Looked {
   WatcherToken watcher;
 };
 
-// What the look into the checkpoint directory has found, before the first attempts.
+// The result of listing the checkpoint directory, which happens before the first attempts start.
 struct CheckpointsThere {
   CheckpointListing listing;
-  std::optional<JobId> in_use_by;  // another job, which has not ended; nothing was listed
+  // Another job that uses the directory and has not ended. If set, nothing was listed.
+  std::optional<JobId> in_use_by;
 };
 
-// What the look for checkpoints that a restart asked for has found.
+// The result of the checkpoint search that a restart requested.
 struct CheckpointSeen {
   int restart = 0;
   std::optional<Checkpoint> newest;
-  bool readable = true;  // false: the directory could not be read, and nothing is known
+  // False if the directory could not be read, so the newest checkpoint is unknown.
+  bool readable = true;
 };
 
-// Calls of executors. Decide() refuses stale ones.
+// Calls of executors. Decide() refuses stale calls.
 struct RegisterCall {
   Caller caller;
   Registration registration;
@@ -79,7 +84,7 @@ using Observation =
     std::variant<AmStarted, LeaseRenewed, TimePassed, KillAsked, AttachAsked, Looked, RegisterCall, AwaitCall,
                  HeartbeatCall, PublishCall, OutcomeCall, ContainerEvent, CheckpointsThere, CheckpointSeen>;
 
-// ---- actions
+// ---- actions: what the AM does once the decisions of a step are journalled
 struct RequestContainers {
   std::vector<ContainerAsk> asks;
 };
@@ -94,35 +99,40 @@ struct StopContainer {
   ContainerId container;
   StopMode mode = StopMode::kTerm;
 };
-// Its command has changed: answer its parked Await with command `number`, unless a later turn, which may not be on the
-// disk yet, has changed it again; that turn tells it then.
+// Answers the executor's parked Await with command `number`, because the executor's command has changed. If a later
+// step has changed the command again, the action of that step answers instead, once its own decisions are on disk.
 struct TellExecutor {
   AttemptId attempt;
   int64_t number = 0;
-  int next = 0;             // the attempt that a NEXT names: within a generation all of them have one number
-  std::string resume_from;  // of a START, which has its number still when a newer checkpoint is noted
+  // The attempt that a NEXT command starts. Required because all NEXT commands of a generation have the same `number`.
+  int next = 0;
+  // The checkpoint of a START command. Required because the command keeps its `number` when a newer checkpoint is
+  // noted.
+  std::string resume_from;
   friend bool operator==(const TellExecutor&, const TellExecutor&) = default;
 };
-struct ListCheckpoints {};  // answer with CheckpointsThere
+struct ListCheckpoints {};  // answered with CheckpointsThere
+// Answered with CheckpointSeen.
 struct LookForCheckpoint {
   int restart = 0;
-};                 // answer with CheckpointSeen
-struct EndJob {};  // write the verdict, release the scheduler, leave
+};
+// Writes the verdict, releases the scheduler and ends the AM.
+struct EndJob {};
 
 using Action = std::variant<RequestContainers, WithdrawRequests, LaunchExecutor, StopContainer, TellExecutor,
                             ListCheckpoints, LookForCheckpoint, EndJob>;
 using Actions = std::vector<Action>;
 
-// What Job::Decide() makes of an observation.
+// The result of Job::Decide() for an observation.
 struct Decided {
   std::vector<DecisionBody> decisions;
-  // Orders that are given again. They change nothing, so they need no decision.
+  // Orders that are repeated. They change no state, so they need no decision.
   Actions actions;
-  // The call is refused, with no effect.
+  // Set if the call is refused; a refused call has no effect.
   std::optional<Refusal> refusal;
 };
 
-// A whole turn: its decisions with their time, and what to do once they are journalled.
+// The result of a whole step: its decisions with their time, and the actions that follow once they are journalled.
 struct TurnResult {
   std::vector<Decision> decisions;
   Actions actions;
