@@ -15,10 +15,10 @@ namespace {
 constexpr Duration kLookAgain{1000};
 constexpr size_t kTellsAtOnce = 64;
 constexpr Duration kBetweenReleases{50};
-constexpr size_t kMostKeptLogs = 64;  // 32 MiB
-// 4 MiB of text, and some seconds of HDFS' time.
+constexpr size_t kMostKeptLogs = 64;  // 32 MiB of logs
+// Each log is up to 512 KiB, so that is 4 MiB of text and some seconds of HDFS' time.
 constexpr int kMostLogsUnderWay = 8;
-// So many seconds another job that is being ended may have the checkpoint folder; the core waits for a minute.
+// An ending job may keep the checkpoint folder for this many seconds; the core waits for a minute.
 constexpr int kMostFirstLooks = 40;
 
 }  // namespace
@@ -57,11 +57,11 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   Turn turn{TakeTurn(job_, observation, loop_.Now()), std::move(answer)};
   const std::vector<Decision> decisions = std::exchange(turn.result.decisions, {});
   const std::optional<Refusal> refusal = turn.result.refusal;
-  // A heartbeat only moves deadlines away; the timer then finds nothing due and is set anew.
+  // A heartbeat only moves deadlines later. The old timer finds nothing due and is set again.
   const bool timed =
       std::holds_alternative<TimePassed>(observation) || std::holds_alternative<LeaseRenewed>(observation);
   if (!decisions.empty() || timed) ScheduleTimer();
-  // Nothing to write and nobody before us who waits for the disk: answer at once (heartbeats).
+  // A step without decisions is finished at once if no earlier step waits for the disk (heartbeats).
   if (decisions.empty() && waiting_.empty()) {
     Finish(turn);
     return refusal;
@@ -70,7 +70,7 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   turn.changed = !decisions.empty();
   waiting_.push_back(std::move(turn));
   journal_.Append(decisions, [this] {
-    // A turn counts as written from then on.
+    // PassUnwritten() counts the steps once `unwritten_` is set.
     if (unwritten_) return;
     ++written_;
     FinishWritten();
@@ -101,8 +101,8 @@ void ApplicationMaster::Finish(const Turn& turn) {
   if (turn.answer) turn.answer(turn.result.refusal);
 }
 
-// A gang of thousands is told in slices: each START has the whole cluster spec, and heartbeats and the lease do not
-// wait for all of them.
+// A gang of thousands of tasks gets its commands in slices, because each START contains the whole cluster spec, and
+// heartbeats and the lease must not wait for all of them.
 void ApplicationMaster::TellSome() {
   tell_timer_.reset();
   for (size_t left = kTellsAtOnce; left > 0 && !tells_.empty() && IsLeader(); --left) {
@@ -153,8 +153,8 @@ std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) co
 
 void ApplicationMaster::Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) {
   if (!Admit(caller.token, reply)) return;
-  // It would wait unheard, and be repeated; refused so, it goes on with its task and looks for an AM. As long as it is
-  // put off so, it is not silent.
+  // A registration would wait for the journal without an answer, and be repeated. After this refusal the executor
+  // continues its task and searches for an AM. The observed call keeps the executor from counting as silent.
   if (!trouble_.empty()) {
     Observe(AwaitCall{caller});
     return reply.Refuse(RefusalReason::kNotRuling, trouble_);
@@ -168,18 +168,20 @@ void ApplicationMaster::Register(const Caller& caller, const Registration& what,
 void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command> reply) {
   if (!Admit(caller.token, reply)) return;
   if (!trouble_.empty()) return AwaitInTrouble(caller, since, reply);
-  // As it is before later turns change it: those may not be on the disk when this one is answered.
+  // The command is read before later steps change it, because those may not be on disk when this call is answered.
   const TellExecutor now = job_.Tell(caller.attempt);
   Observe(AwaitCall{caller}, [this, since, reply, now](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
     parked_.ParkAwait(now.attempt, since, reply);
-    tells_.push_back(now);  // not if it does not rule by now
+    // TellSome() sends the command only while this AM is the leader.
+    tells_.push_back(now);
     if (!tell_timer_) TellSome();
     AskForLogs(now.attempt.task);
   });
 }
 
-// Who is released leaves, and its logs with it.
+// Sends a command. A release is delayed while a client reads the executor's logs, because the executor takes them along
+// when it exits.
 void ApplicationMaster::Tell(const TellExecutor& order) {
   if (job_.Tell(order.attempt) != order) return;
   const Command command = job_.CommandFor(order.attempt);
@@ -197,7 +199,7 @@ void ApplicationMaster::TellDelayed() {
   if (!tell_timer_) TellSome();
 }
 
-// Its Await is answered at once if it has one: what is to be told goes before.
+// Answers the executor's parked Await with log requests. A command is sent first, because it also uses up the Await.
 void ApplicationMaster::AskForLogs(const TaskId& task) {
   const auto attempt = parked_.WhoAwaits(task);
   std::vector<LogAsk> asks = attempt ? log_relay_.TakeAsks(task) : std::vector<LogAsk>();
@@ -220,7 +222,8 @@ void ApplicationMaster::ListTheCheckpoints() {
       look_timer_ = loop_.After(kLookAgain, [this] { ListTheCheckpoints(); });
       return;
     }
-    if (first_looks_ > 0) SetPendingReason("");  // else it is the scheduler's
+    // Before the first retry, a pending reason comes from the scheduler and stays.
+    if (first_looks_ > 0) SetPendingReason("");
     if (in_use) {
       Observe(CheckpointsThere{{}, in_use->by});
       return;
@@ -234,7 +237,7 @@ void ApplicationMaster::ListTheCheckpoints() {
 void ApplicationMaster::LookForNewestCheckpoint(int restart) {
   checkpoint_look_.Begin(job_.listing(), [this, restart](const Result<std::optional<Checkpoint>>& newest) {
     if (!newest.ok()) LogWarn(newest.error().message);
-    // This AM may decide nothing now, so the search is repeated later.
+    // An AM that is not the leader may decide nothing, so the search is repeated later.
     if (!IsLeader()) {
       look_timer_ = loop_.After(kLookAgain, [this, restart] { LookForNewestCheckpoint(restart); });
       return;
@@ -246,8 +249,8 @@ void ApplicationMaster::LookForNewestCheckpoint(int restart) {
 void ApplicationMaster::Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) {
   if (!Admit(caller.token, reply)) return;
   if (!trouble_.empty()) {
-    // Its answer promises nothing: whatever it tells, the next one tells again. Unanswered, the executor would leave
-    // us.
+    // The answer promises nothing, because the next heartbeat repeats everything that this one reports. Without an
+    // answer the executor would leave this AM.
     Observe(HeartbeatCall{caller, progress});
     return reply.Success({});
   }
@@ -265,8 +268,8 @@ void ApplicationMaster::Publish(const Caller& caller, const PublishedValues& val
   });
 }
 
-// Nobody waits for them but the job's last records, which are written behind them: of many that fail at once those are
-// kept that there is room for.
+// Writes the logs of an attempt. Only the job's last records wait for these writes. If many tasks fail at once, the
+// number of writes is limited, and further logs are dropped.
 void ApplicationMaster::KeepLogs(const AttemptId& attempt, std::vector<LogExcerpt> logs) {
   if (logs_under_way_ >= kMostLogsUnderWay)
     return LogWarn(StrCat("the logs of ", ToString(attempt), " are not kept: ", logs_under_way_, " are before them"));
@@ -291,8 +294,8 @@ bool ApplicationMaster::IsUnended(const AttemptId& attempt) const {
   return state != AttemptState::kNew && !IsFinal(state);
 }
 
-// Before it is known that the attempt has succeeded: whoever knows that finds them. Where they cannot be written, the
-// executor's own copy is what is left.
+// Outputs are written before the attempt's success is known, so that a client that knows of the success finds them. If
+// they cannot be written, only the executor's own copy is left.
 void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then) {
   const bool counts = IsUnended(attempt) && LeavesOutputs(job_.spec(), attempt.task);
   if (!counts || !report.outputs || !report.outcome.Succeeded()) return then();
@@ -332,14 +335,15 @@ void ApplicationMaster::ScheduleTimer() {
 
 void ApplicationMaster::OnDeadline() {
   if (IsLeader()) {
-    if (parked_.AnyWatch()) Observe(Looked{});  // who waits for news is looking all the time
+    // A client that waits for news counts as active all the time.
+    if (parked_.AnyWatch()) Observe(Looked{});
     Observe(TimePassed{});
   } else {
     deadline_timer_ = loop_.After(kLookAgain, [this] { OnDeadline(); });
   }
 }
 
-// ---- what clients request, and what they are shown
+// ---- calls of clients, and the status that they receive
 
 void ApplicationMaster::GetStatus(const std::string& token, Reply<StatusAnswer> reply) {
   Watch(token, /*since=*/-1, Duration(0), {}, std::move(reply));
@@ -351,15 +355,16 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
   Observe(Looked{watcher});
   const bool news = end_told_ || (job_.seq() > since && !push_timer_);
   if (MayTell() && news) return reply.Success(CurrentStatus());
-  // Where an end is about to be written, even a caller who would not wait gets it; that takes one sync.
+  // While an end is being written, even a caller that does not want to wait is parked until the end is on disk. That
+  // takes one sync.
   const Duration wait = MayTell() ? std::min(limit, LongestWatch()) : LongestWatch();
   parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
 }
 
-// A plain kill takes effect although it cannot be written: the client stays connected, and repeats it to a later AM.
-// An AM that cannot write makes no plan and judges no condition, because no later AM would know of it. The request that
-// the client recorded in the folder is settled first: a request that was refused here must not be taken from the folder
-// later, when its condition has come true.
+// A plain kill takes effect even if it cannot be written: the client stays connected, and repeats the kill to a later
+// AM. For any other kill an AM that cannot write makes no plan and judges no condition, because no later AM would
+// know of it. The requests that clients recorded in the folder are decided first. Otherwise a request that is refused
+// here might be taken from the folder later, when its condition has become true.
 void ApplicationMaster::Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
   if (!Admit(token, reply)) return;
   if (!trouble_.empty() && !request.IsPlain()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
@@ -407,7 +412,7 @@ JobStatus ApplicationMaster::ShowStatus() {
   return Snapshot();
 }
 
-// While an end cannot be written, a status without it is better than none.
+// While an end cannot be written, clients get a status without the end, which is better than no answer.
 bool ApplicationMaster::MayTell() const { return !job_.Ended() || end_told_ || !trouble_.empty(); }
 
 void ApplicationMaster::AnswerWatches() {
@@ -423,7 +428,7 @@ JobStatus ApplicationMaster::JobAndSubmission() const {
   status.request = submission_.request;
   status.number = submission_.number;
   for (TaskStatus& task : status.tasks) {
-    // A node shows those of the first attempt of a container.
+    // The node shows only the logs of the first attempt in a container under this URL.
     const auto url = log_urls_.find(task.id);
     if (url != log_urls_.end() && url->second.first.number == task.attempt) task.log_url = url->second.second;
   }

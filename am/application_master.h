@@ -1,11 +1,11 @@
-// The shell around Job: it brings observations in, journals the decisions, and performs the actions. Decides nothing.
+// The shell around Job: passes observations in, journals the decisions, and performs the actions. Decides nothing.
 //
 //   calls, scheduler events, timers, kill-requests/ --> Observe() --> TakeTurn() --> Journal::Append()
 //                                                                           | when it is written
 //              answers to calls, scheduler orders, status.json  <-----------+
 //
-// Loop thread only. What a turn did to the Job is seen by later turns at once, by the world only after the journal.
-// What happens while the journal cannot be written is in application_master_trouble.cc.
+// Loop thread only. Later steps see the effects of a step on the Job at once. The outside world sees them only after
+// the journal is written. application_master_trouble.cc handles a journal that cannot be written.
 #pragma once
 
 #include <deque>
@@ -35,14 +35,15 @@ struct ApplicationMasterParts {
   CheckpointPlace checkpoints;
   Submission submission;
   std::string token;
-  std::string tracking_url;  // of the job's page; empty: there is none
+  // The URL of the job's page; empty if the job has no page.
+  std::string tracking_url;
   Epoch epoch;
-  Job job;  // as replayed
+  Job job;  // state after the replay
   Journal& journal;
-  RecordCalls& calls;              // to the job's records
-  bool turns_may_be_torn = false;  // AmStarted
-  // How long the end of the job waits for a journal and a status that cannot be written; nothing: for as long as it
-  // takes. Longer where the job has not been killed: somebody wants its result.
+  RecordCalls& calls;              // access to the job's records
+  bool turns_may_be_torn = false;  // see AmStarted
+  // The time that the end of the job waits for a journal and a status that cannot be written; nullopt: without a limit.
+  // The time is longer if the job was not killed, because a client wants its result.
   struct Patience {
     Duration killed, otherwise;
   };
@@ -53,18 +54,19 @@ class ApplicationMaster : public AmService {
  public:
   explicit ApplicationMaster(ApplicationMasterParts parts);
 
-  // Begins to rule: AmStarted, the lease, the kill request. `at` goes into the lease. `on_end` is called once,
-  // when the job has ended, its status is on the disk and the scheduler knows.
+  // Starts work as leader: observes AmStarted, writes the lease and reads kill requests. `at` is written into the
+  // lease. `on_end` is called once, when the job has ended, its status is on disk and the scheduler knows the end.
   void Start(Scheduler& scheduler, AmAddresses at, std::function<void()> on_end);
 
-  void OnScheduler(SchedulerEvent event);  // the scheduler's sink
+  void OnScheduler(SchedulerEvent event);  // Receives the scheduler's events.
 
-  // The attempt that was started in it, until its end is known.
+  // Returns the attempt that was started in the container, until the end of the attempt is known.
   std::optional<AttemptId> UnendedIn(const ContainerId& container) const;
 
-  JobStatus ShowStatus();  // for the job's page; counts as a look at the job
+  // Returns the status for the job's page; counts as client activity.
+  JobStatus ShowStatus();
 
-  // AmService
+  // ---- AmService: calls of executors and clients
   bool Knows(const std::string& token) const override { return SameSecret(token, token_); }
   void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
   void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
@@ -85,10 +87,12 @@ class ApplicationMaster : public AmService {
   struct Turn {
     TurnResult result;
     Answer answer;
-    bool changed = false;  // the job, by a decision
+    // True if a decision has changed the job.
+    bool changed = false;
   };
 
-  // The refusal is for `answer` to tell, when the journal has what it may depend on.
+  // Runs a step and returns its refusal. The caller of an RPC gets the refusal only through `answer`, which is called
+  // when the journal has all decisions that the refusal may depend on.
   std::optional<Refusal> Observe(const Observation& observation, Answer answer = nullptr);
   void Finish(const Turn& turn);
   void FinishWritten();
@@ -102,7 +106,8 @@ class ApplicationMaster : public AmService {
   void TellSome();
   void ListTheCheckpoints();
   void LookForNewestCheckpoint(int restart);
-  std::optional<Refusal> RefusalOf(const std::string& token) const;  // nothing: the caller may ask, and is answered
+  // Returns the refusal of a call with this token; nullopt if the call is admitted.
+  std::optional<Refusal> RefusalOf(const std::string& token) const;
   template <class T>
   bool Admit(const std::string& token, const Reply<T>& reply) const {
     const auto refusal = RefusalOf(token);
@@ -110,15 +115,18 @@ class ApplicationMaster : public AmService {
     return !refusal;
   }
 
-  // ---- clients
+  // ---- calls of clients
   void Decide(const KillRequest& request, const Reply<KillReply>& reply);
-  bool MayTell() const;  // an end is told only when it is on the disk
+  // Returns true if clients may receive the current status. An end has to be on disk first.
+  bool MayTell() const;
   void AnswerWatches();
   StatusAnswer CurrentStatus() const;
-  JobStatus JobAndSubmission() const;  // and where the logs are
-  JobStatus Snapshot() const;          // and what this AM alone knows
+  // Returns the job's status with the submission and the addresses of logs.
+  JobStatus JobAndSubmission() const;
+  // Returns the status with everything that only this AM knows.
+  JobStatus Snapshot() const;
 
-  // ---- application_master_trouble.cc
+  // ---- application_master_trouble.cc: work while the journal cannot be written
   void OnJournalTrouble(const std::string& why);
   void SetDegraded(const std::string& trouble);
   void SetPendingReason(const std::string& reason);
@@ -130,16 +138,17 @@ class ApplicationMaster : public AmService {
   void GoOnUnwritten();
   void PassUnwritten();
   void AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply);
+  // Returns true if a step with such an action waits for the journal.
   template <class Match>
-  bool Waits(Match match) const;  // whether a turn with such an action waits for the journal
+  bool Waits(Match match) const;
   Duration LongestWatch() const;
 
   void ScheduleTimer();
   void OnDeadline();
-  // Also false in the moment in which an AM that stood still wakes, before it hears from its arbiter.
+  // False after a suspended AM has resumed, until its arbiter confirms that it is still the leader.
   bool IsLeader() const { return is_leader_ && scheduler_->Holds(); }
 
-  // ---- application_master_files.cc
+  // ---- application_master_files.cc: the lease, kill requests, status.json and the end
   void WriteLease(std::function<void()> then);
   void Renew();
   void RenewLease();
@@ -163,33 +172,44 @@ class ApplicationMaster : public AmService {
   Journal& journal_;
   ParkedCalls parked_;
   LogRelay log_relay_;
-  std::map<TaskId, std::pair<AttemptId, std::string>> log_urls_;  // of the newest container: as the scheduler told
+  // The log URL of each task's newest container, as the scheduler reported it.
+  std::map<TaskId, std::pair<AttemptId, std::string>> log_urls_;
   CheckpointLook checkpoint_look_;
   int first_looks_ = 0;
   Scheduler* scheduler_ = nullptr;
   std::function<void()> on_end_;
-  // The scheduler says so. While the arbiter is out of reach it is not: no order is given, and no call is answered.
+  // True while the scheduler confirms that this AM is the leader. False while the arbiter is out of reach: the AM gives
+  // no orders and answers no calls.
   bool is_leader_ = true;
   bool end_told_ = false;
-  bool room_made_ = false;             // the reserve is given up
-  std::deque<TellExecutor> tells_;     // journalled, and not told yet
-  std::vector<TellExecutor> delayed_;  // releases, for readers of their logs
-  int logs_under_way_ = 0;             // to their records
-  std::deque<AttemptId> kept_logs_;    // those of this master, oldest first
-  std::deque<Turn> waiting_;           // for the journal, in order
-  size_t written_ = 0;                 // turns of these, in the journal
-  // The names of kill requests that are taken, or being decided.
+  bool room_made_ = false;  // the disk reserve is released
+  // Journalled commands that have not been sent yet.
+  std::deque<TellExecutor> tells_;
+  // Releases that are delayed while clients read the executors' logs.
+  std::vector<TellExecutor> delayed_;
+  int logs_under_way_ = 0;  // logs being written to the records
+  // Attempts whose logs this AM has kept, oldest first.
+  std::deque<AttemptId> kept_logs_;
+  // Steps that wait for the journal, in order.
+  std::deque<Turn> waiting_;
+  // The number of steps in `waiting_` that are in the journal.
+  size_t written_ = 0;
+  // The names of kill requests that have been accepted or are being decided.
   std::set<std::string> seen_kills_;
-  // The reason why nothing can be written now. Empty: it can.
+  // The reason why nothing can be written now; empty if writing works.
   std::string trouble_;
-  // The scheduler's reason why containers are missing.
+  // The reason why containers are missing or the checkpoint folder is still in use; empty: none.
   std::string pending_reason_;
-  Instant unversioned_changed_{};  // trouble or delay
-  bool looks_for_kills_ = false;   // and has no answer yet
+  // The time of the newest change of `trouble_` or `pending_reason_`.
+  Instant unversioned_changed_{};
+  // True while a read of the kill requests has no result yet.
+  bool looks_for_kills_ = false;
   LeaseRecord lease_;
-  bool published_ = false;       // the lease of this epoch has been written
-  bool status_changed_ = false;  // since status.json was written
-  // The job ends without its journal.
+  // True once the lease of this epoch has been written.
+  bool published_ = false;
+  // True if the status has changed since status.json was written.
+  bool status_changed_ = false;
+  // True if the job ends although its journal cannot be written.
   bool unwritten_ = false;
   std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,
       look_timer_, end_timer_, tell_timer_, delay_timer_, disk_timer_;

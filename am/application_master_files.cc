@@ -1,6 +1,5 @@
-// The files that the application master keeps beside its journal: the lease record and the status document; and the
-// kill requests, which others write. None of them is worth a job: what cannot be written now is tried
-// again.
+// The files that the application master keeps next to its journal: the lease record and the status document; and the
+// kill requests, which other processes write. The job does not fail because of them: a failed write is repeated.
 #include <algorithm>
 #include <utility>
 
@@ -11,18 +10,19 @@
 namespace tony::am {
 namespace {
 
-// Clients see changes at most this often: a thousand tasks that start together are a few documents, not thousands. One
-// of 1000 tasks takes some milliseconds to make, and as long to read: so it is a tenth of a core's time at most.
+// The shortest interval between two status messages to clients. A thousand tasks that start together cause a few
+// documents, not thousands. A document of 1000 tasks takes some milliseconds to make and to read, so the interval
+// limits the work to a tenth of a core.
 Duration PushInterval(int tasks) { return std::clamp(Duration(tasks / 10), Duration(20), Duration(200)); }
 Duration StatusFileInterval(int tasks) { return std::max(Duration(500), Duration(tasks / 5)); }
-// A timer and not inotify: closing that costs an AM 15 ms at the end of every job.
+// A timer, because inotify would cost an AM 15 ms at the end of every job, when it is closed.
 constexpr Duration kKillRequestInterval{1000};
-// A full disk may pass; nobody waits for less.
+// The pause before a failed write is repeated. A full disk may recover, and no caller needs a shorter pause.
 constexpr Duration kBetweenTries{1000};
 
 }  // namespace
 
-// `then`, if it is written.
+// Calls `then` only if the lease was written.
 void ApplicationMaster::WriteLease(std::function<void()> then) {
   calls_.Ask([lease = lease_](const JobRecords& records) { return records.WriteLease(lease); },
              [this, then = std::move(then)](const Status& written) {
@@ -35,7 +35,7 @@ void ApplicationMaster::WriteLease(std::function<void()> then) {
              });
 }
 
-// An AM that cannot renew goes on ruling; executors that still reach it do not look at the record.
+// An AM that cannot renew its lease remains leader, because executors that still reach the AM do not read the record.
 void ApplicationMaster::Renew() {
   ++lease_.renewal;
   WriteLease([this] {
@@ -43,14 +43,15 @@ void ApplicationMaster::Renew() {
   });
 }
 
-// The record of an AM that does not rule, or can keep no promise, gets stale: nobody is to think itself cut off. But
-// where it is must be known.
+// An AM that is not the leader, or that cannot write, stops renewing. Its record becomes stale, so that no executor
+// considers itself cut off. The first record is written anyway, because executors need the AM's address.
 void ApplicationMaster::RenewLease() {
   if (IsLeader() && (trouble_.empty() || !published_)) return Renew();
   lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });
 }
 
-// A client that asks for a kill calls, too. The file alone is left where the client died in between, and by the keeper.
+// A client that requests a kill also calls the AM. A file without a call comes from a client that died in between, or
+// from the keeper (the supervisor of the job on this machine).
 void ApplicationMaster::LookForKills() {
   ReadKills();
   kill_timer_ = loop_.After(kKillRequestInterval, [this] { LookForKills(); });
@@ -65,7 +66,7 @@ void ApplicationMaster::ReadKills() {
              });
 }
 
-// The file of a kill that is taken stays, because it holds until the end of the job.
+// The file of an accepted kill stays, because the kill holds until the end of the job.
 void ApplicationMaster::TakeKills(const Result<std::vector<RecordedKill>>& kills) {
   if (!kills.ok()) return LogWarn(kills.error().message);
   for (const auto& [name, request] : *kills) {
@@ -96,11 +97,11 @@ void ApplicationMaster::StatusChanged() {
   WriteStatusLater();
 }
 
-// One at a time, also where the store takes longer than the interval.
+// Writes one document at a time, even if the store takes longer than the interval.
 void ApplicationMaster::WriteStatusLater() {
   if (status_timer_ || !status_changed_ || end_told_) return;
   status_timer_ = loop_.After(StatusFileInterval(job_.spec().TotalTasks()), [this] {
-    if (job_.Ended()) return;  // End() writes the last one
+    if (job_.Ended()) return;  // End() writes the last status
     status_changed_ = false;
     calls_.Ask([status = Snapshot()](
                    const JobRecords& records) { return records.WriteStatus(status, Durability::kLostWithPower); },
@@ -120,7 +121,8 @@ void ApplicationMaster::End() {
       },
       [this](const Status& written) {
         if (written.ok() || unwritten_) return TellEnd();
-        const std::string& why = written.error().message;  // names a file that is another each time
+        // The message starts with a file name that differs each time, so only the text behind it is used.
+        const std::string& why = written.error().message;
         SetDegraded(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));
         end_timer_ = loop_.After(kBetweenTries, [this] { End(); });
       });

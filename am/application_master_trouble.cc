@@ -1,20 +1,21 @@
-// While the journal cannot be written.
+// The work of the application master while the journal cannot be written.
 //
-// Launches, the forming of a gang, releases and answers wait: nothing is promised that the next AM would not know of.
-// Stopping does not wait, where the job fails or is killed: what still runs of it is told to stop at once, and again
-// in its turn. That is safe, because an AM that takes over without those decisions finds attempts that ended "killed",
-// or hears again of the failure that nobody has been released from; either way it ends the job as not succeeded. All
-// else that stops something does wait: after a success, or for a restart, such an AM would take the attempts that it
-// finds stopped for failures; and an executor whose attempt has ended may hold the only copy of an outcome.
+// Launches, the forming of a gang, releases and answers wait, because the AM promises nothing that the next AM would
+// not know. Stopping does not wait if the job fails or is killed: tasks that still run get STOP at once, and get it
+// again when the step is written. That is safe. A next AM that does not find those decisions finds attempts that ended
+// "killed", or receives the failure again, because its executor was not released. In both cases that AM ends the job as
+// not succeeded. All other stops wait. After a success, or for a restart, the next AM would take the stopped attempts
+// for failures. And an executor whose attempt has ended may hold the only copy of an outcome.
 //
-// The end of a job does not wait for ever: its executors, its place on the machine and everybody who waits for either
-// would wait, too. When the verdict is known and nothing could be written for `patience`, the turns that wait are
-// performed as if they had been written, and the arbiter gets the verdict to keep. No other AM comes after that. Only
-// where this one dies on its way, within a second of its end or the grace of a kill, and the disk is well again for the
-// next one, does that find attempts that have been stopped without a reason, as after a death of all processes.
+// The end of a job does not wait for ever, because its executors, its place on the machine and all waiting clients
+// would wait with it. When the verdict is known and nothing could be written for `patience`, the waiting steps are
+// performed as if they had been written, and the arbiter gets the verdict to keep. No other AM starts after that. One
+// gap remains: this AM may die within a second of its end, or within the grace of a kill. If the disk works again for
+// the next AM, that AM finds attempts that were stopped without a reason, as after the death of all processes.
 //
-// Executors go on working. Heartbeats are answered; the lease record gets stale, so that an executor that lost the
-// connection meanwhile does not think itself cut off; and while it is not renewed nobody is judged by silence.
+// Executors continue to work. Heartbeats are answered. The lease record becomes stale, so that an executor that loses
+// its connection does not consider itself cut off. While the lease is not renewed, no executor is judged by its
+// silence.
 #include <algorithm>
 #include <utility>
 
@@ -26,7 +27,8 @@ namespace tony::am {
 namespace {
 
 constexpr Duration kLongestWatch{60000};
-// Trouble and delay are no decisions and have no number, so a client that asks just when they come or go would miss it.
+// The degraded reason and the pending reason are not decisions and have no sequence number. A client that calls just
+// when one of them changes would miss the change, so its Watch is answered after this time.
 constexpr Duration kWatchTheUnnumbered{1000};
 constexpr Duration kUnversionedIsNews{5000};
 
@@ -39,7 +41,8 @@ void ApplicationMaster::OnJournalTrouble(const std::string& why) {
   MakeRoomForTheEnd();
 }
 
-// The tasks that filled the disk are over, and nothing but the job's own last records will be written.
+// Releases the disk reserve. The tasks that filled the disk have ended, and only the job's own last records are still
+// to be written.
 void ApplicationMaster::MakeRoomForTheEnd() {
   if (job_.MayRunTasks() || std::exchange(room_made_, true)) return;
   calls_.Ask(
@@ -109,7 +112,7 @@ bool ApplicationMaster::MayNotWait(const Action& action) const {
   const auto* stop = std::get_if<StopContainer>(&action);
   const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
   if (!attempt || IsFinal(job_.StateOf(*attempt))) return false;
-  // A stop that overtakes the launch would be forgotten when that comes.
+  // A stop that overtakes the launch would be forgotten when the launch arrives.
   return !Waits([&](const Action& waiting) {
     const auto* launch = std::get_if<LaunchExecutor>(&waiting);
     return launch && launch->container == stop->container;
@@ -123,8 +126,9 @@ void ApplicationMaster::PerformWhatMayNotWait(const Turn& turn) {
   if (!tells_.empty() && !tell_timer_) TellSome();
 }
 
-// Parked at once, so that a stop reaches it. Its command is told if it is on the disk: if no turn that waits changes
-// it. Who asks as an earlier attempt of the task would hear of the newest, too.
+// The call is parked at once, so that a STOP reaches it. The command is sent only if it is on disk, which means that no
+// waiting step changes it. Waiting commands for other attempts of the task count, because an executor that calls for an
+// earlier attempt would receive the newest command.
 void ApplicationMaster::AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply) {
   if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
   parked_.ParkAwait(caller.attempt, since, reply);

@@ -17,32 +17,34 @@ namespace tony::am {
 
 struct FolderInUse {
   JobId by;
-  // The job is being ended, so the folder is free soon.
+  // True if that job is being ended, so the folder is free soon.
   bool ending = false;
 };
 using FirstLook = std::variant<CheckpointListing, FolderInUse>;
 
-// LookFirst() and LookAgain() read files and may block: they are not called on the loop.
+// LookFirst() and LookAgain() read files and may block, so they must not be called on the loop.
 //
-// Takes the directory for the job and lists it, before any task has started. Where the job that had it last was one of
-// the same request id and submission number, and did not succeed, the listing goes on from that one's.
+// LookFirst() takes the directory for the job and lists it, before any task has started. If the previous job in the
+// directory had the same request id and submission number and did not succeed, the listing continues the listing of
+// that job.
 FirstLook LookFirst(const CheckpointPlace& place, const Submission& submission, const CheckpointSpec& spec);
 
-// NewestCheckpoint(), as long as the directory is still this job's.
+// Returns NewestCheckpoint(). Returns an error if another job has taken the directory, except with `resume_latest`.
 Result<std::optional<Checkpoint>> LookAgain(const CheckpointPlace& place, const JobId& job, const CheckpointSpec& spec,
                                             const CheckpointListing& listing);
 
-// Looks into the checkpoint directory without holding the loop. Loop thread only.
+// Reads the checkpoint directory in a separate thread, so that the loop is not blocked. Loop thread only.
 class CheckpointLook {
  public:
   using Listed = std::function<void(const FirstLook&)>;
   using Found = std::function<void(const Result<std::optional<Checkpoint>>&)>;
 
   CheckpointLook(EventLoop& loop, CheckpointPlace place, Submission submission, CheckpointSpec spec);
-  ~CheckpointLook();  // a look that has not come back is forgotten; its thread may live until the file system answers
+  // Forgets a search that has not finished. The search's thread may live until the file system answers.
+  ~CheckpointLook();
 
-  void List(Listed listed);                                   // LookFirst()
-  void Begin(const CheckpointListing& listing, Found found);  // LookAgain()
+  void List(Listed listed);                                   // runs LookFirst()
+  void Begin(const CheckpointListing& listing, Found found);  // runs LookAgain()
 
  private:
   struct Shared;

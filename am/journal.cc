@@ -22,11 +22,11 @@
 namespace tony::am {
 namespace {
 
-// Somebody makes room now and then; looking costs one failing write.
+// The pauses between repeated writes. A full disk gets room now and then, and a repeated write costs little.
 constexpr Duration kFirstPause{200};
 constexpr Duration kLongestPause{2000};
 
-// The outcome's stderr tail would be most of the line.
+// The line is cut, because an outcome's stderr tail would fill most of it.
 void LogDecision(std::string_view json) {
   constexpr size_t kLongest = 400;
   LogInfo(json.size() > kLongest ? StrCat(json.substr(0, kLongest), "...") : std::string(json));
@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 
 Status Failed(std::string_view what = "") { return Error{ErrorCode::kCannotWrite, StrCat(what, ErrnoText(errno))}; }
 
-// Decimal and of one width, so that a shorter number leaves nothing of a longer one.
+// Returns the number in decimal and with a fixed width, so that a shorter number overwrites a longer one completely.
 std::string NumberText(size_t number) {
   char text[24];
   std::snprintf(text, sizeof text, "%020zu\n", number);
@@ -68,7 +68,7 @@ class LocalJournalFile : public JournalFile {
     if (written.ok() && fsync(fd.get()) != 0) written = Failed("sync: ");
     if (written.ok() && rename(fresh.c_str(), path_.c_str()) != 0) written = Failed("write it anew: ");
     if (!written.ok()) {
-      unlink(fresh.c_str());  // somebody may need the room
+      unlink(fresh.c_str());  // frees the space on the disk
       return written;
     }
     journal_ = std::move(fd);
@@ -76,7 +76,8 @@ class LocalJournalFile : public JournalFile {
     return SyncName();
   }
 
-  // Written over itself: needs no room on most file systems. Without it a later AM only checks less.
+  // Overwrites the number in place, which needs no extra space on most file systems. If that fails, a later AM only
+  // checks less.
   void NoteWritten(size_t size) override {
     const std::string text = NumberText(size);
     [[maybe_unused]] const ssize_t ignored = pwrite(written_.get(), text.data(), text.size(), 0);
@@ -125,7 +126,8 @@ std::string LogAndEncode(const std::vector<Decision>& decisions) {
   std::string lines;
   for (const Decision& decision : decisions) {
     const std::string json = ToJson(decision);
-    LogDecision(json);  // the journal's own words, put into JSON once
+    // The log shows the journal's own JSON, which is made only once.
+    LogDecision(json);
     lines += (lines.empty() ? "" : "\n") + json;
   }
   return lines.empty() ? "" : EncodeRecord(lines);
@@ -175,9 +177,11 @@ class LocalJournal::Writer {
     std::vector<Done> done;
   };
   enum class FileState {
-    kWhole,    // holds content_
-    kTorn,     // holds content_ and a part of something more
-    kSpoiled,  // a sync failed, and nobody knows what it holds; or it is of an earlier version
+    kWhole,  // file holds content_
+    // file holds content_ and a torn tail
+    kTorn,
+    // A sync failed, so the content of the file is unknown; or the file has an earlier version.
+    kSpoiled,
   };
 
   void Run() {
@@ -198,7 +202,7 @@ class LocalJournal::Writer {
     return std::exchange(waiting_, {});
   }
 
-  // Until it is written. False: the journal goes away, and the disk still does not take it.
+  // Repeats the write until it succeeds. Returns false if the journal is being destroyed and the disk still fails.
   bool Keep(const Batch& batch) {
     std::string trouble;
     Duration pause = kFirstPause;
@@ -211,7 +215,7 @@ class LocalJournal::Writer {
     return true;
   }
 
-  // All of it or nothing; may be repeated.
+  // Writes the whole batch or nothing. May be repeated.
   Status Write(const Batch& batch) {
     const std::string bytes = content_.empty() ? EncodeHeader() + batch.bytes : batch.bytes;
     if (state_ == FileState::kSpoiled) {
@@ -261,17 +265,20 @@ class LocalJournal::Writer {
   }
 
   EventLoop& loop_;
-  OnTrouble on_trouble_;                                             // the loop's
-  std::shared_ptr<Writer*> self_ = std::make_shared<Writer*>(this);  // expires with us
+  OnTrouble on_trouble_;                                             // used only on the loop
+  std::shared_ptr<Writer*> self_ = std::make_shared<Writer*>(this);  // expires with this Writer
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  Batch waiting_;  // guarded by mutex_, as are the next two
+  // The mutex guards this member and the next two.
+  Batch waiting_;
   bool stopping_ = false;
   Counts counts_;
-  const std::unique_ptr<JournalFile> file_;  // the thread's own, as are the next two
-  std::string content_;                      // all that is written, and was told to be
+  // Only the thread uses this member and the next two.
+  const std::unique_ptr<JournalFile> file_;
+  std::string content_;  // Everything that was written and acknowledged.
   FileState state_;
-  std::thread thread_;  // last: everything above is there before it runs
+  // Last member, because the thread uses all members above from its start.
+  std::thread thread_;
 };
 
 LocalJournal::LocalJournal(EventLoop& loop, OpenedJournalFile opened)
@@ -306,7 +313,7 @@ Result<OpenedJournalFile> OpenJournalFile(const std::string& path) {
     return InvalidError(path, ": damaged at byte ", decoded->valid_bytes, ": it ends here, and had ", written,
                         " bytes");
   }
-  // Not O_APPEND: there pwrite() appends as well. A disk without room for it is no reason not to rule.
+  // Without O_APPEND, because pwrite() would append. If the disk has no room for this file, the AM runs without it.
   UniqueFd note(open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   OpenedJournalFile opened{.torn_bytes = content.size() - decoded->valid_bytes};
   content.resize(decoded->valid_bytes);

@@ -1,5 +1,5 @@
-// What the master writes: the file of its journal, the journal, and the records of its job. Each is an interface,
-// because tests have a file on a full or failing disk, journals in memory, and records that answer when a test says so.
+// The output of the AM: the file of its journal, the journal, and the records of its job. Each is an interface, because
+// tests use a file on a full or failing disk, journals in memory, and records that answer at a chosen time.
 #pragma once
 
 #include <functional>
@@ -16,69 +16,76 @@
 
 namespace tony::am {
 
-// The file of a journal as its writer uses it. Messages of its errors say why, not on what: "no space left on device".
+// The file of a journal, as its writer uses it. Error messages name only the reason, not the file: "no space left on
+// device".
 //
-// Beside it lies `journal.written`: how many bytes the journal had when they were last acted upon. A journal shorter
-// than that has lost decisions, which a torn tail never does.
+// The file `journal.written` next to it holds the number of bytes that the journal had when the AM last acted on them.
+// A journal shorter than that has lost decisions, which is never the result of a torn tail.
 class JournalFile {
  public:
   virtual ~JournalFile() = default;
-  virtual Status Append(std::string_view bytes) = 0;  // an error may leave a part of them behind
+  // On an error a part of `bytes` may stay in the file.
+  virtual Status Append(std::string_view bytes) = 0;
   virtual Status CutTo(size_t size) = 0;
   virtual Status Sync() = 0;
-  // A new file with this content takes the old one's place, both synced with their folder. After an error either is
-  // there, whole, and is what the next call is about.
+  // Replaces the file by a new file with this content, and syncs the file and its folder. After an error either the old
+  // or the new file is complete and in place, and the next call applies to that file.
   virtual Status Replace(std::string_view content) = 0;
-  virtual void NoteWritten(size_t size) = 0;  // into journal.written; best effort
+  virtual void NoteWritten(size_t size) = 0;  // Writes `size` into journal.written; best effort.
 };
 
 struct OpenedJournalFile {
   std::unique_ptr<JournalFile> file;
-  std::string content;  // without the torn tail, in this version
+  // The content without the torn tail, converted to this version.
+  std::string content;
   size_t torn_bytes = 0;
-  bool outdated = false;  // the file itself is of an earlier version
+  // True if the file itself has an earlier version.
+  bool outdated = false;
   std::vector<Decision> decisions;
 };
 
-// Changes nothing in a file that is there. kInvalid: a journal of a later version, or damaged; says where and how.
+// Leaves an existing file unchanged. Returns kInvalid if the journal is damaged or has a later version; the message
+// names the place and the reason.
 Result<OpenedJournalFile> OpenJournalFile(const std::string& path);
 
-// Where decisions are kept: LocalJournal, or RecordJournal (record_journal.h).
+// The place where decisions are kept: LocalJournal, or RecordJournal (record_journal.h).
 class Journal {
  public:
   using Done = std::function<void()>;
   using OnTrouble = std::function<void(const std::string& why)>;
   virtual ~Journal() = default;
-  // Appends `decisions`, a turn's, after all earlier ones: all of them or, if this process dies, none. `done` is called
-  // on the loop, in order, when they are as safe as what they start. A disk that does not take them is tried again
-  // until it does.
+  // Appends the `decisions` of a step after all earlier ones: all of them or, if this process dies, none. `done` is
+  // called on the loop, in order, when the decisions are at least as durable as the things that they start. A failing
+  // disk is retried until it succeeds.
   virtual void Append(const std::vector<Decision>& decisions, Done done) = 0;
-  // `fn` is called on the loop: with the reason when nothing can be written, with nothing when all is written again.
+  // Sets the function that is called on the loop with a reason when nothing can be written, and with "" when everything
+  // has been written again.
   virtual void TellOfTrouble(OnTrouble fn) = 0;
 };
 
-// What a journal keeps of a turn; each decision goes to the log as well. Empty: of none.
+// Returns the journal's record of a step; empty if the step has no decisions. Also writes each decision to the log.
 std::string LogAndEncode(const std::vector<Decision>& decisions);
 
 struct OpenedJournal;
 
-// A file in the job folder, written by a thread of its own, so that a slow disk does not hold the loop; everything that
-// waits is written and synced together (group commit).
+// A journal in a file of the job folder, which a separate thread writes, so that a slow disk does not block the loop.
+// Everything that waits is written and synced together (group commit).
 //
-// Only the end of the job is synced: to outlive the AM it is enough to be written, and what the other decisions start
-// on this machine does not outlive its power either.
+// Only the end of the job is synced. For the other decisions a write is enough, because written data outlives the AM,
+// and the things that these decisions start on this machine do not survive a power cut either.
 //
-// An append that fails is cut off again and repeated, with pauses. A sync that failed is never repeated on the same
-// file: the kernel may have dropped what it could not write and call the next sync a success. The whole journal, of
-// which a copy is kept in memory for that, is written to a new file instead.
+// A failed append is cut off and repeated, with pauses. A failed sync is never repeated on the same file, because the
+// kernel may have dropped the data that it could not write, and may report success for the next sync. Instead the whole
+// journal is written to a new file, from a copy that is kept in memory for this purpose.
 class LocalJournal : public Journal {
  public:
-  // Reads what is there. Changes nothing; the first append cuts off a torn tail, and writes a journal of an earlier
-  // version anew in this one. The caller holds am.lock.
+  // Reads the existing journal and changes nothing. The first append cuts off a torn tail, and rewrites a journal of an
+  // earlier version in this version. The caller holds am.lock.
   static Result<OpenedJournal> Open(EventLoop& loop, const std::string& path);
 
   LocalJournal(EventLoop& loop, OpenedJournalFile opened);
-  ~LocalJournal() override;  // writes what was appended, unless the disk does not take it; no longer calls back
+  // Writes everything that was appended, unless the disk fails. Calls no callback any more.
+  ~LocalJournal() override;
   void Append(const std::vector<Decision>& decisions, Done done) override;
   void TellOfTrouble(OnTrouble fn) override;
 
@@ -86,7 +93,7 @@ class LocalJournal : public Journal {
     int64_t writes = 0;
     int64_t syncs = 0;
   };
-  Counts counts() const;  // so far
+  Counts counts() const;  // since the start
 
  private:
   class Writer;
@@ -96,19 +103,21 @@ class LocalJournal : public Journal {
 struct OpenedJournal {
   std::unique_ptr<LocalJournal> journal;
   std::vector<Decision> decisions;
-  size_t torn_bytes = 0;  // an append that the last AM did not live to finish; nobody acted upon it
-  bool outdated = false;  // of a version whose turns may be torn
+  // The size of an append that the last AM did not finish before it died. The AM had not acted on it.
+  size_t torn_bytes = 0;
+  // True if the journal has a version whose steps may be torn.
+  bool outdated = false;
 };
 
-// How the master reaches the records of its job without waiting for their store, which may be slow or hang.
+// The AM's access to the records of its job, without waiting for their store, which may be slow or hang.
 //
-// Loop thread only. Calls happen one after the other, in the order in which they were made, and so do their answers: on
-// the loop.
+// Loop thread only. Calls run one after the other, in the order in which they were made. Their results arrive on the
+// loop in the same order.
 class RecordCalls {
  public:
   virtual ~RecordCalls() = default;
 
-  // `call(records)` beside the loop, then `done` with what it returned on the loop. `call` owns what it needs.
+  // Runs `call(records)` outside the loop, and `done` with the result on the loop. `call` owns everything that it uses.
   template <class Call, class Done>
   void Ask(Call call, Done done) {
     Do([call = std::move(call), done = std::move(done)](const JobRecords& records) -> Then {
@@ -121,7 +130,7 @@ class RecordCalls {
   virtual void Do(std::function<Then(const JobRecords&)> call) = 0;
 };
 
-// Calls wait in a thread of their own. Its end waits for the one under way, and forgets the others.
+// Runs the calls in a thread. The destructor waits for the running call and drops the others.
 class RecordThread : public RecordCalls {
  public:
   RecordThread(EventLoop& loop, JobRecords records) : records_(std::move(records)), thread_(loop) {}

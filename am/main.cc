@@ -1,10 +1,11 @@
-// tony-am JOB_FOLDER EPOCH: the application master of one job. Started by the job's arbiter, never by hand.
+// tony-am JOB_FOLDER EPOCH: the application master of one job. The job's arbiter starts this program, never a user.
 //
-// It exits with 0 when the job has ended. With 65 (ErrorCode::kInvalid) when a file that the job cannot do without, the
-// journal above all, is damaged or of a later release: another AM would find the same, so the arbiter need not try; the
-// tasks run on, and nothing of the file has been changed. With 66 (ErrorCode::kNotFound) when the job's folder was
-// removed under it: keeper and executors look for themselves, and leave as well. With 79 (kFailedCheck) when a CHECK
-// failed: the arbiter ends the job with the last line of the log. Any other end is a crash.
+// Exit codes: 0 when the job has ended. 65 (ErrorCode::kInvalid) when a necessary file, above all the journal, is
+// damaged or has the format of a later release. Another AM would fail in the same way, so the arbiter does not retry;
+// the tasks continue, and the file is unchanged. 66 (ErrorCode::kNotFound) when the job's folder was removed; the
+// keeper (the supervisor of the job on this machine) and the executors notice that themselves and exit. 79
+// (kFailedCheck) when a CHECK failed; the arbiter ends the job with the last line of the log. Any other exit is a
+// crash.
 #include <unistd.h>
 
 #include <csignal>
@@ -33,11 +34,11 @@
 namespace tony::am {
 namespace {
 
-// The lock of an AM that was killed is free at once; one that is being replaced gets this long to die.
+// The lock of a killed AM is free at once. An AM that is being replaced gets this long to die.
 constexpr Duration kLockLimit{10000};
 
-// Room may be made on a full disk; a dead one stays dead, and the machine waits. A kill leaves the keeper half of its
-// ten seconds.
+// A full disk may get room. A dead disk stays dead, and the machine waits for the end of the job. A kill leaves half of
+// the keeper's ten seconds to the keeper.
 constexpr ApplicationMasterParts::Patience kPatience{.killed = Duration(5000), .otherwise = Duration(30'000)};
 
 Result<UniqueFd> LockJob(const JobRecords& records) {
@@ -50,7 +51,7 @@ Result<UniqueFd> LockJob(const JobRecords& records) {
   }
 }
 
-// The AM's own folder, with the files that were asked for there. An AM does not need them to rule.
+// Makes the AM's own folder, with links to the files that the job requested for the AM. The AM runs even if this fails.
 Status LinkAmFiles(const JobRecords& records) {
   TRY_ASSIGN(const auto staged, records.ReadStaged());
   if (!staged || staged->am.empty()) return Ok();
@@ -59,7 +60,7 @@ Status LinkAmFiles(const JobRecords& records) {
   return LinkStaged(staged->am, work);
 }
 
-// A job can do without its page.
+// Returns null on an error, because a job can run without its page.
 std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobRecords& records) {
   auto logs = LocalBackend().logs().LogsOf(records);
   if (!logs.ok()) return nullptr;
@@ -70,7 +71,7 @@ std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobRecords& records) {
   return nullptr;
 }
 
-// Those of masters before this one, which died without removing them. Never a later one's.
+// Removes the sockets of earlier AMs that died without removing them, never the socket of a later AM.
 void RemoveStaleSockets(const JobRecords& records, Epoch epoch) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(records.place(), error)) {
@@ -80,8 +81,8 @@ void RemoveStaleSockets(const JobRecords& records, Epoch epoch) {
   }
 }
 
-// Executors that the release before this one started look for a host and port in the lease record, and there is one in
-// the record of such a job alone. Nothing listens there for anybody else.
+// Executors of the previous release expect a host and port in the lease record. Only the record of a job with such
+// executors has one, so the AM listens on a port only for these jobs.
 RpcServerOptions WhereToListen(const JobRecords& records, Epoch epoch) {
   RpcServerOptions options{.folder = records.place(), .at = {SocketOf(epoch)}};
   const auto before = records.ReadLease();
@@ -100,7 +101,7 @@ AmAddresses AddressesOf(const RpcServer& server) {
   return addresses;
 }
 
-// Calls `on_gone` once when the job's folder was removed.
+// Calls `on_gone` once, when the job's folder has been removed.
 class FolderLook {
  public:
   FolderLook(EventLoop& loop, const JobRecords& records, EventLoop::Callback on_gone)
@@ -130,7 +131,7 @@ Status Rule(const JobRecords& records, Epoch epoch) {
   TRY_ASSIGN(const UniqueFd lock, LockJob(records));
   if (const Status linked = LinkAmFiles(records); !linked.ok()) LogError(linked.error().message);
   EventLoop loop;
-  // Whoever wants the job ended says so by a kill request; a service manager's TERM to everybody is not one.
+  // A client ends a job by a kill request. A service manager's TERM to all processes is not a kill request.
   const auto signals =
       loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
   TRY_ASSIGN(const OpenedJournal opened, LocalJournal::Open(loop, JobFolder(records).journal().string()));
@@ -172,7 +173,8 @@ Status Rule(const JobRecords& records, Epoch epoch) {
 int Main(int argc, char** argv) {
   OpenLog("tony-am");
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a file size limit is as a full disk: the write fails
+  // A write beyond the file size limit fails, as on a full disk.
+  signal(SIGXFSZ, SIG_IGN);
   const auto epoch = argc == 3 ? ParseInt(argv[2]) : std::nullopt;
   if (!epoch || *epoch < 1) {
     LogError("usage: tony-am JOB_FOLDER EPOCH");

@@ -10,14 +10,15 @@ namespace {
 
 constexpr Duration kAwaitLimit{30000};
 
-// Executors that write all the time answer within a few milliseconds of each other.
+// The time for further answers, because executors that write all the time answer within a few milliseconds of each
+// other.
 constexpr Duration kGather{10};
-// A piece that is worth a call, where a reader wants many logs at once.
+// The smallest piece that is worth a call, if a reader wants many logs at once.
 constexpr int64_t kLeastOfAsk = 16 << 10;
-// A reader calls again as soon as it has printed what it got.
+// A reader calls again as soon as it has printed the answer, so after this time without a call it has left.
 constexpr Duration kReaderIsThere{1000};
 
-// Whether this answer leaves nothing to read of an attempt that has ended.
+// Returns true if the attempt has ended and this answer leaves nothing to read of its logs.
 bool IsTheLast(const std::vector<LogWant>& wants, const std::vector<LogNews>& news) {
   for (size_t i = 0; i < news.size(); ++i) {
     const int64_t end = wants[i].offset + news[i].cut + static_cast<int64_t>(news[i].text.size());
@@ -187,7 +188,8 @@ void LogRelay::Resolve(int64_t id, const std::vector<LogNews>& news) {
   std::erase(readers_.at(ask.task).asks, id);
   for (const int64_t call_id : ask.calls) {
     const auto found = calls_.find(call_id);
-    if (found == calls_.end()) continue;  // an answer to another has ended its connection
+    // An answer to another call may have closed this call's connection.
+    if (found == calls_.end()) continue;
     Call& call = found->second;
     const std::vector<int> places = std::move(call.asked.at(id));
     call.asked.erase(id);

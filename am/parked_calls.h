@@ -1,5 +1,5 @@
-// Calls that are answered later: an executor's Await until there is a command, a client's Watch until there is news, a
-// client's ReadLogs until executors have sent their logs. Loop thread only. A caller that goes away is forgotten.
+// Calls that are answered later: an executor's Await when it has a new command, a client's Watch when there is news, a
+// client's ReadLogs when executors have sent their logs. A call whose caller disconnects is dropped. Loop thread only.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,27 @@ namespace tony::am {
 
 class ParkedCalls {
  public:
-  // `on_watch_end` is called when a Watch has been answered or its caller has gone away.
+  // `on_watch_end` is called when a Watch has been answered or its caller has disconnected.
   explicit ParkedCalls(
       EventLoop& loop, std::function<void()> on_watch_end = [] {})
       : loop_(loop), on_watch_end_(std::move(on_watch_end)) {}
 
-  // One Await per attempt; an earlier one is answered "no news". So is this one after 30 s, by which its caller notices
-  // a path that has gone silent.
+  // Parks one Await per attempt; an earlier one is answered "no news". After 30 s this one is also answered "no
+  // news", so that its caller notices a connection that has become silent.
   void ParkAwait(const AttemptId& attempt, int64_t since, const Reply<Command>& reply);
-  // Of the newest attempt of the task that awaits something.
+  // Returns the newest attempt of the task with a parked Await; nullopt if no attempt has one.
   std::optional<AttemptId> WhoAwaits(const TaskId& task) const;
-  void AskForLogs(const AttemptId& attempt, std::vector<LogAsk> asks);  // answers its Await: it will be back
-  void Tell(const AttemptId& attempt, const Command& command);  // answers if the command is above the Await's `since`
+  // Answers the attempt's Await with log requests. The executor calls Await again.
+  void AskForLogs(const AttemptId& attempt, std::vector<LogAsk> asks);
+  // Answers the attempt's Await if the command's number is greater than its `since`.
+  void Tell(const AttemptId& attempt, const Command& command);
 
-  // After `limit` it is answered with what `status` says then.
+  // Parks a Watch. After `limit` it is answered with the result of `status`.
   void ParkWatch(int64_t since, Duration limit, const Reply<StatusAnswer>& reply, std::function<StatusAnswer()> status);
   bool AnyWatch() const { return !watches_.empty(); }
-  void Tell(const StatusAnswer& answer);     // answers those for whom it is news
-  void TellAll(const StatusAnswer& answer);  // answers everybody
+  // Answers the calls for which this status is news.
+  void Tell(const StatusAnswer& answer);
+  void TellAll(const StatusAnswer& answer);  // answers all calls
 
  private:
   struct Await {
@@ -60,34 +63,43 @@ class ParkedCalls {
   std::map<int64_t, std::unique_ptr<Watch>> watches_;
 };
 
-// Readers of logs that lie with the executors: a client asks the master, the master the executors, in the answer to the
-// Await that each has parked, and they send what they have. Nothing of it is journalled or outlives the master. Loop
-// thread only.
+// Passes logs from executors to clients. A client requests logs from the AM. The AM requests them from the executors,
+// in its answer to the Await that each has parked. The executors send the logs. Nothing is journalled, and nothing
+// outlives the AM. Loop thread only.
 //
-//   ReadLogs --> one ask for each task --Await--> executor --SendLog--> ReadLogs is answered
+//   ReadLogs --> one request for each task --Await--> executor --SendLog--> ReadLogs is answered
 //
-// A call without a wait is answered when all of its asks are; one with a wait when one is, and those that follow at
-// once. What the others have been asked stays with them: the reader's next call finds it there, and so does another
-// reader at the same place. An ask that no executor takes, or answers, within seconds is a problem of its logs alone.
+// A call without a wait is answered when all its requests are answered. A call with a wait is answered when one request
+// is answered, together with answers that follow at once. The other requests stay with their executors, where the next
+// call of the reader finds them, and also a call of another reader that wants the same piece. If no executor takes or
+// answers a request within seconds, only the logs of this request get an error.
 class LogRelay {
  public:
-  static constexpr size_t kMostCalls = 32;        // of all readers together, each with at most kMostLogBytes of text
-  static constexpr size_t kMostAsksOfTask = 8;    // one more: the oldest that nobody waits for goes
-  static constexpr Duration kAwaitLimit{2000};    // until an executor awaits something: it does so all the time
-  static constexpr Duration kLeftLimit{200};      // the same, where the attempt has ended and it may have left
-  static constexpr Duration kAnswerLimit{2000};   // of an executor, beyond its wait
-  static constexpr Duration kLongestDelay{3000};  // of an executor's release
+  // The most ReadLogs calls of all readers together, each with at most kMostLogBytes of text.
+  static constexpr size_t kMostCalls = 32;
+  // The most requests for a task. A further one replaces the oldest request that no call waits for.
+  static constexpr size_t kMostAsksOfTask = 8;
+  // The limit for an executor to call Await, which executors do all the time.
+  static constexpr Duration kAwaitLimit{2000};
+  // The shorter limit if the attempt has ended, because its executor may have exited.
+  static constexpr Duration kLeftLimit{200};
+  // The limit for the executor's answer, beyond the wait that was requested.
+  static constexpr Duration kAnswerLimit{2000};
+  static constexpr Duration kLongestDelay{3000};  // longest delay of an executor's release
 
   struct Master {
-    std::function<void(const TaskId&)> on_asks;  // there are new ones; never from inside a call of Read()
+    // Called when the task has new requests; never called from inside Read().
+    std::function<void(const TaskId&)> on_asks;
     std::function<bool(const AttemptId&)> has_ended;
   };
   LogRelay(EventLoop& loop, Master master) : loop_(loop), master_(std::move(master)) {}
 
   void Read(const LogQuery& query, const Reply<LogAnswer>& reply);
-  std::vector<LogAsk> TakeAsks(const TaskId& task);  // for the executor of the task, which has none of them yet
-  void Take(const TaskId& task, int64_t id, std::vector<LogNews> news);  // of another task, or not asked: ignored
-  // Whether somebody is about to read the rest of what the attempt has written, so that its executor should stay for a
+  // Returns the requests that the task's executor has not received yet.
+  std::vector<LogAsk> TakeAsks(const TaskId& task);
+  // Ignores an answer of another task, and an answer that was not requested.
+  void Take(const TaskId& task, int64_t id, std::vector<LogNews> news);
+  // Returns true if a client is about to read the rest of the attempt's logs, so that its executor should stay for a
   // moment.
   bool DelaysRelease(const AttemptId& attempt);
 
@@ -96,22 +108,25 @@ class LogRelay {
     LogAsk ask;
     TaskId task;
     bool is_given = false;
-    std::set<int64_t> calls;  // those that wait for it
+    std::set<int64_t> calls;  // calls that wait for this request
     EventLoop::Timer limit;
   };
   struct Call {
     std::vector<LogWant> wants;
     bool waits = false;
-    std::map<int64_t, std::vector<int>> asked;  // by ask: the places of its wants
+    // By request: the indices of its logs in `wants`.
+    std::map<int64_t, std::vector<int>> asked;
     LogAnswer answer;
     Reply<LogAnswer> reply;
     EventLoop::Timer gathering;
   };
   struct Readers {
     std::vector<int64_t> asks;  // oldest first
-    Instant active{};           // the last call or answer
-    bool has_all = false;       // the last answer was the last piece
-    int delayed = 0;            // the attempt whose release is delayed
+    // time of the newest call or answer
+    Instant active{};
+    // True if the newest answer had the last piece of the logs.
+    bool has_all = false;
+    int delayed = 0;  // attempt whose release is delayed
     Instant delayed_since{};
   };
 
@@ -127,7 +142,7 @@ class LogRelay {
   int64_t last_id_ = 0;
   std::map<int64_t, Ask> asks_;
   std::map<int64_t, Call> calls_;
-  std::map<TaskId, Readers> readers_;  // of tasks that somebody has read
+  std::map<TaskId, Readers> readers_;  // tasks whose logs were read
 };
 
 }  // namespace tony::am

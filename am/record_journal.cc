@@ -10,19 +10,19 @@ namespace tony::am {
 namespace {
 
 constexpr Duration kLongestRest{2000};
-// A record of at most this many bytes is stored in milliseconds, a larger one may take half a second.
+// A record of at most this size is stored in milliseconds; a larger record may take half a second.
 constexpr size_t kUsualBytes = 12'000;
-// So much would be as slow in pieces of that size.
+// At this size one large record is not slower than many records of the usual size.
 constexpr size_t kManyBytes = 50 * kUsualBytes;
 
-// Whole turns and nothing else: a store of records leaves no torn tail.
+// Checks that the journal consists of whole steps, because a store of records leaves no torn tail.
 Status CheckWhole(const std::string& journal) {
   TRY_ASSIGN(const DecodedJournal decoded, DecodeJournal(journal));
   if (decoded.valid_bytes == journal.size() && !decoded.outdated) return Ok();
   return InvalidError("damaged at byte ", decoded.valid_bytes, ": it ends within a turn");
 }
 
-// Says in which record the damage is.
+// Returns the error with the record that contains the damage.
 Error LocateDamage(const std::vector<JournalRecord>& records, const Error& damage) {
   std::string journal;
   for (const JournalRecord& record : records) {
@@ -74,7 +74,8 @@ void RecordJournal::WriteNext() {
     done_.push_back(std::move(waiting_.front().done));
     waiting_.pop_front();
   }
-  if (bytes.size() == head) bytes.clear();  // turns without decisions, which are answered in their place
+  // Steps without decisions write nothing, and are answered in their order.
+  if (bytes.size() == head) bytes.clear();
   writing_ = std::make_shared<const std::string>(std::move(bytes));
   state_ = State::kWriting;
   Write();
@@ -95,7 +96,8 @@ void RecordJournal::TakeResult(const Result<bool>& added) {
   if (!*added) {
     state_ = State::kSealed;
     waiting_.clear();
-    const OnSealed on_sealed = on_sealed_;  // which may end the journal
+    // The callback may destroy this journal, so it is copied.
+    const OnSealed on_sealed = on_sealed_;
     return on_sealed ? on_sealed() : void();
   }
   pause_ = first_pause_;
@@ -103,7 +105,7 @@ void RecordJournal::TakeResult(const Result<bool>& added) {
   state_ = State::kIdle;
   const std::vector<Done> told = std::exchange(done_, {});
   if (!waiting_.empty()) WriteNext();
-  // Each may end the journal.
+  // A callback may destroy this journal.
   const std::weak_ptr<bool> alive = alive_;
   TellTrouble("");
   for (const Done& done : told) {

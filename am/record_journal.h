@@ -1,4 +1,4 @@
-// A journal of numbered records in a store that may be far away.
+// A journal of numbered records in a store that may be on another machine.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +16,33 @@ namespace tony::am {
 
 struct OpenedRecordJournal;
 
-// Turns wait while a record is being stored; then they are stored together, as many as make a record of usual size.
+// Steps wait while a record is being stored. Afterwards they are stored together, as many as fit into a record of the
+// usual size.
 //
-// A store that does not take a record is asked again until it does. It may also say that this epoch is sealed: another
-// master rules, or a client has settled the job without this one. Then nothing is written any more, no `done` is
-// called, and whoever holds this stops ruling.
+// A failing store is retried until it succeeds. The store may also report that this epoch is sealed, because another AM
+// is the leader, or because a client has finalized the job without this AM. From that time nothing is written and no
+// `done` is called, and the owner of this journal stops acting as leader.
 //
-// Loop thread only; the store is called in a thread of its own. The end of this waits for the record under way and
-// forgets what waits: nobody was answered.
+// Loop thread only; the store is called in a separate thread. The destructor waits for the record that is being stored
+// and drops the waiting steps, because none of them was answered.
 class RecordJournal : public Journal {
  public:
   using OnSealed = std::function<void()>;
   static constexpr Duration kFirstPause{200};
 
-  // Takes the journal over for a master of this epoch and reads what counts of earlier ones: waits for the store.
-  // Errors as TakeOverJournal; kInvalid: a record is damaged, which is named.
+  // Takes over the journal for an AM of this epoch, and reads the valid records of earlier epochs. Blocks until the
+  // store answers. Returns the errors of TakeOverJournal, or kInvalid, which names the damaged record.
   static Result<OpenedRecordJournal> Open(EventLoop& loop, std::shared_ptr<const JournalStore> store, Epoch epoch);
 
-  // `records`: so many are in the store, of earlier epochs. `pause`: before a failed write is repeated; it doubles.
+  // `records` is the number of records in the store, all of earlier epochs. `pause` is the first pause before a failed
+  // write is repeated; the pause doubles.
   RecordJournal(EventLoop& loop, std::shared_ptr<const JournalStore> store, Epoch epoch, int64_t records,
                 Duration pause = kFirstPause);
   void Append(const std::vector<Decision>& decisions, Done done) override;
   void TellOfTrouble(OnTrouble fn) override { on_trouble_ = std::move(fn); }
   void TellOfSeal(OnSealed fn) { on_sealed_ = std::move(fn); }
 
-  int64_t records() const { return records_; }  // in the store
+  int64_t records() const { return records_; }  // number of records in the store
 
  private:
   struct Turn {
@@ -64,12 +66,13 @@ class RecordJournal : public Journal {
   int64_t records_;
   std::deque<Turn> waiting_;
   std::shared_ptr<const std::string> writing_;  // the record that is being stored
-  std::vector<Done> done_;                      // of its turns
-  std::string trouble_;                         // as told
+  std::vector<Done> done_;                      // callbacks of the record's steps
+  std::string trouble_;                         // trouble that was reported last
   Duration pause_;
   EventLoop::Timer again_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  SideThread thread_;  // last: nothing of it outlives the others
+  // Last member, so that the thread ends before the other members are destroyed.
+  SideThread thread_;
 };
 
 struct OpenedRecordJournal {

@@ -1,4 +1,4 @@
-// A master takes over its job: the clock that all masters of the job share, and the state that the journal says.
+// The start of an AM: the clock that all AMs of the job share, and the state according to the journal.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,16 @@
 
 namespace tony::am {
 
-// kInvalid names the decision that does not follow from those before it.
+// Returns the job after all `decisions`. kInvalid names the decision that does not follow from the earlier ones.
 Result<Job> Replay(const JobRecords& records, const std::vector<Decision>& decisions);
 
-// Sets the RealClock to the time by the job's clock (core/job_clock.h), and keeps that for the next AM. A job can do
-// without its file.
+// Sets the RealClock to the time by the job's clock (core/job_clock.h), and saves the clock for the next AM. Errors are
+// only logged, because a job can run without that file.
 void UseJobClock(const JobRecords& records, std::optional<Instant> newest);
 
-// From now on a failed CHECK ends this process with kFailedCheck, and with one line in the log that names the
-// expression and the job: whoever supervises the master ends the job with that line, because the next master would fail
-// again. `before` is called with the line first.
+// After this call a failed CHECK ends the process with kFailedCheck, and with one line in the log that names the
+// expression and the job. The supervisor of the AM ends the job with that line, because the next AM would fail again.
+// `before` is called with the line before the process ends.
 void LeaveOnFailedCheck(const JobId& job, std::function<void(const std::string& line)> before = nullptr);
 
 }  // namespace tony::am

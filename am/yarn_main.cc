@@ -1,9 +1,9 @@
-// tony-yarn-am: the application master of one job on YARN. Started by a NodeManager, never by hand; what it has to know
-// is in its container's credentials and environment (runtime/yarn/executor_context.h).
+// tony-yarn-am: the application master of one job on YARN. A NodeManager starts this program, never a user. Its
+// parameters are in its container's credentials and environment (runtime/yarn/executor_context.h).
 //
-// Exits with 0 when the job has ended and the ResourceManager knows it; with 75 when this attempt is over without that:
-// it was replaced, killed, or the job was settled without it; with 79 (kFailedCheck) when a CHECK failed, which the
-// application's diagnostics then name. Any other end is a crash or a file that cannot be used.
+// Exit codes: 0 when the job has ended and the ResourceManager knows the end. 75 when this attempt is over without
+// that: the AM was replaced or killed, or the job was finalized without it. 79 (kFailedCheck) when a CHECK failed,
+// which the application's diagnostics name. Any other exit is a crash or an unusable file.
 #include <unistd.h>
 
 #include <csignal>
@@ -45,20 +45,21 @@ namespace {
 
 constexpr int kAttemptIsOver = 75;
 constexpr const char* kEverywhere = "0.0.0.0";
-constexpr Epoch kFirstEpoch{1};  // there is one attempt
-// A master that has nothing to write would not see that its journal is sealed.
+constexpr Epoch kFirstEpoch{1};  // YARN runs only one attempt
+// An AM that has nothing to write would not notice that its journal is sealed, so it checks this often.
 constexpr Duration kBetweenLooks{10'000};
 constexpr Duration kPagePause{2000};
 constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
-// How long the ResourceManager may take to accept the end of a master that failed a CHECK.
+// The time that the ResourceManager gets to accept the end of an AM that failed a CHECK.
 constexpr Duration kFailedCheckLimit{10'000};
 constexpr const char* kSealed = "its journal was sealed: the job was settled without it, or removed";
 
 struct Container {
   YarnCluster cluster;
-  std::string host;  // of this node, as a number
+  std::string host;  // numeric address of this node
   hadoop::Token token;
-  hadoop::Credentials others;  // beside that token and what is for the master: for the executors' tasks
+  // Further credentials, for the executors' tasks: without the ResourceManager's token and the AM's own secrets.
+  hadoop::Credentials others;
   MasterLaunch launch;
 };
 
@@ -69,7 +70,8 @@ Result<Container> ReadContainer() {
   if (!known.ok()) return Annotate(known.error(), kClusterVariable);
   container.cluster = *std::move(known);
   TRY_ASSIGN(const std::string host, VariableOfContainer("NM_HOST"));
-  // Executors get a number: a static program resolves no names. There is nothing else to do yet while this blocks.
+  // Executors get a numeric address, because a static program cannot resolve names. Blocking is harmless here, because
+  // nothing else runs yet.
   TRY_ASSIGN(container.host, ResolveHost(host));
   TRY_ASSIGN(const std::string file, VariableOfContainer("HADOOP_TOKEN_FILE_LOCATION"));
   TRY_ASSIGN(const std::string bytes, ReadFile(file));
@@ -86,20 +88,23 @@ Result<Container> ReadContainer() {
   return container;
 }
 
-// ---- The page of a job on YARN, which browsers reach through YARN's proxy alone: it is told who the visitor is, and
-// we ask the ResourceManager whether he may see the application. Connections from elsewhere are closed, as by Hadoop's
-// own AmIpFilter. The proxy answers with what we answer, byte for byte, but keeps it until it has 4 KB or all of it,
-// and has a thread for each request under way: so browsers ask again and again, and nobody waits here for news.
+// ---- The page of a job on YARN. Browsers reach the page only through YARN's proxy, which sends the name of the
+// visitor. The AM queries the ResourceManager whether this visitor may see the application. Connections from elsewhere
+// are closed, as Hadoop's AmIpFilter does. The proxy passes each answer on byte for byte, but holds it until it has 4
+// KB or all of it, and uses a thread for each request. Therefore browsers poll, and no request waits for news.
 
 struct YarnPageParts {
   EventLoop& loop;
   JobRecords records;
   YarnCluster cluster;
-  std::string host;  // of this node, as the ResourceManager is to reach it
-  WayToMaster way;   // for the page's thread, which reads logs as every client does
+  // The address of this node that the ResourceManager can reach.
+  std::string host;
+  // The AM's address for the page's thread, which reads logs as every client does.
+  WayToMaster way;
 };
 
-// Says once for each address that it was refused: a proxy that calls from another one than its name's is seen there.
+// Returns a filter that admits only YARN's proxy. Each refused address is logged once, so that a proxy that calls from
+// an address other than its name's can be found.
 std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCluster& cluster) {
   const std::string host = hadoop::HostOfUrl(WebProxyOf(cluster));
   const auto proxy = std::make_shared<HostAddress>(loop, host);
@@ -133,8 +138,8 @@ PageGate GateOf(EventLoop& loop, const YarnCluster& cluster, const JobId& job) {
           }};
 }
 
-// Null: the job can do without its page, and nobody could say who may look where the ResourceManager's web server is
-// not known.
+// Returns null if the page cannot be served, because a job can run without its page. Without the ResourceManager's web
+// server the AM could not check which visitors may see the page.
 std::unique_ptr<LivePage> OpenYarnPage(YarnPageParts parts) {
   if (parts.cluster.rm_web.empty()) return nullptr;
   auto listening = ListenOn({kEverywhere, 0});
@@ -162,7 +167,7 @@ class Master {
         names_(loop),
         rm_(loop, names_, container.cluster.rm, hadoop::SimpleUser{container.cluster.user}) {}
 
-  // Until the job has ended, or this attempt is over.
+  // Returns the exit code once the job has ended or this attempt is over.
   Result<int> Rule() {
     LeaveOnFailedCheck(records_.job());
     TRY_ASSIGN(const OpenedRecordJournal opened,
@@ -207,7 +212,8 @@ class Master {
          .lost_after = spec.timers.lost_after});
     LogInfo(
         StrCat("job ", records_.job().value, ": ", opened.decisions.size(), " decisions replayed, at ", ToString(at)));
-    // The loop runs on below the failed CHECK until the ResourceManager has the end: nothing returns to the master.
+    // The loop runs again below the failed CHECK until the ResourceManager has accepted the end. The code that failed
+    // never resumes.
     LeaveOnFailedCheck(records_.job(), [&, own = std::this_thread::get_id()](const std::string& line) {
       if (std::this_thread::get_id() != own) return;
       scheduler.Finish({.state = FinalState::kFailed, .cls = OutcomeClass::kInfra, .message = line},
@@ -224,7 +230,8 @@ class Master {
   }
 
  private:
-  // Its beginning beside the loop, for which nobody waits; its end when all others have gone.
+  // The start of the history is written in a separate thread, because nothing waits for it. Its end is written when
+  // everything else has ended.
   void RunWithHistory() {
     {
       SideThread beside(loop_);
@@ -244,7 +251,8 @@ class Master {
     return {.command = "exit 70"};
   }
 
-  // Its own thread asks this master for logs, with an executor's certificate: one for clients is not here.
+  // The page's thread requests logs from this AM with an executor's certificate, because the AM does not have a
+  // client's certificate.
   Result<std::unique_ptr<LivePage>> OpenPage(const Endpoint& at) {
     TRY_ASSIGN(const MakeChannel tls, MakeTlsClient(container_.launch.executors_tls));
     return OpenYarnPage({.loop = loop_,
@@ -266,7 +274,7 @@ class Master {
     return shipment;
   }
 
-  // Also of a master that does not rule: nobody else may reach its node.
+  // Also checks while this AM is not the leader, because no other process may reach its node.
   void LookForSeal(RecordCalls& calls, const std::shared_ptr<const JournalStore>& journal) {
     look_timer_ = loop_.After(kBetweenLooks, [this, &calls, journal] {
       calls.Ask([journal](const JobRecords&) { return journal->Epochs(); },
@@ -289,14 +297,15 @@ class Master {
   const JobRecords records_;
   HostResolver names_;
   hadoop::RmClient rm_;
-  std::string over_;  // why this attempt is; empty: it is not
+  // The reason why this attempt is over; empty while the attempt runs.
+  std::string over_;
   EventLoop::Timer look_timer_;
 };
 
 Result<int> Run() {
   TRY_ASSIGN(const Container container, ReadContainer());
   EventLoop loop;
-  // Whoever wants the job ended says so by a kill request. A NodeManager's TERM is followed by a KILL.
+  // A client ends a job by a kill request. A NodeManager's TERM is followed by a KILL.
   const auto signals =
       loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
   return Master(loop, container, RecordsOf(container.cluster, container.launch.job)).Rule();
@@ -308,7 +317,8 @@ Result<int> Run() {
 int main() {
   tony::OpenLog("tony-yarn-am");
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is as a full disk: the write fails
+  // A write beyond the file size limit fails, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   const auto code = tony::WithoutThrowing([] { return tony::am::Run(); });
   if (code.ok()) return *code;
   tony::LogError(code.error().message);
