@@ -17,14 +17,16 @@ namespace tony::azkaban {
 namespace {
 
 constexpr Duration kAttachmentInterval{1000};
-constexpr Duration kReadLimit{500};  // of two seconds after SIGTERM, beside what the kill takes
-constexpr Duration kReadPause{100};  // from Azkaban's buffer into its log
+// A part of the two seconds that Azkaban allows after SIGTERM; the kill needs another part.
+constexpr Duration kReadLimit{500};
+// The time in which Azkaban moves a line from its buffer into its log.
+constexpr Duration kReadPause{100};
 
 }  // namespace
 
 void SayInLog(std::string_view line) { PrintLine(SafeLine(line)); }
 
-// Nothing tells when a pipe has been emptied, so this looks.
+// Polls, because the kernel does not notify the writer of a pipe that has been emptied.
 void LetLogBeRead() {
   struct stat output {};
   if (fstat(STDOUT_FILENO, &output) != 0 || !S_ISFIFO(output.st_mode)) return;
@@ -45,7 +47,8 @@ void Account::Tell(JobStatus status) {
     SayInLog("TensorBoard: " + tensorboard_);
   }
   Attach(status);
-  status.tracking_url.clear();  // both are told
+  // Both addresses were printed above, so they are not listed among the changes.
+  status.tracking_url.clear();
   status.tensorboard_url.clear();
   for (const std::string& line : ChangeLines(before_, status)) SayInLog(line);
   before_ = std::move(status);

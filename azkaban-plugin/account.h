@@ -1,4 +1,4 @@
-// What a step tells: lines for the people who read Azkaban's log, and beside them the live status that programs read.
+// The output of a step: lines for people who read Azkaban's log, and the live status for programs.
 #pragma once
 
 #include <filesystem>
@@ -12,28 +12,30 @@
 
 namespace tony::azkaban {
 
-// One line of the log, without control characters: Azkaban's page shows them as they are, and breaks lines at some.
+// Prints a line into the log, without control characters, because Azkaban's page shows control characters unchanged and
+// breaks lines at some of them.
 void SayInLog(std::string_view line);
 
-// Returns when Azkaban has read what was said, or after a moment. Azkaban 2.5 closes the output of a step that fails
-// when it ends, read or not, and with it the reason would be lost.
+// Returns when Azkaban has read the output, or after a moment. Azkaban 2.5 closes the output of a failed step when the
+// step ends, so unread lines, among them the reason of the failure, would be lost.
 void LetLogBeRead();
 
-// Of one job.
+// The output about one job.
 class Account {
  public:
-  // `attachment`: see WriteAttachment(); empty: none is wanted.
+  // `attachment` is the file for WriteAttachment(); empty: Azkaban wants no live status.
   Account(const JobRecords& records, std::filesystem::path attachment)
       : records_(records), attachment_(std::move(attachment)) {}
 
-  void Tell(JobStatus status);  // what has changed
+  // Prints the changes since the previous call.
+  void Tell(JobStatus status);
   void TellEnd(const JobStatus& status);
 
  private:
   void Attach(const JobStatus& status);
 
   const JobRecords records_;
-  std::filesystem::path attachment_;  // empty also once it could not be written
+  std::filesystem::path attachment_;  // empty also after a failed write
   std::string page_, tensorboard_;
   std::optional<JobStatus> before_;
   Instant attached_{};

@@ -47,7 +47,8 @@ Check Folder(const Installation& installation) {
   if (sight.kind == Sight::Kind::kMissing) return FailCheck("job types", StrCat(path, ": no such folder"), advice);
   if (sight.kind == Sight::Kind::kHidden) {
     Check hidden = HiddenCheck("job types", installation.jobtypes, sight, installation.server.user);
-    hidden.health = Health::kFail;  // nothing can be said of the rest
+    // The check fails, because all further checks need this folder.
+    hidden.health = Health::kFail;
     return hidden;
   }
   std::error_code error;
@@ -75,7 +76,7 @@ Checks CheckInstallation(const Installation& installation, PluginFiles& files) {
   return all;
 }
 
-// What the environment of a step has beside the server's.
+// Returns the variables TONY_* and HOME that the plugin adds to a step's environment.
 std::map<std::string, std::string> StepVariables(const PluginFiles& files) {
   constexpr std::string_view kPrefix = "env.";
   std::map<std::string, std::string> variables;
@@ -94,7 +95,7 @@ Checks StepUsers(const std::vector<std::string>& names, const Installation& inst
         WarnCheck("users", StrCat("all steps run as ", installation.server.user.name, ", so --user says nothing"), "")};
   }
   Checks checks;
-  // Where the jobs of all users are to lie; empty: in each user's own home.
+  // The folder for the jobs of all users; empty: each user's own home.
   const auto variables = StepVariables(files);
   const auto set = variables.find("TONY_HOME");
   const fs::path home_of_all = set != variables.end() ? set->second : installation.server.Variable("TONY_HOME");
@@ -107,7 +108,7 @@ Checks StepUsers(const std::vector<std::string>& names, const Installation& inst
   return checks;
 }
 
-// Of steps that do not run as their users; or one folder that has the homes of all of them.
+// Checks the home of steps that do not run as their users, or the folder with the homes of all users.
 Checks Home(const PluginFiles& files) {
   if (!files.complete || !files.ExecutesAsUser()) return CheckHome();
   if (const char* home = std::getenv("TONY_HOME"); home != nullptr) return CheckHomeOfAll(home);
@@ -116,7 +117,7 @@ Checks Home(const PluginFiles& files) {
 
 constexpr const char* kFirstGpu = "/dev/nvidia0";
 
-// What `command` runs, or what is wrong with it.
+// Returns the program that `command` runs, or an error that names what is wrong with `command`.
 Result<fs::path> Adapter(const Installation& installation, const PluginFiles& files) {
   const auto wrong = [](std::string text) { return Error{ErrorCode::kInvalid, std::move(text)}; };
   const Property* command = files.plugin.Find("command");
@@ -135,7 +136,8 @@ Result<fs::path> Adapter(const Installation& installation, const PluginFiles& fi
   return fs::path(path);
 }
 
-// Whoever runs a step: the server's user, or with execute.as.user anybody.
+// Checks whether the program can be run by the user of the steps: the server's user or, under execute.as.user, any
+// user.
 Check Runnable(const std::string& name, const fs::path& program, const Installation& installation, bool as_anybody) {
   const User& user = installation.server.user;
   const Sight sight = SightOf(program);
@@ -158,7 +160,7 @@ bool IsOnYarn(const Properties& plugin) {
   return scheduler != nullptr && Trim(scheduler->value) == "yarn";
 }
 
-// Where every step needs a cluster it fails, elsewhere some steps might.
+// Returns a failed check if every step needs a cluster. Otherwise returns a warning, because some steps might need one.
 Check YarnCheck(const PluginFiles& files, std::string name, std::string text, std::string advice) {
   Check check = WarnCheck(std::move(name), std::move(text), std::move(advice));
   if (IsOnYarn(files.plugin)) check.health = Health::kFail;
@@ -174,8 +176,8 @@ bool MayRead(const fs::path& path, const User& user) {
   return sight.kind == Sight::Kind::kHidden || (sight.kind == Sight::Kind::kThere && !Obstacle(path, user, R_OK));
 }
 
-// A file that is missing matters only where every step needs it. A file that the steps' user may not read was meant for
-// steps on YARN, so that some of them might fail.
+// A missing file matters only if every step needs it. An existing file that the steps' user cannot read was installed
+// for steps on YARN, so that some of them might fail.
 std::optional<Check> CheckYarnFile(const fs::path& folder, const User& user, const PluginFiles& files) {
   const fs::path file = folder / kYarnFile;
   std::error_code error;
@@ -186,7 +188,8 @@ std::optional<Check> CheckYarnFile(const fs::path& folder, const User& user, con
                    "install all programs of TonY into one folder");
 }
 
-// The users that steps run as under execute-as-user. The checks read modes, because this process cannot become them.
+// The users that steps run as under execute-as-user. The checks read file modes, because this process cannot
+// become those users.
 
 constexpr const char* kRefusedUsers = "root,azkaban";  // Azkaban's default
 
@@ -207,13 +210,14 @@ bool IsRefused(const std::string& name, const PluginFiles& files) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Root and the user can try whether it may be written; root not on another machine's disk.
+// Returns true if this process can test whether the user may write to `home`. Root and the user can, except that root
+// cannot test on another machine's disk.
 bool CanTry(const fs::path& home, const User& user) {
   const auto system = FileSystemOf(home);
   return geteuid() == user.uid || (geteuid() == 0 && system.ok() && !system->network);
 }
 
-// Finds the modes of `home` that keep a user who is not known yet from making a folder in it.
+// Checks that the modes of `home` allow a still unknown user to make a folder there.
 Checks CheckOpen(const fs::path& home) {
   const std::string make = StrCat("as root: install -d -m 1777 ", home.string());
   const Sight sight = SightOf(home);
@@ -238,7 +242,8 @@ Checks CheckOpen(const fs::path& home) {
                     StrCat("as root: chown root ", home.string()))};
 }
 
-// Users whose jobs are refused since somebody has taken their names.
+// Returns a failed check for each user whose jobs are refused because another user has taken the name of the user's
+// folder.
 Checks CheckTaken(const fs::path& home) {
   Checks taken;
   std::error_code error;

@@ -1,5 +1,5 @@
-// `tony-azkaban doctor`: what stands in the way of steps of type=tony on this executor server, and what to do about it.
-// The checks only look.
+// `tony-azkaban doctor`: finds what prevents steps of type=tony on this executor server, with advice for each problem.
+// The checks change nothing.
 #pragma once
 
 #include <filesystem>
@@ -17,63 +17,64 @@ namespace tony::azkaban {
 
 VerbSpec DoctorVerb();
 
-// `arguments`: those after the verb. Prints the checks; 0: healthy, 1: not.
+// `arguments` are the words after the verb. Prints the checks. Returns 0 if the installation is healthy, otherwise 1.
 Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments);
 
-// An installation and who reads it.
+// An installation of the job type, and the executor server that reads it.
 struct Installation {
   ExecutorServer server;
   std::filesystem::path jobtypes;
-  std::filesystem::path folder() const;  // of `tony`
+  std::filesystem::path folder() const;  // folder of the job type `tony`
 };
 
 // The property files of the job type, as far as they could be read.
 struct PluginFiles {
-  Properties server;  // private.properties over commonprivate.properties
+  Properties server;  // private.properties overrides commonprivate.properties
   Properties plugin;
-  // Both files of the job type were read.
+  // True if both files of the job type were read.
   bool complete = false;
 
   std::string ServerValue(std::string_view key, std::string_view usual) const;
-  bool ExecutesAsUser() const;  // Azkaban's default is true
+  bool ExecutesAsUser() const;  // Azkaban's default: true
 };
 
 Check OkCheck(std::string name, std::string text);
 Check WarnCheck(std::string name, std::string text, std::string advice);
 Check FailCheck(std::string name, std::string text, std::string advice);
 
-// The check of a path that this process cannot read. It fails if `judged` cannot read the path either. It is a warning
-// if only this process cannot, because this process is another user's.
+// Returns the check of a path that this process cannot read. The check fails if `judged` is the user of this process.
+// Otherwise it is a warning, because `judged` may be able to read the path.
 Check HiddenCheck(std::string name, const std::filesystem::path& path, const Sight& sight, const User& judged);
 
-// doctor_plugin.cc: readable for the server, well-formed.
+// In doctor_plugin.cc: checks that the files are readable for the server and well-formed.
 Checks CheckPluginFiles(const Installation& installation, PluginFiles& files);
 
-// doctor_plugin.cc: what they say.
+// In doctor_plugin.cc: checks the values in the files.
 Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb);
 Checks CheckPluginProperties(const PluginFiles& files);
 // Checks tony.* with the mapper that reads the properties of a step.
 Checks CheckSiteDefaults(const PluginFiles& files);
 
-// doctor.cc: what `command` names, what lies beside it, the setuid program, and a cluster's configuration.
+// In doctor.cc: checks the program that `command` names, the programs next to it, the setuid program, and the
+// configuration of a cluster.
 Checks CheckCommand(const Installation& installation, const PluginFiles& files);
 Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& files);
-// Where a step with tony.scheduler=yarn finds its cluster; nothing where no step has to.
+// Checks where a step with tony.scheduler=yarn finds its cluster. Returns nothing if no step needs one.
 Checks CheckHadoop(const Installation& installation, const PluginFiles& files);
 
-// doctor_plugin.cc: what else is in the folder of job types and beside it.
+// In doctor_plugin.cc: checks everything else in the folder of job types and next to it.
 Checks CheckJobtypes(const Installation& installation);
 
-// doctor.cc: one home for the jobs of every user that a step may run as.
+// In doctor.cc: checks a common home for the jobs of every user that a step may run as.
 Checks CheckHomeOfAll(const std::filesystem::path& home);
 
-// doctor.cc: a user that steps run as under execute-as-user, and the home of that user's jobs, in `home_of_all`
-// or, where there is none, in the user's own folder.
+// In doctor.cc: checks a user that steps run as under execute-as-user, and the home of that user's jobs. The home is in
+// `home_of_all` or, if that is empty, in the user's own folder.
 Checks CheckStepUser(const std::string& name, const PluginFiles& files, const std::filesystem::path& home_of_all);
 
-// doctor_plugin.cc: the executor server's process.
+// In doctor_plugin.cc: checks the executor server's process.
 Checks CheckServer(const ExecutorServer& server);
-// Memory, that of Azkaban's own check, by the text of /proc/meminfo.
+// Returns the free memory as Azkaban's own check counts it, from the text of /proc/meminfo.
 int64_t FreeMemoryMb(std::string_view meminfo);
 
 }  // namespace tony::azkaban

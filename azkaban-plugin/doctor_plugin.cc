@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The properties, or nothing and why in `checks`.
+// Returns the properties; nullopt if they cannot be read. The result of the check is added to `checks`.
 std::optional<Properties> Read(const fs::path& file, const User& user, const std::string& name, Checks& checks) {
   const Sight sight = SightOf(file);
   if (sight.kind == Sight::Kind::kMissing) {
@@ -64,7 +64,7 @@ Check Alias(const Installation& installation, std::string_view name) {
                    StrCat(kAdapter, " install --replace ", installation.jobtypes.string(), " moves it away"));
 }
 
-// Azkaban skips them without a word.
+// Returns the folders without private.properties, which Azkaban skips silently.
 std::vector<std::string> FoldersWithoutType(const fs::path& jobtypes) {
   std::vector<std::string> names;
   std::error_code error;
@@ -74,15 +74,15 @@ std::vector<std::string> FoldersWithoutType(const fs::path& jobtypes) {
       names.push_back(entry->path().filename().string());
   }
   std::ranges::sort(names);
-  std::erase(names, kTypeName);  // told already
+  std::erase(names, kTypeName);  // other checks report these names
   for (const std::string_view alias : kAliases) std::erase(names, alias);
   return names;
 }
 
-constexpr int64_t kAzkabanWantsMb = 3 * 1024;  // its memory check's reserve
+constexpr int64_t kAzkabanWantsMb = 3 * 1024;  // reserve of Azkaban's memory check
 constexpr std::string_view kUsualClass = "azkaban.jobExecutor.ProcessJob";
 
-// What Azkaban reads before it looks at plugin.properties: they say nothing there.
+// Properties that Azkaban reads before plugin.properties, so that they have no effect in that file.
 constexpr std::string_view kReadTooEarly[] = {
     "retries",        "retry.backoff",  "type",          "working.dir",   "user.to.proxy",          "dependencies",
     "failure.emails", "success.emails", "notify.emails", "job.log.level", "azkaban.job.log.layout",
@@ -116,7 +116,7 @@ void WarnOfKeys(Checks& checks, std::string_view file, const std::vector<std::st
     checks.push_back(WarnCheck(std::string(file), StrCat(Join(keys, ", "), ": ", what), std::string(advice)));
 }
 
-// The names in ${...} that nothing defines for certain. Azkaban takes ${a-b} for plain text.
+// Returns the names in ${...} that are not certain to be defined. Azkaban takes ${a-b} for plain text.
 std::vector<std::string> OpenVariables(const Properties& properties) {
   std::vector<std::string> open;
   const auto is_variable = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
@@ -132,7 +132,7 @@ std::vector<std::string> OpenVariables(const Properties& properties) {
   return open;
 }
 
-// The role that a key is of; empty: of none.
+// Returns the role in the name of a key; empty: the key does not belong to a role.
 std::string RoleOf(const std::string& key) {
   const Key* row = FindKey(key);
   return row != nullptr && row->name.starts_with("tony.<role>.") ? Split(key, '.')[1] : "";
@@ -280,7 +280,8 @@ Checks CheckPluginProperties(const PluginFiles& files) {
   return checks;
 }
 
-// As a step would say it that adds only what to run, and a task of each role that is spoken of.
+// Parses the site's defaults for an example step, which adds only a command, and one task for each role that the
+// defaults name.
 Checks CheckSiteDefaults(const PluginFiles& files) {
   Properties step;
   step.Set("tony.worker.instances", "1", "the doctor");

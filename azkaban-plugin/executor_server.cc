@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 bool Has(const User& user, gid_t group) { return std::ranges::count(user.groups, group) > 0; }
 
-// As the kernel judges by modes; access lists and capabilities are not looked at.
+// Judges by file modes, as the kernel does. Access lists and capabilities are ignored.
 bool May(const struct stat& status, const User& user, int wanted) {
   if (!user.is_anybody && user.uid == 0)
     return (wanted & X_OK) == 0 || S_ISDIR(status.st_mode) || (status.st_mode & 0111) != 0;
@@ -56,7 +56,7 @@ void ReadEnvironment(const std::string& text, ExecutorServer& server) {
   server.environment_known = true;
 }
 
-// The effective ids of "Uid:" and "Gid:", and all of "Groups:".
+// Reads the effective ids of "Uid:" and "Gid:", and all ids of "Groups:".
 User ReadUser(const std::string& status) {
   User user;
   for (const std::string& line : Split(status, '\n')) {
@@ -73,7 +73,7 @@ User ReadUser(const std::string& status) {
   return user;
 }
 
-// A step leaves a HOME that is somebody else's, and takes its user's.
+// A step ignores a HOME that belongs to another user, and uses the home of its own user.
 bool IsOwn(std::string_view name, const std::string& value, const User& user) {
   struct stat status = {};
   return name != "HOME" || (stat(value.c_str(), &status) == 0 && status.st_uid == user.uid);
@@ -135,7 +135,8 @@ Result<ExecutorServer> ReadExecutorServer(pid_t pid, const fs::path& proc) {
   ExecutorServer server;
   server.pid = pid;
   server.user = ReadUser(*status);
-  std::error_code hidden;  // another user's process, and we are not root
+  // Set if the process belongs to another user and this process does not run as root.
+  std::error_code hidden;
   server.folder = fs::read_symlink(folder / "cwd", hidden);
   if (const auto words = ReadFile(folder / "cmdline"); words.ok()) server.command_line = SplitAtNul(*words);
   if (const auto text = ReadFile(folder / "environ"); text.ok()) ReadEnvironment(*text, server);

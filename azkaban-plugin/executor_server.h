@@ -1,4 +1,5 @@
-// Azkaban's executor server as a doctor must see it: whose files it reads, from where, and what its children inherit.
+// Azkaban's executor server as the doctor sees it: the user whose rights it has, the place of its files, and the
+// environment that its child processes inherit.
 #pragma once
 
 #include <sys/types.h>
@@ -13,50 +14,54 @@
 
 namespace tony::azkaban {
 
-// Whose rights are judged.
+// The user whose rights are judged.
 struct User {
   uid_t uid = 0;
   std::vector<gid_t> groups;
-  bool is_anybody = false;  // a user of whom nothing is known
-  std::string name;         // "azkaban", "every user"
+  // True for an arbitrary user, whose ids are not known.
+  bool is_anybody = false;
+  std::string name;  // e.g. "azkaban", "every user"
 };
 User Anybody();
 
-// What keeps `user` from `wanted` (R_OK, W_OK, X_OK) on `path`, by the modes of it and of the folders above it: "/x has
-// mode 0700 and belongs to root". Nothing: nothing does.
+// Returns the obstacle that denies `user` the access `wanted` (R_OK, W_OK, X_OK) to `path`, according to the modes of
+// the path and of the folders above it: "/x has mode 0700 and belongs to root". Returns nullopt if the access is
+// allowed.
 std::optional<std::string> Obstacle(const std::filesystem::path& path, const User& user, int wanted);
 
-// How a path looks to this process, which may run as another user than the one it judges for.
+// The visibility of a path for this process, which may run as a user other than the judged one.
 struct Sight {
   enum class Kind { kThere, kMissing, kHidden };
   Kind kind = Kind::kThere;
-  std::string closed;  // kHidden: what keeps us from looking, "/x has mode 0700 and belongs to root"
+  // The obstacle if `kind` is kHidden, e.g. "/x has mode 0700 and belongs to root".
+  std::string closed;
 };
 Sight SightOf(const std::filesystem::path& path);
 
 struct ExecutorServer {
-  pid_t pid = 0;  // 0: none was named, and this process stands for it
+  // 0 if no server was named, so that this process is judged in its place.
+  pid_t pid = 0;
   User user;
-  std::filesystem::path folder;  // its working folder; empty: not to be seen by us
+  std::filesystem::path folder;  // working folder; empty: not visible
   std::vector<std::string> command_line;
   std::map<std::string, std::string> environment;
   bool environment_known = false;
-  std::string cgroups;  // as /proc/PID/cgroup has them
+  std::string cgroups;  // content of /proc/PID/cgroup
 
-  std::string Variable(const std::string& name) const;  // "" if there is none
+  std::string Variable(const std::string& name) const;  // empty: not set
   bool IsJava() const;
 };
 
 ExecutorServer ThisProcess();
-// kNotFound: no such process. `proc` is /proc but in tests.
+// Returns kNotFound if the process does not exist. `proc` differs from /proc only in tests.
 Result<ExecutorServer> ReadExecutorServer(pid_t pid, const std::filesystem::path& proc = "/proc");
 
-// Where it looks for job types: azkaban.jobtype.plugin.dir of conf/azkaban.properties, else plugins/jobtypes; empty if
-// its folder is not to be seen.
+// Returns the server's folder of job types: azkaban.jobtype.plugin.dir of conf/azkaban.properties, or else
+// plugins/jobtypes. Returns an empty path if the server's working folder is not visible.
 std::filesystem::path JobtypesOf(const ExecutorServer& server);
 
-// For checks that look at this process: takes over what the server's children inherit, its limits, variables and, as
-// root, its user. There is no way back.
+// Makes this process similar to a child of the server, for checks that examine this process: takes over the server's
+// limits, variables and, as root, its user. The change cannot be undone.
 void BecomeLike(const ExecutorServer& server, const std::map<std::string, std::string>& more_variables);
 
 }  // namespace tony::azkaban

@@ -82,7 +82,8 @@ std::vector<fs::path> Entries(const fs::path& folder) {
   return entries;
 }
 
-// The straight way: look at what is there, refuse what is not ours, build outside, rename into place.
+// An installation reads the existing entries, refuses entries that are not TonY's, builds the new ones outside the
+// folder of job types, and renames them into place.
 
 struct Options {
   bool with_programs = false;
@@ -90,25 +91,25 @@ struct Options {
   bool no_execute_as_user = false;
 };
 
-// What has the name of one of our job types.
+// The existing entry that has the name of one of TonY's job types.
 struct Existing {
   enum class Kind { kNothing, kOurs, kForeign };
   Kind kind = Kind::kNothing;
-  std::string why;                        // it is foreign
-  std::string private_text, plugin_text;  // of our folder
+  std::string why;                        // reason why the entry is foreign
+  std::string private_text, plugin_text;  // texts of the existing property files
 };
 
 struct Part {
-  std::string name;  // of the job type
+  std::string name;  // name of the job type
   Existing existing;
-  bool done = false;  // it is as it shall be
+  bool done = false;  // nothing has to change
 };
 
 struct Plan {
   fs::path jobtypes;
   std::string command;
   PluginContent content;
-  std::vector<Part> parts;  // `tony`, then the aliases that point to it
+  std::vector<Part> parts;  // `tony`, followed by its aliases
 };
 
 Existing Foreign(std::string why) { return {Existing::Kind::kForeign, std::move(why), "", ""}; }
@@ -174,7 +175,7 @@ Result<std::vector<fs::path>> Programs() {
   return programs;
 }
 
-// What `command` will say.
+// Returns the value for the property `command`.
 Result<std::string> Command(const fs::path& jobtypes, const Options& options) {
   const std::string adapter = SiblingProgram(kAdapter);
   if (access(adapter.c_str(), X_OK) != 0) return FileError(ErrorCode::kNotFound, "run", adapter, errno);
@@ -240,7 +241,7 @@ Result<Plan> MakePlan(const fs::path& jobtypes, const Options& options) {
   return plan;
 }
 
-// Keys that the administrator set, or set otherwise than a new installation would.
+// Returns the keys that the administrator added, and keys whose value differs from that of a new installation.
 std::string KeptKeys(const std::string& text, const std::string& fresh) {
   const auto now = ParseServerProperties(text, ""), first = ParseServerProperties(fresh, "");
   std::vector<std::string> keys;
@@ -253,7 +254,7 @@ std::string KeptKeys(const std::string& text, const std::string& fresh) {
 }
 
 void SayKept(const Plan& plan, const Existing& old) {
-  // `command` is pointed anew and so no difference.
+  // The text is compared with the old `command`, because an upgrade sets `command` anyway.
   const std::string command = ParseServerProperties(old.plugin_text, "")->Find("command")->value;
   const std::string plugin = KeptKeys(old.plugin_text, FirstPluginText(command));
   const std::string server = KeptKeys(old.private_text, FirstPrivateText());
@@ -270,8 +271,9 @@ Status Make(const Plan& plan, const Part& part, const fs::path& made) {
   return Ok();
 }
 
-// What is foreign is exchanged with the new one while that has the name where the old shall stay: no moment without
-// either, and none at which the old has the name of a leftover.
+// Replaces a foreign entry in two steps. First the new entry is moved to the name where the old entry will stay; next,
+// the two are exchanged. Therefore the job type exists at every moment, and the old entry never has the name of a
+// leftover.
 Status Carry(const Plan& plan, const Part& part, const fs::path& work) {
   fs::path made = work / part.name;
   const fs::path place = plan.jobtypes / part.name;
@@ -281,7 +283,7 @@ Status Carry(const Plan& plan, const Part& part, const fs::path& work) {
   TRY(PutInPlace(made, aside));
   const Status put = PutInPlace(aside, place);
   if (!put.ok()) {
-    (void)rename(aside.c_str(), made.c_str());  // goes with the work folder
+    (void)rename(aside.c_str(), made.c_str());  // removed with the work folder
     return put;
   }
   PrintLine(StrCat("moved: ", place.string(), " to ", aside.string()));
@@ -356,7 +358,8 @@ Result<UniqueFd> LockBeside(const fs::path& jobtypes) {
   const fs::path parent = jobtypes.parent_path();
   UniqueFd fd(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return FileError(ErrorCode::kNotPermitted, "open", parent, errno);
-  // A file system without locks for folders is no obstacle: two installations at once are rare, and renames stay whole.
+  // A file system that cannot lock folders is accepted, because two installations at once are rare, and each rename is
+  // atomic.
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return Error{ErrorCode::kUnavailable, StrCat(parent.string(), ": another installation is at work there")};
   return fd;
@@ -381,7 +384,8 @@ Result<WorkFolder> WorkFolder::Make(const fs::path& jobtypes) {
 }
 
 WorkFolder::~WorkFolder() {
-  if (!path_.empty()) (void)RemoveTree(path_).ok();  // the next installation removes it
+  // On an error the next installation removes the folder.
+  if (!path_.empty()) (void)RemoveTree(path_).ok();
 }
 
 std::vector<fs::path> Leftovers(const fs::path& jobtypes) {

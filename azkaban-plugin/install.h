@@ -1,5 +1,5 @@
-// The file operations of an installation. What they make may be read by every user, whatever the umask, and is on the
-// disk before it gets its name.
+// The file operations of an installation. Every file that they make is readable for all users, whatever the umask, and
+// is on disk before it gets its final name.
 #pragma once
 
 #include <filesystem>
@@ -12,26 +12,28 @@
 
 namespace tony::azkaban {
 
-// The folder `tony` as it shall be.
+// The intended content of the folder `tony`.
 struct PluginContent {
   std::string private_text, plugin_text;
-  std::vector<std::filesystem::path> programs;  // copied to bin
-  std::filesystem::path old;                    // an installation whose further files are carried over; empty: none
+  std::vector<std::filesystem::path> programs;  // copied to the folder bin
+  // An installation whose further files are carried over; empty: none.
+  std::filesystem::path old;
 };
 
-// The names in `old` that are not ours.
+// Returns the names in `old` that an installation does not write itself.
 std::vector<std::string> FurtherFiles(const std::filesystem::path& old);
 
-// The same file, or the same bytes.
+// Returns true if both are the same file or have the same bytes.
 bool IsSameProgram(const std::filesystem::path& one, const std::filesystem::path& other);
 
-bool IsBuilt(const std::filesystem::path& folder, const PluginContent& content);  // texts, programs and modes
+bool IsBuilt(const std::filesystem::path& folder, const PluginContent& content);  // Compares texts, programs and modes.
 Status BuildPlugin(const std::filesystem::path& folder, const PluginContent& content);
 
-// Held by one installation at a time of those that work beside `jobtypes`. kUnavailable: another one has it.
+// Takes the lock that only one installation next to `jobtypes` can hold at a time. Returns kUnavailable if another
+// installation holds it.
 Result<UniqueFd> LockBeside(const std::filesystem::path& jobtypes);
 
-// A new folder beside `jobtypes`, on its file system; removed with the object.
+// A new folder next to `jobtypes`, on the same file system; removed with the object.
 class WorkFolder {
  public:
   static Result<WorkFolder> Make(const std::filesystem::path& jobtypes);
@@ -44,14 +46,14 @@ class WorkFolder {
   std::filesystem::path path_;
 };
 
-// What killed installations left beside `jobtypes`.
+// Returns the folders that killed installations left next to `jobtypes`.
 std::vector<std::filesystem::path> Leftovers(const std::filesystem::path& jobtypes);
 
-// Gives `made` the name `place`. What was there stands at `made` then, exchanged in one step; with nothing there it is
-// a plain rename.
+// Gives `made` the name `place`. An existing `place` is exchanged with `made` in one step, so that the old content is
+// at `made` afterwards. If `place` does not exist, `made` is renamed.
 Status PutInPlace(const std::filesystem::path& made, const std::filesystem::path& place);
 
-// The first name beside `jobtypes` that is free for what `name` in it was: NAME.replaced-1.
+// Returns the first free name next to `jobtypes` for an entry `name` that is replaced: NAME.replaced-1, and so on.
 std::filesystem::path FreeAside(const std::filesystem::path& jobtypes, std::string_view name);
 
 // `tony-azkaban install JOBTYPES_FOLDER`: makes `tony` and its aliases job types of an executor server, or upgrades
@@ -59,10 +61,10 @@ std::filesystem::path FreeAside(const std::filesystem::path& jobtypes, std::stri
 
 VerbSpec InstallVerb();
 
-// `arguments`: those after the verb. Prints what it did; the exit code, or an error that left everything as it was.
-// Killed at any moment it leaves each job type as it was or as it shall be, and at most a folder beside
-// JOBTYPES_FOLDER, which the next run removes: Azkaban reads every folder in there and does not start with a broken
-// one.
+// `arguments` are the words after the verb. Prints what was done. Returns the exit code, or an error that left
+// everything unchanged. A kill at any moment leaves each job type in its old or its new state, and at most a folder
+// next to JOBTYPES_FOLDER, which the next run removes. That folder is outside, because Azkaban reads every folder in
+// JOBTYPES_FOLDER and does not start with a broken one.
 Result<int> RunInstall(const std::vector<std::string>& arguments);
 
 }  // namespace tony::azkaban

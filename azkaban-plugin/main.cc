@@ -1,4 +1,5 @@
-// Without arguments: one step of an Azkaban flow. With a verb: what an administrator does about the plugin.
+// Without arguments this program runs one step of an Azkaban flow. With a verb it manages the plugin for an
+// administrator.
 #include <unistd.h>
 
 #include <csignal>
@@ -44,9 +45,11 @@ tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string
 
 int main(int argc, char** argv) {
   tony::HoldOutputs();
-  signal(SIGPIPE, SIG_IGN);  // a reader of the log that goes away must not end the step
+  // A log reader that disconnects must not end the step.
+  signal(SIGPIPE, SIG_IGN);
   if (argc < 2) {
-    dup2(STDOUT_FILENO, STDERR_FILENO);  // one log, in its order
+    // Both outputs go into one log, in their order.
+    dup2(STDOUT_FILENO, STDERR_FILENO);
     const auto ran = tony::WithoutThrowing([] { return tony::Result<int>(tony::azkaban::RunStep()); });
     return ran.ok() ? *ran : tony::Fail(ran.error(), /*json=*/false);
   }

@@ -7,23 +7,23 @@
 namespace tony::azkaban {
 namespace {
 
-// Ours and what stands in the documentation of Azkaban and its published job types (command, java, Hadoop, Pig, Hive,
-// Spark). A name that ends in a dot stands for all that begin with it. A step's own setting goes before an output;
-// these are for what it has not set.
+// The reserved names: TonY's own names, and the names in the documentation of Azkaban and its published job types
+// (command, java, Hadoop, Pig, Hive, Spark). A name that ends in a dot or a dash stands for all names that begin with
+// it. A step's own setting overrides an output, so the list protects the settings that a step leaves unset.
 constexpr std::string_view kReserved[] = {
-    // Every step.
+    // Properties of every step.
     "type", "dependencies", "condition", "nodes", "config", "retries", "retry.", "working.dir", "user.to.proxy",
     "proxy.", "azkaban.", "flow.", "job.", "jobtype.", "plugin.", "env.", "fail.", "failure.", "success.", "notify.",
     "notification.", "root.node", "disabled", "execute.as.user", "memCheck.", "cache.", "log.", "log4j.",
-    // Commands and Java.
+    // Properties of commands and Java.
     "command", "command.", "class", "java.", "classpath", "global.", "jvm.", "main.", "method.", "Xms", "Xmx",
-    // Hadoop, Pig, Hive, Spark, Kubernetes.
+    // Properties of Hadoop, Pig, Hive, Spark and Kubernetes.
     "hadoop.", "hadoop-inject.", "hadoop-conf.", "mapred.", "mapreduce.", "yarn.", "dfs.", "fs.", "hdfs.", "obtain.",
     "input.", "output.", "pig.", "param.", "hive.", "hiveconf.", "hivevar.", "spark.", "spark-", "conf.", "conf",
     "master", "deploy-mode", "execution-jar", "params", "name", "queue", "jars", "files", "archives", "py-files",
     "packages", "properties-file", "driver-", "executor-", "num-executors", "total-executor-cores", "driver.",
     "executor.", "principal", "keytab", "udf.", "script", "k8s.",
-    // TonY.
+    // Properties of TonY.
     "tony.", "executes", "src_dir", "task_params", "python_binary_path", "python_venv", "hdfs_classpath", "shell_env",
     "worker_env.", "worker_env"};
 

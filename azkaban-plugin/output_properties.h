@@ -1,5 +1,6 @@
-// The properties that a step leaves for the steps after it. Azkaban gives them to each direct dependent, where they go
-// before the flow's own and the plugin's; so none of them may be one that a step takes for an order. Pure.
+// The properties that a step leaves for the steps after it. Azkaban passes them to each direct dependent, where they
+// override the properties of the flow and of the plugin. Therefore none of them may have a name that a step takes for a
+// setting. Pure.
 #pragma once
 
 #include <map>
@@ -14,21 +15,23 @@ namespace tony::azkaban {
 
 struct OutputProperties {
   std::map<std::string, std::string> values;
-  std::vector<std::string> notes;  // what was left out, or has only its longer name; a line each
+  // A line for each output that was left out, or that has only its longer name.
+  std::vector<std::string> notes;
 };
 
-// Always: tony.job.id, tony.job.logs, and tony.job.url, which has those logs for a browser where they are a folder, as
-// the job's page ends with the job; else it is the page. Of what the chief wrote: tony.output.KEY for each KEY, KEY
-// itself unless that is reserved, and tony.model.path, which is the first of tony.model.path, model.path, model_path
-// and model. Left out: null, and values that Azkaban would evaluate, as ${x} or $(x) in any property ends the next step
-// before it begins.
+// Always contains tony.job.id, tony.job.logs and tony.job.url. If the logs are a folder, tony.job.url is the URL of
+// that folder, because the job's page ends with the job; otherwise it is the URL of the page. The chief's outputs add
+// tony.output.KEY for each KEY, KEY itself unless the name is reserved, and tony.model.path. The latter is the first of
+// the outputs tony.model.path, model.path, model_path and model. Null is left out. A value with ${x} or $(x) is also
+// left out, because Azkaban would evaluate it, and a failed evaluation in any property ends the next step before it
+// begins.
 OutputProperties PropertiesForNextSteps(const JobId& job, const std::string& logs, const std::string& page,
                                         const std::vector<OutputMember>& outputs);
 
-// Whether Azkaban, one of its job types or TonY would take a property of this name for an order.
+// Returns true if Azkaban, one of its job types or TonY would take a property of this name for a setting.
 bool IsReservedName(std::string_view name);
 
-// Strings only: Azkaban loses all of them where one is null or too large a number.
+// Writes only strings, because Azkaban loses all properties if one of them is null or too large a number.
 std::string ToJson(const std::map<std::string, std::string>& values);
 
 }  // namespace tony::azkaban

@@ -18,7 +18,7 @@ size_t NaturalLineSize(std::string_view text) {
   return text.substr(end).starts_with("\r\n") ? end + 2 : end + 1;
 }
 
-// Whether the next natural line continues this one.
+// Returns true if the next natural line continues this one.
 bool IsOpen(std::string_view line) {
   while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
   return EndsWithOpenBackslash(line);
@@ -29,7 +29,7 @@ bool IsCommentOrBlank(std::string_view line) {
   return start == std::string_view::npos || std::string_view("#!\r\n").find(line[start]) != std::string_view::npos;
 }
 
-// Each with its continuation lines and line ends: joined they are the text.
+// Returns the logical lines, each with its continuation lines and line ends, so that joined they are `text`.
 std::vector<std::string_view> LogicalLines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -99,12 +99,13 @@ std::string WithValue(std::string_view text, std::string_view key, std::string_v
       continue;
     }
     open = false;
-    if (!done) out += line;  // Java takes the last of several; one is left
+    // Only one line of the key is kept, because Java takes the last of several lines.
+    if (!done) out += line;
     done = true;
   }
   if (done) return out;
   if (!out.empty() && !out.ends_with('\n') && !out.ends_with('\r')) out += '\n';
-  if (open) out += '\n';  // ends the continuation that waits for it
+  if (open) out += '\n';  // ends an open continuation line
   return out + line;
 }
 

@@ -1,5 +1,5 @@
-// What the job type is made of inside of Azkaban's folder of job types: names, the first texts of its two property
-// files, and how an upgrade changes them. Pure text; install.h puts it in place.
+// The content of the job type in Azkaban's folder of job types: the names, the first texts of the two property files,
+// and the changes that an upgrade makes to these texts. Pure text; install.h puts the files in place.
 #pragma once
 
 #include <string>
@@ -12,31 +12,32 @@
 namespace tony::azkaban {
 
 inline constexpr std::string_view kTypeName = "tony";
-// What LinkedIn's flows say; links to `tony`.
+// Job types that LinkedIn's flows name; links to `tony`.
 inline constexpr std::string_view kAliases[] = {"TonyJob", "TensorFlowJob"};
-inline constexpr std::string_view kPrivateFile = "private.properties";  // read by the server alone
+inline constexpr std::string_view kPrivateFile = "private.properties";  // read only by the server
 inline constexpr std::string_view kPluginFile = "plugin.properties";    // defaults of every job's properties
 inline constexpr std::string_view kAdapter = "tony-azkaban";
-// What the adapter and the jobs run, beside it.
+// Programs that the adapter and the jobs run, in the folder of the adapter.
 inline constexpr std::string_view kPrograms[] = {"tony", kJobPrograms[0], kJobPrograms[1], kJobPrograms[2]};
-// What a step with tony.scheduler=yarn needs beside those.
+// A further file that a step with tony.scheduler=yarn needs.
 inline constexpr std::string_view kYarnFile = "tony-yarn-am.tar.gz";
 inline constexpr std::string_view kProgramsFolder = "bin";
-inline constexpr std::string_view kOwnFolder = "${plugin.dir}";  // Azkaban's name for the job type's folder
-// How folders begin that an installation builds in; they stand beside the folder of job types, never in it.
+inline constexpr std::string_view kOwnFolder = "${plugin.dir}";  // Azkaban's name of the folder
+// The prefix of the folders in which an installation builds. They are next to the folder of job types, never inside it.
 inline constexpr std::string_view kWorkPrefix = ".tony-install-";
 
-// As the server reads them: java.util.Properties, bytes are ISO-8859-1.
+// Parses the file as the server does: java.util.Properties, with bytes in ISO-8859-1.
 Result<Properties> ParseServerProperties(std::string_view bytes, const std::string& name);
 
-// Whether Azkaban, which splits `command` at spaces, knows quotes and expands ${x} and $(x), leaves this path whole.
+// Returns true if Azkaban leaves this path unchanged in `command`. Azkaban splits `command` at spaces, interprets
+// quotes, and expands ${x} and $(x).
 bool MayStandInCommand(std::string_view path);
 
 std::string FirstPrivateText();
 std::string FirstPluginText(std::string_view command);
 
-// `text` with `key` set to `value`, which needs no escapes: the line of the key is replaced, or one is added at the
-// end. All else stays byte for byte. Unchanged if it says so already.
+// Returns `text` with `key` set to `value`, which must not need escapes. The line of the key is replaced, or a line is
+// added at the end; everything else stays byte for byte. Returns `text` unchanged if the key has this value already.
 std::string WithValue(std::string_view text, std::string_view key, std::string_view value);
 
 }  // namespace tony::azkaban

@@ -25,7 +25,8 @@ namespace tony::azkaban {
 namespace {
 
 constexpr int kOwnerBytes = 16;
-constexpr Duration kTellLimit{1000};  // of an AM that does not answer a kill; it finds the request in the job's folder
+// The time that an AM gets to answer a kill. An AM that does not answer finds the request in the job's folder.
+constexpr Duration kTellLimit{1000};
 constexpr Duration kUsageInterval{5000};
 
 struct Exit {
@@ -68,7 +69,7 @@ class StepRun {
   }
 
  private:
-  // What submitting does anyway; but here it can be said in the words of who reads Azkaban's log.
+  // Submitting makes these checks anyway. Here the messages can use the words of Azkaban's users.
   Status LookAtOlderExecutions() const {
     TRY_ASSIGN(const auto index, backend_.Requests(step_.job.site_files));
     TRY_ASSIGN(const auto record, index->Read(step_.request.id));
@@ -114,8 +115,8 @@ class StepRun {
                 StrCat("what started this step has ended; job ", records.job().value, " goes on for another attempt")};
   }
 
-  // The job ends by its AM, which needs nobody to wait for it. Where the submit had not come to its end, the request is
-  // told too: a job that is made in spite of it is not run.
+  // The AM ends the job even if no client waits for the end. If the submit was not complete, the request also gets the
+  // kill, so that a job that is made nevertheless does not run.
   Result<Exit> Cancel(std::optional<JobRecords> records, int signal) {
     const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
     if (!records) {
@@ -148,7 +149,7 @@ class StepRun {
 
   Status LeaveOutputs(const JobRecords& records, const JobStatus& status) const {
     const auto outputs = ReadOutputs(records, status);
-    // What is wrong with the outputs the account has told, and the job has succeeded all the same.
+    // The account has already printed an error of kind kInvalid, and the job has succeeded despite this error.
     if (!outputs.ok() && outputs.error().code != ErrorCode::kInvalid) return outputs.error();
     const auto members = outputs.ok() ? outputs->members : std::vector<OutputMember>();
     const OutputProperties properties =
@@ -160,17 +161,18 @@ class StepRun {
 
   const StepPlace place_;
   const Step step_;
-  // From the beginning: it may die while files are staged.
+  // Watched from the start, because the parent may die while files are staged.
   const HeldProcess parent_{getppid()};
   const RequestedJob asked_;
   ClientNotes notes_ = TerminalNotes();
   EventLoop loop_;
   const Backend& backend_;
   const std::unique_ptr<AmLauncher> launcher_;
-  Interrupts interrupts_;  // from here on a signal kills the job instead of leaving one that nobody rules
+  // After this member exists, a signal kills the job, so that no job is left without an AM.
+  Interrupts interrupts_;
 };
 
-// Azkaban's setuid helper changes the user and keeps the server's HOME.
+// Sets HOME, because Azkaban's setuid helper changes the user and keeps the server's HOME.
 void UseOwnHome() {
   const char* home = std::getenv("HOME");
   struct stat about {};
@@ -185,7 +187,7 @@ Result<Exit> Run() {
   TRY_ASSIGN(Step step, ReadStep(place.properties, place.directory));
   TRY_ASSIGN(const Backend* const backend, BackendFor(step.job));
   for (const char* variable : {"JOB_PROP_FILE", "JOB_OUTPUT_PROP_FILE", "JOBTYPE_PRIVATE_PROP_FILE"})
-    unsetenv(variable);  // not for the job's own programs
+    unsetenv(variable);  // hidden from the job's programs
   return StepRun(*backend, std::move(place), std::move(step)).Run();
 }
 

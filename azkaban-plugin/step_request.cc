@@ -23,9 +23,9 @@
 namespace tony::azkaban {
 namespace {
 
-constexpr std::string_view kAsk = "the job asks for ";  // as CheckEverFits() begins
+constexpr std::string_view kAsk = "the job asks for ";  // start of CheckEverFits()'s message
 
-// "tony.worker.memory=8g (the step's properties)"; nothing if nobody set it and there is no default.
+// Returns e.g. "tony.worker.memory=8g (the step's properties)"; empty if the key is not set and has no default.
 std::string Told(const Configuration& configuration, const std::string& key) {
   const auto found = std::ranges::find(configuration, key, &ConfiguredValue::key);
   if (found == configuration.end()) return "";
@@ -48,10 +48,10 @@ constexpr std::string_view kProjectNumber = "azkaban.flow.projectid";
 constexpr std::string_view kUuid = "azkaban.flow.uuid";
 constexpr std::string_view kExecution = "azkaban.flow.execid";
 constexpr std::string_view kStart = "azkaban.flow.start.timestamp";
-// In the place of the execution where all executions share an id.
+// The part of an id in place of the execution, if all executions share the id.
 constexpr std::string_view kAnyExecution = "-";
-// The last digits of a submission number are those of the execution's number: two that start in the same millisecond
-// are two.
+// The last digits of a submission number come from the execution's number, so that two executions that start in the
+// same millisecond have different numbers.
 constexpr int64_t kExecutionDigits = 1000;
 
 Result<std::string> Required(const Properties& properties, std::string_view key) {
@@ -62,7 +62,7 @@ Result<std::string> Required(const Properties& properties, std::string_view key)
                                            "to be run by Azkaban, or with the property set by hand")};
 }
 
-// As one part of an address, whatever it holds.
+// Returns `text` percent-encoded, so that it is one part of an address.
 std::string Encoded(std::string_view text, std::string_view also_plain = "") {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
   constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -80,19 +80,20 @@ std::string HostPart(const Properties& properties) {
   return Encoded(address.empty() ? HostName() : address, ":[]");
 }
 
-// A project's name begins with a letter, so its number is no other project's name.
+// The project's number replaces a missing name. A number never equals another project's name, because names begin with
+// a letter.
 std::string ProjectPart(const Properties& properties) {
   for (const std::string_view key : {kProject, kProjectNumber})
     if (const std::string value = StepText(properties, key); !value.empty()) return Encoded(value);
   return "-";
 }
 
-// "/FLOW/JOB"; a step of an embedded flow has a path, "sub:train".
+// Returns "/FLOW/JOB". A step of an embedded flow has a path, e.g. "sub:train", whose parts replace JOB.
 Result<std::string> PlaceInFlow(const Properties& properties) {
   TRY_ASSIGN(const std::string flow, Required(properties, "azkaban.flow.flowid"));
   std::string path = StepText(properties, "azkaban.flow.nested.path");
   if (path.empty()) path = StepText(properties, "azkaban.job.id");
-  // Azkaban 2 says it only so.
+  // Azkaban 2 passes the job name only in $JOB_NAME.
   if (const char* name = std::getenv("JOB_NAME"); path.empty() && name) path = name;
   if (path.empty()) {
     TRY_ASSIGN(path, Required(properties, "azkaban.job.id"));
@@ -102,7 +103,7 @@ Result<std::string> PlaceInFlow(const Properties& properties) {
   return place;
 }
 
-// As Joda writes a time: "2026-11-22T21:40:00.123Z", or "+01:00" in the place of "Z".
+// Parses a time in Joda's format: "2026-11-22T21:40:00.123Z", or with "+01:00" in place of "Z".
 std::optional<Instant> InstantFromJoda(std::string_view text) {
   constexpr size_t kZoneAt = std::string_view("2026-11-22T21:40:00.123").size();
   if (text.size() <= kZoneAt) return std::nullopt;
@@ -117,8 +118,8 @@ std::optional<Instant> InstantFromJoda(std::string_view text) {
   return zone[0] == '+' ? *local - ahead : *local + ahead;
 }
 
-// Grows with the time at which executions start: their numbers begin anew with a new database. All attempts of an
-// execution have one start.
+// Returns a number that grows with the start time of executions, because execution numbers start over with a new
+// database. All attempts of an execution have the same start time.
 Result<int64_t> SubmissionOf(const Properties& properties) {
   TRY_ASSIGN(const std::string text, Required(properties, kStart));
   const auto start = InstantFromJoda(text);
@@ -134,7 +135,8 @@ Status CheckIsKnown(const PropertyValues& values, std::string_view key, bool is_
   return values.Bad(kReplaceOlder, StrCat("needs ", key, ", which this Azkaban does not tell a step; ", advice));
 }
 
-// Without these another installation's or project's job could be taken for an older execution's.
+// Requires the properties without which the job of another installation or project could be taken for the job of an
+// older execution.
 Status CheckSharedIdIsSafe(const PropertyValues& values) {
   const Properties& properties = values.properties();
   TRY(CheckIsKnown(values, kUrl, !AzkabanAddress(properties).empty(),
@@ -144,7 +146,7 @@ Status CheckSharedIdIsSafe(const PropertyValues& values) {
                       "set it to the project's name in the project's shared properties");
 }
 
-// What is told neither by this Azkaban nor by its administrator.
+// Returns a note about properties that neither this Azkaban nor its administrator sets.
 std::vector<std::string> Notes(const Properties& properties) {
   if (StepText(properties, kUuid).empty())
     return {StrCat("warning: ", kUuid,
@@ -172,7 +174,7 @@ Error WithWhatAsks(Error refused, const JobSpec& spec, const Configuration& conf
 
 Status WriteAttachment(const std::filesystem::path& file, std::string_view object) {
   const std::filesystem::path part = StrCat(file.string(), ".part");
-  unlink(part.c_str());  // of an adapter that was killed
+  unlink(part.c_str());  // left by a killed adapter
   const UniqueFd fd(open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kForAll));
   if (!fd.valid() || fchmod(fd.get(), kForAll) != 0) return WriteError(part);
   TRY(WriteAll(fd.get(), StrCat("[", object, "]\n"), part));

@@ -1,5 +1,5 @@
-// Which properties make a job ask for more than its machine has. A flow that was written for a cluster asks for what
-// that had, and who reads the step's log may not have written it. Pure.
+// The request of a step: the job and its request id; the message if a machine cannot hold the job; and the files that a
+// step writes for Azkaban.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,30 @@
 
 namespace tony::azkaban {
 
-// `refused`, by the check of the machine: with each role's number of tasks, memory and GPUs, as the properties that say
-// them, their values and where they stand. An error about anything else comes back as it is.
+// Adds to `refused`, an error of the machine's check, the properties that set the number of tasks, memory and GPUs of
+// each role, with their values and sources. This helps because a flow that was written for a cluster requests what that
+// cluster had, and the reader of the step's log may not be its author. Any other error is returned unchanged. Pure.
 Error WithWhatAsks(Error refused, const JobSpec& spec, const Configuration& configuration);
 
-// The two files by which a step speaks to Azkaban. Azkaban's server reads them, maybe as another user, so neither is
-// private; both have been made or named by Azkaban.
+// The two files in which a step passes data to Azkaban. Azkaban's server reads them, maybe as another user, so neither
+// is private. Azkaban has made or named both.
 
-// Live status, an array of one JSON object: served while the step runs and kept when it has ended. Readers see the old
-// content or the new.
+// Writes the live status, an array of one JSON object. Azkaban serves the file while the step runs, and keeps it after
+// the end. Readers see either the old content or the new content.
 Status WriteAttachment(const std::filesystem::path& file, std::string_view object);
 
-// Properties for the next steps, into the file that Azkaban made: it may belong to another user, in a folder that is
-// not ours, so it is neither replaced nor removed. Azkaban reads it only when the step has succeeded.
+// Writes the properties for the next steps into the file that Azkaban made. That file may belong to another user, in
+// another user's folder, so it is neither replaced nor removed. Azkaban reads the file only if the step has succeeded.
 Status WriteOutputProperties(const std::filesystem::path& file, std::string_view object);
 
-// Under which request id a step submits its job. It names the installation, the project, this execution and the step,
-// so that no other server, database or project can meet the job; an attempt of the same execution finds it.
+// The request id under which a step submits its job. The id names the installation, the project, this execution and
+// the step. Therefore no other server, database or project can find the job, but another attempt of the same execution
+// finds it.
 //
-//   azkaban://HOST:PORT/PROJECT/UUID/FLOW/JOB   UUID: azkaban.flow.uuid, which each execution has of its own and all
-//                                               of its attempts share
+//   azkaban://HOST:PORT/PROJECT/UUID/FLOW/JOB   UUID: azkaban.flow.uuid, which is different for each execution and
+//                                               shared by all its attempts
 //   azkaban://HOST:PORT/PROJECT/-/FLOW/JOB      with tony.azkaban.replace-older: all executions have one id, and each
-//                                               has a higher submission number than those that started before it
+//                                               has a higher submission number than executions that started earlier
 
 inline constexpr std::string_view kReplaceOlder = "tony.azkaban.replace-older";
 
@@ -46,26 +48,28 @@ struct StepRequest {
   RequestId id;
   int64_t submission = 0;
   bool replaces_older = false;
-  bool is_first_try = true;        // attempt 0; a later one looks for the job of those before it
-  std::vector<std::string> notes;  // what this Azkaban does not tell, and what follows; a line each
+  // True for attempt 0. A later attempt searches for the job of the earlier attempts.
+  bool is_first_try = true;
+  // A line for each property that this Azkaban does not set, with the consequence.
+  std::vector<std::string> notes;
 };
 
-// kInvalid names what is missing or wrong.
+// Returns kInvalid, which names the missing or wrong property.
 Result<StepRequest> RequestOfStep(const Properties& properties);
 
-// What tony.azkaban.replace-older says.
+// Returns the value of tony.azkaban.replace-older.
 Result<bool> ReplacesOlder(const Properties& properties);
 
-// What one step of an Azkaban flow is asked to do, from the properties that Azkaban gives its process.
+// The work of one step of an Azkaban flow, from the properties that Azkaban passes to its process.
 
 struct Step {
   StepRequest request;
   ParsedJobSpec job;
-  std::filesystem::path attachment;  // where Azkaban looks for live status; empty: nowhere
+  std::filesystem::path attachment;  // file for live status; empty: none
 };
 
-// `property_file`: $JOB_PROP_FILE. Relative paths in it are relative to `directory`, the step's working folder.
-// kInvalid names property, value and what was expected.
+// `property_file` is $JOB_PROP_FILE. Relative paths in it are relative to `directory`, the step's working folder.
+// Returns kInvalid, which names the property, its value and the expected values.
 Result<Step> ReadStep(const std::filesystem::path& property_file, const std::filesystem::path& directory);
 
 }  // namespace tony::azkaban
