@@ -34,7 +34,7 @@ Result<std::unique_ptr<Channel>> Reach(const std::filesystem::path& folder, cons
                            ", of an earlier release: a job's token is not sent over TCP");
 }
 
-// Root may look after the job of another user: that user's AM is then the right one.
+// Root may manage another user's job, whose AM runs as that user.
 std::vector<uid_t> OwnUsers(const std::filesystem::path& folder) {
   std::vector<uid_t> users = {::geteuid()};
   struct stat file = {};
@@ -66,16 +66,17 @@ Duration QueuePause::Next() {
   const auto most = static_cast<unsigned>(longest_.count());
   random_ = static_cast<unsigned>(random());
   longest_ = std::min(longest_ * 2, kLongestPause);
-  return Duration(most / 2 + random_ % most);  // half to one and a half
+  return Duration(most / 2 + random_ % most);  // 0.5 to 1.5 times `most`
 }
 
 namespace {
 
-// A cluster spec of ten thousand tasks is about 300 KiB, their status some megabytes.
+// A cluster spec of ten thousand tasks is about 300 KiB; the status of these tasks is some megabytes.
 constexpr FrameConnection::Limits kLimits{64 << 20, 16 << 20};
-constexpr Duration kParked = std::chrono::seconds(60);  // the AM answers an Await sooner than this
+// The AM answers an Await sooner than this.
+constexpr Duration kParked = std::chrono::seconds(60);
 
-// An AM takes no larger first call of somebody whom it does not know yet: RpcServerOptions::stranger_frame, less names.
+// An AM accepts no larger first call from a stranger. The limit is RpcServerOptions::stranger_frame, less the names.
 constexpr size_t kLongestFirstReason = 2048;
 
 using tony::FromThrift;
@@ -91,9 +92,10 @@ Result<AttachedAnswer> FromThrift(const rpc::AttachReply& reply) {
   return AttachedAnswer{reply.attached, std::move(status)};
 }
 
-using Delivery = std::function<void()>;  // an answer, ready to be given to whoever asked
+// Passes a received answer to the caller's callback.
+using Delivery = std::function<void()>;
 
-// The answer in a generated result struct. kInvalid: the AM does not speak our protocol.
+// Returns the answer in a generated result struct; kInvalid if the AM does not speak this protocol.
 template <class T, class ResultStruct>
 Result<Answer<T>> AnswerIn(MessageReader& message) {
   ResultStruct result;
@@ -250,7 +252,7 @@ class ThriftConnection : public AmConnection {
     waiting_ = loop_.After(pause_.Next(), [this] { Send(); });
   }
 
-  // No connection afterwards: the AM's queue is full.
+  // Leaves `connection_` null without an error if the AM's queue is full.
   Status Connect() {
     if (connection_) return Ok();
     TRY_ASSIGN(auto channel, ReachAm(folder_, am_, tls_));
@@ -268,7 +270,7 @@ class ThriftConnection : public AmConnection {
     const auto delivery = TakeAnswer(frame);
     if (!delivery.ok())
       return Drop({.reason = StrCat("bad answer: ", delivery.error().message), .misunderstood = true});
-    (*delivery)();  // may destroy this
+    (*delivery)();  // may destroy this object
   }
 
   Result<Delivery> TakeAnswer(std::string_view frame) {
@@ -287,7 +289,8 @@ class ThriftConnection : public AmConnection {
     return delivery;
   }
 
-  // Every Disconnected answer means that the connection is gone. Callbacks run later, unless this is destroyed first.
+  // Closes the connection, because every Disconnected answer means that the connection is closed. Callbacks run later,
+  // unless this object is destroyed first.
   void Drop(Disconnected why) {
     why.crowded = waiting_ != nullptr;
     waiting_.reset();
@@ -306,8 +309,9 @@ class ThriftConnection : public AmConnection {
   const Duration call_limit_;
   const MakeChannel tls_;
   Address am_;
-  std::string unsent_;        // calls that wait for the connection
-  EventLoop::Timer waiting_;  // for room in the AM's queue
+  std::string unsent_;  // calls that wait for the connection
+  // waits while the AM's queue is full
+  EventLoop::Timer waiting_;
   QueuePause pause_;
   std::shared_ptr<FrameConnection> connection_;  // null: the next call connects
   int32_t last_seq_ = 0;

@@ -1,8 +1,8 @@
-// The way to an AM, for its executors and clients.
+// The connection to an AM, for its executors and clients.
 //
-// The job's token goes to the other end with the first call, so it matters who that is. Nobody but the job's user can
-// listen in the job's folder (0700), and the kernel says who does. A TCP port is free for anybody the moment a master
-// dies: nothing is told there but through TLS, when the master has shown its certificate.
+// The job's token is sent with the first call, so the identity of the listener matters. Only the job's user can listen
+// in the job's folder (0700), and the kernel reports the listener's user. A TCP port becomes free for any user when an
+// AM dies. Therefore nothing is sent to a port except through TLS, after the AM has shown its certificate.
 #pragma once
 
 #include <filesystem>
@@ -24,15 +24,16 @@
 
 namespace tony {
 
-// The way to the AM of the job in `folder`; to a host and port by `tls`, and then connect() may still be under way.
-// Null: its queue is full, which is no sign of its death; try again after a Pause. Never blocks. kUnavailable: nobody
-// listens there. kNotPermitted: nobody that may be told the token does: a user other than this process's, the folder's
-// owner and root, or at a port without TLS.
+// Connects to the AM of the job in `folder`. A host and port is reached through `tls`, and its connect() may still be
+// under way on return. Never blocks. Returns null if the AM's queue is full, which does not mean that the AM is dead;
+// the caller tries again after a QueuePause. Returns kUnavailable if no process listens at the address. Returns
+// kNotPermitted if the listener may not receive the token: its user is not this process's user, the folder's owner or
+// root, or it listens at a port without TLS.
 Result<std::unique_ptr<Channel>> ReachAm(const std::filesystem::path& folder, const Address& am,
                                          const MakeChannel& tls);
 
-// Pauses before the next try at a full queue: longer each time, each process its own. Ten thousand executors join
-// within a second, and the queue holds some thousands (net.core.somaxconn).
+// The pauses before the next attempt at a full queue. Each pause is longer than the one before, and differs between
+// processes. Ten thousand executors join within a second, and the queue holds some thousands (net.core.somaxconn).
 class QueuePause {
  public:
   QueuePause();
@@ -43,18 +44,20 @@ class QueuePause {
   unsigned random_;
 };
 
-// The connection to an AM: what executors and clients ask of it. Seams: ExecutorCalls and ClientCalls, with fakes in
-// tests.
+// The calls of executors and clients to an AM. ExecutorCalls and ClientCalls are interfaces, with fakes in tests.
 //
-// Loop thread only. Calls go side by side, answers are matched by sequence id, so a parked Await or Watch blocks
-// nothing. Every callback is called exactly once unless the connection is destroyed first, which a callback may do;
-// never from inside the call.
+// Loop thread only. Calls run side by side, and answers are matched by sequence id, so a parked Await or Watch blocks
+// no other call. Every callback is called exactly once, unless the connection is destroyed first, which a callback may
+// do. Callbacks never run inside the call that set them.
 
 struct Disconnected {
   std::string reason;
-  bool crowded = false;        // the AM's queue was full all the time: it is there, and others were before us
-  bool mistrusted = false;     // who listens there may not be told the token, and was not: am_connection.h
-  bool misunderstood = false;  // it has answered, in words that we do not know: another release
+  // True if the AM's queue was full all the time: the AM runs, and other connections came first.
+  bool crowded = false;
+  // True if the listener may not receive the token, and did not receive it; see ReachAm().
+  bool mistrusted = false;
+  // True if the AM's answer was not understood, as from another release.
+  bool misunderstood = false;
 };
 struct Acknowledged {};
 
@@ -66,8 +69,8 @@ using OnAnswer = std::function<void(Answer<T>)>;
 class ExecutorCalls {
  public:
   virtual ~ExecutorCalls() = default;
-  // Drops the connection there is (its open calls end as Disconnected) and uses `am` from now on. The first call
-  // connects. After a Disconnected answer the next call connects anew; nothing is retried here.
+  // Drops an existing connection (its open calls end as Disconnected) and uses `am` from now on. The first call
+  // connects. After a Disconnected answer the next call connects again. A failed call is never repeated here.
   virtual void Use(const Address& am) = 0;
   virtual void Register(const Caller& caller, const Registration& what, OnAnswer<Epoch> done) = 0;
   virtual void Await(const Caller& caller, int64_t since, OnAnswer<Command> done) = 0;
@@ -83,12 +86,13 @@ struct KilledAnswer {
   JobStatus status;
 };
 struct AttachedAnswer {
-  bool attached = false;  // false: it is being ended, or has ended otherwise than well
+  // False if the job has ended, or is being stopped without success.
+  bool attached = false;
   JobStatus status;
 };
 
-// With the job's token. Watch is answered at the first news after `since`, or after `limit`. ReadLogs of many logs may
-// not be the first call of a connection (RpcServerOptions::stranger_frame).
+// Each call carries the job's token. Watch is answered at the first news after `since`, or after `limit`. A ReadLogs
+// call for many logs must not be the first call of a connection (RpcServerOptions::stranger_frame).
 class ClientCalls {
  public:
   virtual ~ClientCalls() = default;
@@ -102,15 +106,16 @@ class ClientCalls {
 
 class AmConnection : public ExecutorCalls, public ClientCalls {};
 
-// `call_limit`: a call without an answer for so long ends as Disconnected, also one that waits for room in the AM's
-// queue; Await gets 60 s more, Watch its limit, ReadLogs its wait. The token is told to nobody but the AM of the job in
-// `folder`; see am_connection.h. `tls`: for an AM at a host (numeric) and port, runtime/net/tls.h; none: it is not called
-// there.
+// `call_limit`: a call that is not answered within this time ends as Disconnected, even if it still waits for room in
+// the AM's queue. Await gets 60 s more, Watch its limit, ReadLogs its wait. Only the AM of the job in `folder` receives
+// the token, see ReachAm(). `tls` is for an AM at a (numeric) host and port, see runtime/net/tls.h; without it such an
+// AM is not called.
 std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit,
                                                MakeChannel tls = {});
 
-// For people. kNotPermitted: a wrong token, or who listens there is not told it; kInvalid: what was asked makes no
-// sense; kInternal: its answer was not understood; else kUnavailable.
+// Returns an error with a message for people. kNotPermitted: a wrong token, or a listener that may not receive the
+// token. kInvalid: a request that makes no sense. kInternal: an answer that was not understood. kUnavailable: any other
+// reason.
 Error ErrorOf(const Refusal& refusal);
 Error ErrorOf(const Disconnected& disconnected);
 

@@ -12,7 +12,7 @@
 namespace tony {
 namespace {
 
-// By hand, because Thrift 0.17 declares setters for result structs and never defines them.
+// Written by hand, because Thrift 0.17 declares setters for result structs and never defines them.
 template <class T, class ResultStruct>
 class ThriftSink : public Reply<T>::Sink {
  public:
@@ -48,8 +48,8 @@ const std::string& TokenIn(const Args& args) {
   }
 }
 
-// `method` returns kInvalid for arguments that make no sense, before it has given `reply` away. It may ask for the
-// call, to know where it came from.
+// Adds a method to the dispatcher. `method` returns kInvalid for invalid arguments, as long as it has not passed
+// `reply` on. It may have the call as a further parameter, to know its origin.
 template <class Args, class ResultStruct, class T, class... Origin>
 void Add(Dispatcher& dispatcher, const std::string& name, AmService& service,
          Status (*method)(AmService&, const Args&, const Reply<T>&, const Origin&...)) {

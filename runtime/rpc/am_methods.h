@@ -1,12 +1,12 @@
-// The methods of tony.thrift: the arguments become our types, or are refused naming the field; the service's reply
-// becomes the method's result.
+// The methods of tony.thrift. Arguments are converted into TonY's types; an invalid argument is refused with the
+// name of its field. The service's reply is converted into the method's result.
 #pragma once
 
 #include "runtime/rpc/server_connection.h"
 
 namespace tony {
 
-// The service must outlive the dispatcher.
+// Returns the dispatcher of all methods. `service` must outlive it.
 Dispatcher MakeAmDispatcher(AmService& service);
 
 }  // namespace tony

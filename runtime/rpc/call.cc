@@ -13,17 +13,18 @@ namespace {
 using apache::thrift::protocol::TBinaryProtocol;
 using apache::thrift::transport::TMemoryBuffer;
 
-constexpr size_t kLongestMethod = 64;  // far above ours; an unknown one is sent back
+// Much longer than the names of TonY's methods. The name of an unknown method is sent back, so it is limited.
+constexpr size_t kLongestMethod = 64;
 
 std::shared_ptr<TMemoryBuffer> Observe(std::string_view frame) {
-  // Thrift only reads an observed buffer.
+  // The const_cast is safe, because Thrift only reads an observed buffer.
   auto* bytes = reinterpret_cast<uint8_t*>(const_cast<char*>(frame.data()));
   return std::make_shared<TMemoryBuffer>(bytes, static_cast<uint32_t>(frame.size()), TMemoryBuffer::OBSERVE);
 }
 
 }  // namespace
 
-// Without limits Thrift allocates and clears whatever length a few bytes of garbage happen to announce.
+// Without limits Thrift would allocate and clear any length that a few bytes of garbage announce.
 MessageReader::MessageReader(std::string_view frame)
     : buffer_(Observe(frame)),
       protocol_(buffer_, static_cast<int32_t>(frame.size()), static_cast<int32_t>(frame.size()), true, true) {}

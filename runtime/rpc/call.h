@@ -1,5 +1,5 @@
-// Thrift messages in frames: binary protocol, strict, bounded by the frame they came in. For the sources of this
-// folder, which alone know Thrift.
+// Thrift messages in frames: the strict binary protocol, with sizes limited by the frame. Only for the sources of this
+// folder, because no other code knows Thrift.
 #pragma once
 
 #include <thrift/protocol/TBinaryProtocol.h>
@@ -22,12 +22,14 @@ struct MessageHeader {
   int32_t seq = 0;
 };
 
-// Reads one message: the header, then the body. The frame must outlive it. kInvalid: not such a message.
+// Reads a message: the header, followed by the body. The frame must outlive the reader. The functions return kInvalid
+// if the bytes are not such a message.
 class MessageReader {
  public:
   explicit MessageReader(std::string_view frame);
   Result<MessageHeader> ReadHeader();
-  template <class Body>  // a generated struct, or TApplicationException
+  // `Body` is a generated struct or TApplicationException.
+  template <class Body>
   Status ReadBody(Body& body) {
     return Guard([&] { body.read(&protocol_); });
   }
@@ -47,7 +49,7 @@ class MessageReader {
   apache::thrift::protocol::TBinaryProtocol protocol_;
 };
 
-// Builds one frame, the length in front: one buffer, one write to the socket.
+// Builds a frame, which begins with its length, in one buffer, so that one write to the socket is enough.
 class MessageWriter {
  public:
   explicit MessageWriter(const MessageHeader& header);
@@ -69,23 +71,24 @@ std::string WriteMessage(const MessageHeader& header, const Body& body) {
   return MessageWriter(header).Write(body);
 }
 
-// One call that has come and awaits its answer.
+// A call that has arrived and waits for its answer.
 
 class Call;
 
-// Where a call came from: its connection, or a test.
+// The origin of a call: a connection, or a test.
 class CallOrigin {
  public:
   virtual ~CallOrigin() = default;
-  // The call is over: `message` is its answer, or empty when it was dropped without one.
+  // Called at the end of a call. `message` is the answer; empty if the call was dropped without an answer.
   virtual void CallEnded(Call& call, std::string message) = 0;
-  // The call had the job's token: whoever is there is no stranger any more.
+  // Called when a call has had the job's token, so that the caller is not a stranger any more.
   virtual void CallerKnown() {}
-  // The user at the other end, where it is another than our own; see OtherUser().
+  // Returns the user at the other end, unless that is this process's user; see OtherUser().
   virtual std::string OtherUserThere() const { return ""; }
 };
 
-// Open until it is answered, abandoned or destroyed. Its origin keeps nothing alive and need not outlive it.
+// A call is open until it is answered, abandoned or destroyed. It does not keep its origin alive, and the origin may be
+// destroyed first.
 class Call {
  public:
   Call(EventLoop& loop, std::weak_ptr<CallOrigin> origin, std::string method, int32_t seq)
@@ -98,10 +101,10 @@ class Call {
     if (state_ == State::kOpen) End(WriteMessage({method_, apache::thrift::protocol::T_REPLY, seq_}, result));
   }
   enum class Fault { kUnknownMethod, kInternal };
-  void Fail(Fault fault, const std::string& message);  // answers with a TApplicationException
-  // `fn` runs once if no answer can be given any more; see Reply. Never inside this call.
+  void Fail(Fault fault, const std::string& message);  // Answers with a TApplicationException.
+  // Sets `fn`, which runs once if an answer is not possible any more; see Reply. `fn` never runs inside OnAbandoned().
   void OnAbandoned(std::function<void()> fn);
-  void Abandon();  // the origin is about to go
+  void Abandon();  // Called before the origin is destroyed.
 
   void CallerKnown() const {
     if (const auto origin = origin_.lock()) origin->CallerKnown();

@@ -11,7 +11,7 @@
 
 namespace tony {
 
-// In the order of the enums' values on the wire.
+// Rows in the order of the enums' values on the wire.
 constexpr std::array<std::pair<int, Phase>, 4> kPhases = {{
     {rpc::WAITING, Phase::kWaiting},
     {rpc::RUNNING, Phase::kRunning},
@@ -50,23 +50,24 @@ constexpr const auto& RowsOf(RefusalReason /*reason*/) { return kRefusalReasons;
 namespace {
 
 constexpr size_t kLongestRole = 64;
-constexpr size_t kMostAsks = 64;  // a master gives far fewer at a time
+constexpr size_t kMostAsks = 64;  // an AM sends far fewer
 constexpr size_t kMostParts = 64;
 constexpr size_t kMostAttempts = 1024;
 constexpr size_t kMostExcerpts = 4;
 constexpr size_t kLongestProblem = 1024;
-constexpr int64_t kHighestIndex = 1'000'000;  // as ParseTaskId has it
+constexpr int64_t kHighestIndex = 1'000'000;  // limit of ParseTaskId()
 constexpr int64_t kHighestInt = std::numeric_limits<int32_t>::max();
 constexpr int64_t kLargestLog = int64_t{1} << 56;  // sums with it do not overflow
-constexpr int64_t kLatestDue = int64_t{1} << 50;   // the same
+constexpr int64_t kLatestDue = int64_t{1} << 50;   // sums with it do not overflow
 constexpr Duration kLongestWatch = std::chrono::seconds(60);
 constexpr Duration kLongestGrace = std::chrono::hours(24);
 constexpr Duration kLongestWatchTimeout = std::chrono::hours(24 * 366);
 constexpr Between kAnyInt{0, kHighestInt};
 
-// As many of them as fit, and how many there are beside them.
+// Returns as many of the problems as fit, and the number of the others.
 std::string LeftOutJson(const std::vector<OutputProblem>& left_out) {
-  constexpr size_t kRoom = kLongestText - 256;  // for what is around them, and the last one
+  // The rest is for the text around the problems, and for the last entry.
+  constexpr size_t kRoom = kLongestText - 256;
   std::vector<OutputProblem> told;
   size_t size = 0;
   for (const OutputProblem& problem : left_out) {
@@ -81,7 +82,7 @@ std::string LeftOutJson(const std::vector<OutputProblem>& left_out) {
 
 }  // namespace
 
-// ---- the lists of pairs
+// ---- the lists of field pairs, one for each type
 
 void Fields(auto& io, auto& wire, Is<Caller> auto& caller) {
   io.Field("job", wire.job, caller.job, Name{});
@@ -254,7 +255,7 @@ void Fields(auto& io, auto& wire, Is<AttachReply> auto& reply) {
   io.Field("status", wire.status, reply.status);
 }
 
-// ---- from the wire
+// ---- conversions from the wire
 
 Result<Caller> FromThrift(const rpc::Caller& wire) { return Read<Caller>(wire); }
 Result<Registration> FromThrift(const rpc::Registration& wire) { return Read<Registration>(wire); }
@@ -322,7 +323,7 @@ Result<std::vector<LogExcerpt>> ExcerptsFromThrift(const rpc::TaskOutcome& wire)
   return excerpts;
 }
 
-// ---- to the wire
+// ---- conversions to the wire
 
 rpc::Caller ToThrift(const Caller& caller) { return Written<rpc::Caller>(caller); }
 rpc::Registration ToThrift(const Registration& what) { return Written<rpc::Registration>(what); }

@@ -1,5 +1,5 @@
-// Between the wire's types and ours. What comes from the wire is not trusted: a value that makes no sense is kInvalid
-// with the field's name in front ("port: 70000, expected 1 to 65535").
+// Conversions between the wire's types and TonY's types. Data from the wire is not trusted: an invalid value results in
+// kInvalid, with the field's name at the start of the message ("port: 70000, expected 1 to 65535").
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,10 @@ class TaskOutcome;
 }  // namespace rpc
 
 Result<Caller> FromThrift(const rpc::Caller& wire);
-Result<Registration> FromThrift(const rpc::Registration& wire);  // `protocol` is for the caller to judge
+Result<Registration> FromThrift(const rpc::Registration& wire);  // the caller checks `protocol`
 Result<Progress> FromThrift(const rpc::Progress& wire);
-// Bytes of the two texts that are not UTF-8 become '?': they go into JSON, and what a user's program printed is no
-// reason to refuse an outcome.
+// Bytes of the texts that are not UTF-8 become '?', because the texts go into JSON, and the output of a user's program
+// must not make an outcome invalid.
 Result<Outcome> FromThrift(const rpc::TaskOutcome& wire);
 Result<std::optional<KeptOutputs>> OutputsFromThrift(const rpc::TaskOutcome& wire);
 Result<Command> FromThrift(const rpc::Command& wire);
@@ -43,13 +43,14 @@ Result<KillRequest> FromThrift(const rpc::KillOrder& wire);
 Result<KillAnswer> AnswerOf(const rpc::KillReply& wire);
 Result<LogAnswer> FromThrift(const rpc::LogReply& wire);
 Result<std::vector<LogExcerpt>> ExcerptsFromThrift(const rpc::TaskOutcome& wire);
-Refusal FromThrift(const rpc::Refused& wire);  // an unknown reason: kBadRequest, and the message says so
+// An unknown reason becomes kBadRequest, and the message names the reason.
+Refusal FromThrift(const rpc::Refused& wire);
 
 rpc::Caller ToThrift(const Caller& caller);
-rpc::Registration ToThrift(const Registration& what);  // with our PROTOCOL_VERSION
+rpc::Registration ToThrift(const Registration& what);  // sets this release's PROTOCOL_VERSION
 rpc::Progress ToThrift(const Progress& progress);
-rpc::TaskOutcome ToThrift(
-    const Outcome& outcome);  // texts cut to what FromThrift accepts: an outcome always gets there
+// Cuts the texts to the sizes that FromThrift() accepts, so that an outcome always arrives.
+rpc::TaskOutcome ToThrift(const Outcome& outcome);
 void AddOutputs(rpc::TaskOutcome& wire, const KeptOutputs& outputs);
 void AddExcerpts(rpc::TaskOutcome& wire, const std::vector<LogExcerpt>& excerpts);
 rpc::Command ToThrift(const Command& command);
@@ -63,7 +64,7 @@ rpc::KillReply ToThrift(const KillReply& reply);
 rpc::AttachReply ToThrift(const AttachReply& reply);
 rpc::LogReply ToThrift(const LogAnswer& answer);
 
-// Fields that are plain numbers and strings on the wire.
+// ---- fields that are plain numbers and strings on the wire
 Result<PublishedValues> CheckedValues(const std::map<std::string, std::string>& values);
 Result<int64_t> CheckedSince(int64_t since);
 Result<std::string> CheckedToken(const std::string& token);
@@ -72,6 +73,7 @@ Result<Duration> CheckedTimeout(int64_t timeout_ms);  // cut to 60 s
 Result<Duration> CheckedWatchTimeout(int64_t timeout_ms);
 Result<LogQuery> CheckedQuery(const std::vector<rpc::LogWant>& wants, int64_t most, int64_t wait_ms);
 Result<std::vector<LogNews>> CheckedNews(const std::vector<rpc::LogNews>& wire);
-Result<Duration> CheckedGrace(int64_t grace_ms);  // below 0: the job's own grace, as -1 ms
+// A grace below 0 becomes -1 ms, which means the job's own grace.
+Result<Duration> CheckedGrace(int64_t grace_ms);
 
 }  // namespace tony

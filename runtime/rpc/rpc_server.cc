@@ -17,10 +17,11 @@ namespace tony {
 namespace {
 
 constexpr Duration kStopLimit = std::chrono::seconds(1);
-// A stranger's time is counted in looks at it: a server that stood still hears what has come before it looks again.
+// A stranger's time is counted in checks. Therefore a server that was suspended reads the calls that have arrived
+// meanwhile before it drops their senders.
 constexpr int kLooks = 5;
-// A handshake takes the server a millisecond and its client as long: so many at a time keep both busy. Beyond these so
-// many newcomers are let in at an interval, less than any server that is not hopelessly late gets through.
+// A handshake takes the server a millisecond, and its client as long, so this number at a time keeps both busy. Beyond
+// it, kBeyond new connections are admitted in each interval, which any server can handle unless it is hopelessly late.
 constexpr size_t kMostHandshakes = 256;
 constexpr int kBeyond = 64;
 constexpr Duration kBeyondInterval{500};
@@ -43,7 +44,8 @@ class LoopRpcServer : public RpcServer {
     CloseListeners();
     looking_.reset();
     stopped_.push_back(std::move(done));
-    const auto connections = connections_;  // what runs for an abandoned call may stop us again
+    // The callback of an abandoned call may call Stop() again.
+    const auto connections = connections_;
     for (const auto& [key, connection] : connections) connection->Stop();
     if (!stopping_) stopping_ = loop_.After(connections_.empty() ? Duration(0) : kStopLimit, [this] { Stopped(); });
   }
@@ -104,8 +106,9 @@ class LoopRpcServer : public RpcServer {
     if (!looking_) LookSoon();
   }
 
-  // Of thousands of executors that join at once most wait in the kernel's queue. If all began, each would be dropped as
-  // the oldest stranger before it is through. Strangers that get nowhere hold nobody up for long.
+  // When thousands of executors join at once, most of them wait in the kernel's queue. If all handshakes began, each
+  // executor would be dropped as the oldest stranger before its handshake is complete. Strangers that do not complete
+  // their handshakes delay the others only for a short time.
   bool MayBeginHandshake() {
     if (strangers_.size() < kMostHandshakes) return true;
     if (const Instant now = loop_.Now(); now >= next_beyond_) {
@@ -137,7 +140,7 @@ class LoopRpcServer : public RpcServer {
     return true;
   }
 
-  // Only where there are too many: it looks at each of them.
+  // Called only if there are too many connections, because it walks through all of them.
   bool MakeRoom() { return DropOldestStranger() || DropMostSilent(); }
 
   bool DropMostSilent() {
@@ -153,7 +156,8 @@ class LoopRpcServer : public RpcServer {
 
   void Remove(uint64_t key) {
     strangers_.erase(key);
-    const auto gone = connections_.extract(key);  // what its end calls may come back here
+    // The connection leaves the map first, because the end of its calls may call Remove() again.
+    const auto gone = connections_.extract(key);
     if (stopping_ && connections_.empty()) stopping_ = loop_.After(Duration(0), [this] { Stopped(); });
   }
 
@@ -161,7 +165,7 @@ class LoopRpcServer : public RpcServer {
     const auto cut_off = std::exchange(connections_, {});
     stopping_.reset();
     const auto stopped = std::exchange(stopped_, {});
-    for (const auto& done : stopped) done();  // may destroy us
+    for (const auto& done : stopped) done();  // may destroy this server
   }
 
   EventLoop& loop_;
@@ -172,14 +176,15 @@ class LoopRpcServer : public RpcServer {
   bool refusal_told_ = false;
   uint64_t last_key_ = 0;
   std::unordered_map<uint64_t, std::shared_ptr<ServerConnection>> connections_;
-  std::map<uint64_t, int> strangers_;  // by age; how often each was looked at
+  // Strangers by age, with the number of checks.
+  std::map<uint64_t, int> strangers_;
   Instant next_beyond_{};
   int beyond_left_ = 0;
-  EventLoop::Timer looking_;  // set while there are strangers
+  EventLoop::Timer looking_;  // set while strangers exist
   std::vector<Address> addresses_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::function<void()>> stopped_;
-  EventLoop::Timer stopping_;  // set: Stop() has been called and is not done
+  EventLoop::Timer stopping_;  // set from Stop() until its end
 };
 
 }  // namespace

@@ -1,14 +1,15 @@
-// A small framed Thrift server on the event loop: plain generated argument and result structs, answers given at any
-// later time. See tony.thrift for the services. Loop thread only.
+// A small framed Thrift server on the event loop. Handlers get the plain generated argument structs, and may answer at
+// any later time. See tony.thrift for the services. Loop thread only.
 //
-// On a Unix socket nobody but the job's user and root is heard at all, through TLS nobody but the job's executors and
-// clients. Whoever has connected is a stranger until a call has come with the job's token: of strangers there are few,
-// with small frames, and not for long. At a port with TLS newcomers wait in the kernel's queue while many shake hands.
+// A Unix socket accepts only the job's user and root. A port with TLS accepts only the job's executors and clients.
+// Each connection is a stranger until a call with the job's token has arrived. Only a limited number of strangers is
+// allowed, with small frames and for a short time. At a port with TLS new connections wait in the kernel's queue while
+// many handshakes are under way.
 //
-// Bounded: frame size, string and container sizes (never above the frame), open calls per connection, connections,
-// unsent bytes of a peer that does not read, bytes of unfinished frames. Garbage closes that connection and nothing
-// else. Where descriptors run short, strangers are dropped first, the oldest of them, then who has been silent longest
-// of those who await no answer.
+// The server limits the frame size, string and container sizes (never above the frame), open calls per connection,
+// connections, unsent bytes of a peer that does not read, and bytes of unfinished frames. Invalid data closes its
+// connection and has no other effect. If descriptors run short, the oldest strangers are dropped first, and after them
+// the connections that have been silent longest and do not wait for an answer.
 #pragma once
 
 #include <cstdint>
@@ -30,26 +31,35 @@
 namespace tony {
 
 struct RpcServerOptions {
-  std::filesystem::path folder;  // that the sockets' names are in
-  std::vector<Address> at;       // where it listens; port 0: any free one
-  MakeChannel tls;               // at its ports; none: they are plain, and only on this machine. See runtime/net/tls.h
-  // Bytes; the largest call is an outcome with the outputs of a chief (1 MiB), its logs (512 KiB) and texts of 64 KiB.
+  std::filesystem::path folder;  // folder of the sockets
+  // addresses to listen at; port 0: any
+  std::vector<Address> at;
+  // TLS for the ports. Without TLS a port is plain, and allowed only on this machine. See runtime/net/tls.h.
+  MakeChannel tls;
+  // The limit in bytes. The largest call is an outcome with the outputs of a chief (1 MiB), its logs (512 KiB) and
+  // texts of 64 KiB.
   uint32_t max_frame = 2 << 20;
   int max_open_calls = 16;  // per connection
   int max_connections = 20000;
-  size_t max_unsent = 16 << 20;   // bytes per connection
-  size_t max_partial = 64 << 20;  // bytes of unfinished frames, of all connections together
+  size_t max_unsent = 16 << 20;  // bytes per connection
+  // The limit for bytes of unfinished frames, over all connections.
+  size_t max_partial = 64 << 20;
 
-  // The largest first call of ours is Register: four names of up to 255 bytes, a role, numbers. Clients whose first
-  // call may be larger (a kill with a long reason) ask for the status before.
+  // The limit in bytes for a stranger. The largest first call of TonY's programs is Register: four names of up to 255
+  // bytes, a role, and numbers. A client whose first call may be larger (a kill with a long reason) requests the status
+  // before.
   uint32_t stranger_frame = 4 << 10;
   size_t stranger_unsent = 64 << 10;
-  int max_strangers = 1024;       // one more: the oldest goes. Ours send at once; a loop's turn accepts 64 at most
-  Duration stranger_limit{5000};  // from being accepted to the first call with the token
+  // A further stranger replaces the oldest one. TonY's programs send their first call at once, and an iteration of the
+  // loop accepts at most 64 connections.
+  int max_strangers = 1024;
+  // The time from the accept of a connection to its first call with the token.
+  Duration stranger_limit{5000};
 };
 
-// The right to answer one call, once, now or later. Dropped without an answer: the connection is closed, so that the
-// caller does not wait for ever. An answer to a caller that has gone is lost, silently. Cheap to copy.
+// The right to answer a call, once, now or later. If all copies are dropped without an answer, the connection is
+// closed, so that the caller does not wait for ever. An answer to a caller that has disconnected is lost silently.
+// Cheap to copy.
 template <class T>
 class Reply {
  public:
@@ -63,7 +73,8 @@ class Reply {
   explicit Reply(std::shared_ptr<Sink> sink) : sink_(std::move(sink)) {}
   void Success(const T& value) const { sink_->Success(value); }
   void Refuse(RefusalReason reason, const std::string& message) const { sink_->Refuse({reason, message}); }
-  // `fn` runs if the caller goes away or the server stops before an answer was given; replaces an earlier fn.
+  // Sets `fn`, which runs if the caller disconnects or the server stops before an answer was given; replaces an earlier
+  // `fn`.
   void OnAbandoned(std::function<void()> fn) const { sink_->OnAbandoned(std::move(fn)); }
 
  private:
@@ -87,12 +98,12 @@ struct AttachReply {
   StatusAnswer status;
 };
 
-// What the AM does with the calls. Requests come in our own types; BAD_PROTOCOL and malformed fields have been refused
+// The AM's handlers for the calls. Requests have TonY's own types; BAD_PROTOCOL and malformed fields have been refused
 // already. Tokens have not been checked.
 class AmService {
  public:
   virtual ~AmService() = default;
-  virtual bool Knows(const std::string& token) const = 0;  // whether it is the job's
+  virtual bool Knows(const std::string& token) const = 0;  // true for the job's token
   virtual void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) = 0;
   virtual void Await(const Caller& caller, int64_t since, Reply<Command> reply) = 0;
   virtual void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) = 0;
@@ -110,15 +121,16 @@ class AmService {
 class RpcServer {
  public:
   virtual ~RpcServer() = default;
-  virtual const std::vector<Address>& addresses() const = 0;  // where it listens, as asked for, ports filled in
+  // The addresses to which the server listens, with the actual port in place of port 0.
+  virtual const std::vector<Address>& addresses() const = 0;
   virtual size_t connections() const = 0;
-  // Closes the listeners and removes their names, sends the answers already given, abandons open calls, then closes the
-  // connections; `done` is called when all are closed or after a second.
+  // Closes the listeners and removes their sockets, sends the answers already given, abandons open calls, and closes
+  // the connections. `done` is called when all connections are closed, or after a second.
   virtual void Stop(std::function<void()> done) = 0;
 };
 
-// The service must outlive the server. kUnavailable if an address cannot be bound, kNotPermitted if one is beyond this
-// machine and there is no TLS.
+// The service must outlive the server. Returns kUnavailable if an address cannot be bound, and kNotPermitted if an
+// address can be reached from other machines without TLS.
 Result<std::unique_ptr<RpcServer>> StartRpcServer(EventLoop& loop, const RpcServerOptions& options, AmService& service);
 
 }  // namespace tony

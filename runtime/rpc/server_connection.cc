@@ -83,14 +83,15 @@ void ServerConnection::OnClosed(const std::string& reason) {
   LogDebug(StrCat("rpc connection closed: ", reason));
   AbandonCalls();
   const auto on_closed = std::exchange(events_.on_closed, nullptr);
-  on_closed();  // may destroy this
+  on_closed();  // may destroy this object
 }
 
 void ServerConnection::AbandonCalls() {
   while (!open_calls_.empty()) {
     Call* const call = open_calls_.back();
     open_calls_.pop_back();
-    call->Abandon();  // may destroy it, and end others of ours
+    // The callback may destroy the call, and end other calls of this connection.
+    call->Abandon();
   }
 }
 

@@ -1,4 +1,4 @@
-// Finds the handler of a method and gives it the arguments. Knows nothing of sockets.
+// Finds the handler of a method and passes it the arguments. Independent of sockets.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,9 @@ namespace tony {
 
 class Dispatcher {
  public:
-  // `handle` answers now, or keeps the call and answers later. What it throws becomes the answer.
-  template <class Args>  // the generated struct of the arguments; the handler may move from it
+  // Sets the handler of a method. `handle` answers now, or keeps the call and answers later. An exception from `handle`
+  // becomes the answer. `Args` is the generated struct of the arguments; the handler may move from it.
+  template <class Args>
   void On(const std::string& method, std::function<void(Args&, const std::shared_ptr<Call>&)> handle) {
     handlers_[method] = [handle = std::move(handle)](MessageReader& message,
                                                      const std::shared_ptr<Call>& call) -> Status {
@@ -28,7 +29,8 @@ class Dispatcher {
     };
   }
 
-  // `message` stands behind the header. kInvalid: the bytes are not what they should be, and no handler has run.
+  // `message` is positioned behind the header. Returns kInvalid if the bytes are malformed; no handler has run in this
+  // case.
   Status Dispatch(const MessageHeader& header, MessageReader& message, const std::shared_ptr<Call>& call) const;
   std::vector<std::string> methods() const;
 
@@ -39,28 +41,33 @@ class Dispatcher {
   std::map<std::string, Handler> handlers_;
 };
 
-// One peer of the server and its open calls. Loop thread only.
+// A peer of the server and its open calls. Loop thread only.
 
-// Kept by shared_ptr, because calls know it weakly. Destroying it closes the connection and abandons its open calls.
+// Owned by a shared_ptr, because calls refer to the connection weakly. The destructor closes the connection and
+// abandons its open calls.
 class ServerConnection : public CallOrigin, public std::enable_shared_from_this<ServerConnection> {
  public:
-  struct Context {  // outlives the connection
+  struct Context {  // must outlive the connection
     EventLoop& loop;
     const RpcServerOptions& options;
     const Dispatcher& dispatcher;
     FrameConnection::ReadBudget& budget;
   };
   struct Events {
-    std::function<void()> on_known;   // once: the caller had the token
-    std::function<void()> on_closed;  // may drop the last reference to the connection
+    // Called once, when a call has had the job's token.
+    std::function<void()> on_known;
+    // Called when the connection is closed; may drop the last reference to it.
+    std::function<void()> on_closed;
   };
-  // `other_user`: see OtherUser().
+  // `other_user`: the result of OtherUser().
   ServerConnection(const Context& context, std::unique_ptr<Channel> channel, std::string other_user, Events events);
   ~ServerConnection() override;
 
-  void Stop();  // sends the answers already given, abandons the open calls, then closes
+  // Sends the answers already given, abandons the open calls, and closes the connection.
+  void Stop();
   bool AwaitsAnAnswer() const { return !open_calls_.empty(); }
-  Instant heard() const { return heard_; }  // its last frame; its beginning if there was none
+  // The time of the last frame; without a frame the start of the connection.
+  Instant heard() const { return heard_; }
 
   void CallEnded(Call& call, std::string message) override;
   void CallerKnown() override;
@@ -75,7 +82,8 @@ class ServerConnection : public CallOrigin, public std::enable_shared_from_this<
   const std::string other_user_;
   Events events_;
   Instant heard_;
-  std::vector<Call*> open_calls_;  // each takes itself out when it ends
+  // Each call removes itself when it ends.
+  std::vector<Call*> open_calls_;
   std::shared_ptr<FrameConnection> frames_;
 };
 

@@ -1,11 +1,11 @@
-// Both ways between the wire's types and ours through one list of pairs for each value:
+// Conversions in both directions between the wire's types and TonY's types, with one list of field pairs per type:
 //
 //   void Fields(auto& io, auto& wire, Is<LogSpan> auto& span) {
 //     io.Field("parts.first", wire.first, span.begin, Between{0, kLargestLog});
 //   }
 //
-// `io` is ToWire or FromWire. Enums go by the rows of RowsOf(), or where the wire has a text by their names. For the
-// sources of this folder.
+// `io` is ToWire or FromWire. Enums are converted with the rows of RowsOf(), or with their names if the wire has a
+// text. Only for the sources of this folder.
 #pragma once
 
 #include <algorithm>
@@ -25,25 +25,27 @@
 
 namespace tony {
 
-inline constexpr size_t kLongestName = 255;  // job, container, token, and a host (a DNS name is no longer)
+// The limit for names of jobs and containers, tokens, and hosts (a DNS name is not longer).
+inline constexpr size_t kLongestName = 255;
 inline constexpr size_t kLongestText = 64 << 10;
 inline constexpr size_t kLongestStreamName = 32;
 inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
-// ---- forms; a text without a form is taken as it is
+// ---- forms of texts and numbers; a text without a form is accepted unchanged
 
-// A name goes into logs and messages as it is.
+// A name, which is written into logs and messages unchanged.
 struct Name {
   size_t longest = kLongestName;
 };
 struct Longest {
   size_t longest = kLongestName;
 };
-// The text becomes the name of a file, and stands in messages.
+// A text that becomes the name of a file, and appears in messages.
 struct StreamName {};
-// A text of at most kLongestText, of which the sender keeps the beginning. Bytes that are not UTF-8 are replaced.
+// A text of at most kLongestText. The sender keeps the beginning of a longer text. Bytes that are not UTF-8 are
+// replaced.
 struct Head {};
-// The same, and the sender keeps the end.
+// A text of at most kLongestText. The sender keeps the end of a longer text. Bytes that are not UTF-8 are replaced.
 struct Tail {};
 // A number below `least` counts as `least`.
 struct Floored {
@@ -86,7 +88,7 @@ Status CheckText(std::string_view field, const std::string& text, const Form& fo
   return Ok();
 }
 
-// The generated enums hold whatever number came; looking at one as an enum would be undefined.
+// The generated enums hold any number that was received. Reading an unknown number as an enum would be undefined.
 template <class WireEnum>
 int NumberOf(const WireEnum& value) {
   static_assert(sizeof(WireEnum) == sizeof(int));
@@ -95,7 +97,7 @@ int NumberOf(const WireEnum& value) {
   return number;
 }
 
-// The two ways through a list of pairs: a wire's field, and ours.
+// Converts TonY's values into fields of the wire.
 class ToWire {
  public:
   static constexpr bool kReads = false;
@@ -139,7 +141,7 @@ class ToWire {
   }
 };
 
-// What comes from the wire is not trusted: the first field that makes no sense is the error.
+// Converts fields of the wire into TonY's values. The wire is not trusted: the first invalid field becomes the error.
 class FromWire {
  public:
   static constexpr bool kReads = true;
@@ -180,7 +182,7 @@ class FromWire {
     Field(name, wire, value.emplace(), form);
     path_ = before;
   }
-  // An earlier release does not send the text.
+  // An earlier release does not send the text, so an empty text leaves `value` unchanged.
   template <class T>
   void Newer(std::string_view name, const std::string& wire, T& value) {
     if (!wire.empty()) Field(name, wire, value);
@@ -206,7 +208,7 @@ class FromWire {
     return Number(name, std::max(value, range.least), Between{range.least, range.most});
   }
 
-  std::string path_;  // "usage.gpu."
+  std::string path_;  // e.g. "usage.gpu."
   Status status_;
 };
 
