@@ -57,7 +57,8 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   Turn turn{TakeTurn(job_, observation, loop_.Now()), std::move(answer)};
   const std::vector<Decision> decisions = std::exchange(turn.result.decisions, {});
   const std::optional<Refusal> refusal = turn.result.refusal;
-  // A heartbeat only moves deadlines later. The old timer finds nothing due and is set again.
+  // A heartbeat only moves deadlines later, so the timer stays. When the timer fires, it finds nothing due and is set
+  // again.
   const bool timed =
       std::holds_alternative<TimePassed>(observation) || std::holds_alternative<LeaseRenewed>(observation);
   if (!decisions.empty() || timed) ScheduleTimer();
@@ -70,7 +71,7 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   turn.changed = !decisions.empty();
   waiting_.push_back(std::move(turn));
   journal_.Append(decisions, [this] {
-    // PassUnwritten() counts the steps once `unwritten_` is set.
+    // Once `unwritten_` is set, PassUnwritten() counts the steps as written.
     if (unwritten_) return;
     ++written_;
     FinishWritten();
@@ -199,7 +200,7 @@ void ApplicationMaster::TellDelayed() {
   if (!tell_timer_) TellSome();
 }
 
-// Answers the executor's parked Await with log requests. A command is sent first, because it also uses up the Await.
+// Answers the executor's parked Await with log requests. A command is sent first, because an Await has only one answer.
 void ApplicationMaster::AskForLogs(const TaskId& task) {
   const auto attempt = parked_.WhoAwaits(task);
   std::vector<LogAsk> asks = attempt ? log_relay_.TakeAsks(task) : std::vector<LogAsk>();
@@ -222,7 +223,7 @@ void ApplicationMaster::ListTheCheckpoints() {
       look_timer_ = loop_.After(kLookAgain, [this] { ListTheCheckpoints(); });
       return;
     }
-    // Before the first retry, a pending reason comes from the scheduler and stays.
+    // After a retry, the reason that was set here is removed. Without a retry, any reason is the scheduler's.
     if (first_looks_ > 0) SetPendingReason("");
     if (in_use) {
       Observe(CheckpointsThere{{}, in_use->by});

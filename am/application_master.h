@@ -123,7 +123,7 @@ class ApplicationMaster : public AmService {
   StatusAnswer CurrentStatus() const;
   // Returns the job's status with the submission and the addresses of logs.
   JobStatus JobAndSubmission() const;
-  // Returns the status with everything that only this AM knows.
+  // Returns JobAndSubmission() with the values that only this AM knows, for example the URL of the job's page.
   JobStatus Snapshot() const;
 
   // ---- application_master_trouble.cc: work while the journal cannot be written

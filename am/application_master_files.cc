@@ -43,8 +43,9 @@ void ApplicationMaster::Renew() {
   });
 }
 
-// An AM that is not the leader, or that cannot write, stops renewing. Its record becomes stale, so that no executor
-// considers itself cut off. The first record is written anyway, because executors need the AM's address.
+// An AM that is not the leader, or that cannot write, stops renewing. An executor that does not reach the AM while the
+// record is fresh considers itself cut off, and that would be wrong here. The first record is written anyway, because
+// executors need the AM's address.
 void ApplicationMaster::RenewLease() {
   if (IsLeader() && (trouble_.empty() || !published_)) return Renew();
   lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });

@@ -41,8 +41,8 @@ void ApplicationMaster::OnJournalTrouble(const std::string& why) {
   MakeRoomForTheEnd();
 }
 
-// Releases the disk reserve. The tasks that filled the disk have ended, and only the job's own last records are still
-// to be written.
+// Deletes the disk reserve. The tasks that filled the disk have ended, and only the job's own last records are still to
+// be written.
 void ApplicationMaster::MakeRoomForTheEnd() {
   if (job_.MayRunTasks() || std::exchange(room_made_, true)) return;
   calls_.Ask(

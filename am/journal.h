@@ -93,7 +93,7 @@ class LocalJournal : public Journal {
     int64_t writes = 0;
     int64_t syncs = 0;
   };
-  Counts counts() const;  // since the start
+  Counts counts() const;  // since the journal was opened
 
  private:
   class Writer;

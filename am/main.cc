@@ -37,8 +37,8 @@ namespace {
 // The lock of a killed AM is free at once. An AM that is being replaced gets this long to die.
 constexpr Duration kLockLimit{10000};
 
-// A full disk may get room. A dead disk stays dead, and the machine waits for the end of the job. A kill leaves half of
-// the keeper's ten seconds to the keeper.
+// A full disk may get room. A dead disk stays dead, and the machine waits for the end of the job. For a kill the limit
+// is half of the keeper's ten seconds, so that the keeper has time left.
 constexpr ApplicationMasterParts::Patience kPatience{.killed = Duration(5000), .otherwise = Duration(30'000)};
 
 Result<UniqueFd> LockJob(const JobRecords& records) {
@@ -131,7 +131,8 @@ Status Rule(const JobRecords& records, Epoch epoch) {
   TRY_ASSIGN(const UniqueFd lock, LockJob(records));
   if (const Status linked = LinkAmFiles(records); !linked.ok()) LogError(linked.error().message);
   EventLoop loop;
-  // A client ends a job by a kill request. A service manager's TERM to all processes is not a kill request.
+  // A client ends a job by a kill request. A service manager's TERM to all processes is not a kill request, so signals
+  // are ignored.
   const auto signals =
       loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
   TRY_ASSIGN(const OpenedJournal opened, LocalJournal::Open(loop, JobFolder(records).journal().string()));

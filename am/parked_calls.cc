@@ -10,8 +10,8 @@ namespace {
 
 constexpr Duration kAwaitLimit{30000};
 
-// The time for further answers, because executors that write all the time answer within a few milliseconds of each
-// other.
+// The time to collect further answers for one reply, because executors that write all the time answer within a few
+// milliseconds of each other.
 constexpr Duration kGather{10};
 // The smallest piece that is worth a call, if a reader wants many logs at once.
 constexpr int64_t kLeastOfAsk = 16 << 10;

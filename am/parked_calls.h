@@ -95,9 +95,9 @@ class LogRelay {
   LogRelay(EventLoop& loop, Master master) : loop_(loop), master_(std::move(master)) {}
 
   void Read(const LogQuery& query, const Reply<LogAnswer>& reply);
-  // Returns the requests that the task's executor has not received yet.
+  // Returns the requests that the task's executor has not received yet, and marks them as sent.
   std::vector<LogAsk> TakeAsks(const TaskId& task);
-  // Ignores an answer of another task, and an answer that was not requested.
+  // Takes an executor's answer. An answer from another task, or to an unknown request, is ignored.
   void Take(const TaskId& task, int64_t id, std::vector<LogNews> news);
   // Returns true if a client is about to read the rest of the attempt's logs, so that its executor should stay for a
   // moment.

@@ -103,8 +103,8 @@ struct YarnPageParts {
   WayToMaster way;
 };
 
-// Returns a filter that admits only YARN's proxy. Each refused address is logged once, so that a proxy that calls from
-// an address other than its name's can be found.
+// Returns a filter that admits only YARN's proxy. Each refused address is logged once, which shows a proxy that calls
+// from an address to which its name does not resolve.
 std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCluster& cluster) {
   const std::string host = hadoop::HostOfUrl(WebProxyOf(cluster));
   const auto proxy = std::make_shared<HostAddress>(loop, host);
@@ -274,7 +274,8 @@ class Master {
     return shipment;
   }
 
-  // Also checks while this AM is not the leader, because no other process may reach its node.
+  // The check also runs while this AM is not the leader, because the AM may be on a node that no other process can
+  // reach to stop it.
   void LookForSeal(RecordCalls& calls, const std::shared_ptr<const JournalStore>& journal) {
     look_timer_ = loop_.After(kBetweenLooks, [this, &calls, journal] {
       calls.Ask([journal](const JobRecords&) { return journal->Epochs(); },
@@ -305,7 +306,7 @@ class Master {
 Result<int> Run() {
   TRY_ASSIGN(const Container container, ReadContainer());
   EventLoop loop;
-  // A client ends a job by a kill request. A NodeManager's TERM is followed by a KILL.
+  // A client ends a job by a kill request. A NodeManager's TERM is followed by a KILL, so signals are ignored.
   const auto signals =
       loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
   return Master(loop, container, RecordsOf(container.cluster, container.launch.job)).Rule();

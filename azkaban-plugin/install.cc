@@ -102,7 +102,7 @@ struct Existing {
 struct Part {
   std::string name;  // name of the job type
   Existing existing;
-  bool done = false;  // nothing has to change
+  bool done = false;  // true: nothing has to change
 };
 
 struct Plan {

@@ -115,8 +115,8 @@ class StepRun {
                 StrCat("what started this step has ended; job ", records.job().value, " goes on for another attempt")};
   }
 
-  // The AM ends the job even if no client waits for the end. If the submit was not complete, the request also gets the
-  // kill, so that a job that is made nevertheless does not run.
+  // The AM ends the job even if no client waits for the end. If the submit was not complete, the kill is also recorded
+  // for the request, so that a job that is still created does not run.
   Result<Exit> Cancel(std::optional<JobRecords> records, int signal) {
     const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
     if (!records) {

@@ -276,7 +276,7 @@ void Restarts::CheckInvariants(const JobSpec& spec, const Tasks& tasks) const {
   CheckBudgets(spec);
 }
 
-// Checks only budgets without a window, because a budget with a window is counted at the time of an end.
+// Checks only budgets without a window, because the restarts within a window are counted when an attempt ends.
 void Restarts::CheckBudgets(const JobSpec& spec) const {
   int free = 0;
   std::array<int, static_cast<size_t>(RestartScope::kJob) + 1> charged{};

@@ -166,7 +166,7 @@ class Job {
   // ---- late_roles.cc: stages, and roles that start late
   Decided OnPublish(const PublishCall& call, Instant now);
   std::optional<DecisionBody> NextStage() const;
-  // Returns the first attempts of the roles that do not wait for another role's success (any more).
+  // Returns the first attempts of the roles that no longer wait for another role's success.
   std::vector<AttemptId> MayOpen() const;
   std::optional<DecisionBody> NextRoles() const;
   bool IsReady(const RoleSpec& role) const;
@@ -177,7 +177,7 @@ class Job {
   // True if the role has succeeded and other roles had to wait for that. The role does not start again, whatever
   // happens to the other roles.
   bool IsSettled(const std::string& role) const { return late_roles_.IsAwaited(role) && HasSucceeded(role); }
-  // The number of tasks that have been requested, without the tasks of settled roles.
+  // The number of tasks that have been requested, except tasks of roles for which IsSettled() is true.
   int GangSize() const;
   // IsFormed() returns whether the generation that the task would join has formed. HasFormed() also requires that the
   // late start (Opening) of the attempt is over.
@@ -203,7 +203,8 @@ class Job {
   EndedTask EndedAs(const AttemptId& id) const;
   EarlierFailures EarlierThan(const AttemptId& id) const;
   std::optional<Verdict> VerdictOn(const EndedTask& failed) const;
-  // Returns the role whose limit for running on after other roles expires first, with the time of expiry.
+  // Some roles may run on only for a limited time after other roles have ended. Returns the role whose time expires
+  // first.
   std::optional<Outlived> NextOutlived() const;
   DecisionBody EndOf(const Outlived& outlived, Instant now) const;
   std::string HangReport(Instant now) const;

@@ -17,8 +17,8 @@ Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
   return {.cls = OutcomeClass::kInfra, .message = StrCat("its executor ended without a report: ", how)};
 }
 
-// Adds `what` is left of the attempt to the message. The advice is "permanent", because no new attempt may start while
-// the remains of this one still run.
+// Adds `what`, a description of the processes that are left, to the message. The advice becomes "permanent", because no
+// new attempt may start next to these processes.
 void SetLeft(Outcome& outcome, const std::string& what) {
   if (!outcome.Succeeded()) outcome.advice = Advice::kPermanent;
   if (outcome.message.find(what) == std::string::npos)
@@ -162,8 +162,8 @@ Decided Job::OnRegister(const RegisterCall& call, Instant now) {
   Decided out = Hear(call.caller, now);
   if (out.refusal) return out;
   const Attempt& attempt = *tasks_.Find(call.caller.attempt);
-  // An executor whose attempt has ended may register again to get its release. An executor that still works was given
-  // up.
+  // An executor whose attempt has ended may register again to get its release. If the executor still works, its attempt
+  // was given up, and the call is refused.
   if (IsFinal(attempt.state)) {
     if (call.registration.phase == Phase::kEnded) return out;
     return Refuse(RefusalReason::kStaleAttempt, StrCat(ToString(attempt.id), " has ended: ", ToString(attempt.state)));
@@ -261,8 +261,8 @@ Decided Job::OnExited(const ContainerExited& exited) const {
   const AttemptId& id = found->attempt;
   if (const AttemptState state = StateOf(id); !IsFinal(state)) {
     const Attempt& attempt = *tasks_.Find(id);
-    // If the scheduler is not certain, a registered executor may still call, so its missed heartbeats decide. An
-    // executor that has not registered never got a START, so its attempt ends now.
+    // If the scheduler is not certain of the end, a registered executor may still call, so its missed heartbeats
+    // decide. An executor that has not registered never got a START, so its attempt ends now.
     if (!exited.certain && (attempt.endpoint || attempt.renewed)) return {};
     const bool believable = exited.kept && exited.kept->attempt == id && MayReport(attempt);
     const bool given_up = attempt.give_up_at != Instant{} && state != AttemptState::kStopping;
@@ -307,8 +307,8 @@ Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
   return outcome;
 }
 
-// A container that only waits for its next attempt is killed at once, because that attempt would be stopped
-// immediately.
+// A container that only waits for its next attempt is killed at once, because that attempt would be stopped soon after
+// its start.
 Decided Job::OnPreempting(const ContainerPreempting& notice) {
   constexpr Duration kToReport{1000};
   const auto id = AttemptIn(notice.container);

@@ -401,7 +401,7 @@ void Job::ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& act
 
 void Job::GiveUp(Attempt& attempt, Instant time) {
   // An executor that got STOP may have called a moment ago. If it is cut off from the AM, it needs `lost_after` to stop
-  // by itself.
+  // by itself, so the limit is not shorter.
   const bool was_silent = attempt.state != AttemptState::kStopping;
   const Duration limit = was_silent ? kConfirmLimit : std::max(kConfirmLimit, spec_.timers.lost_after);
   deadlines_.Set(Limit::kGiveUp, attempt, time + limit);

@@ -281,7 +281,7 @@ std::optional<Verdict> Job::VerdictOn(const EndedTask& failed) const {
   return JudgeFailure(spec_, results_.ends(), EarlierThan(failed.attempt), failed);
 }
 
-// Judged by the state alone, because either a success or a tolerated failure may complete the job.
+// The decision depends on the state alone, because either a success or a tolerated failure may complete the job.
 std::optional<DecisionBody> Job::WhatIsOver() const {
   if (state_ != JobState::kRunning) return std::nullopt;
   for (const RoleSpec& role : spec_.roles) {
@@ -314,10 +314,11 @@ double Job::Progress() const {
   return static_cast<double>(over) / spec_.TrackedTasks();
 }
 
-// The policy of roles that run on after the roles that they belong to, because TensorFlow's workers and evaluator may
-// hang for ever once the chief has ended.
+// The policy of roles that run on after other roles have ended. TensorFlow's workers and evaluator may hang for ever
+// once the chief has ended.
 
-// The limit counts from the newest start in the role, so a restarted task gets its whole time again.
+// The limit counts from the end of the other roles or, if that is later, from the newest start in this role. Therefore
+// a restarted task gets its whole time again.
 std::optional<Job::Outlived> Job::NextOutlived() const {
   std::optional<Outlived> next;
   if (state_ != JobState::kRunning) return next;

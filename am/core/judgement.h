@@ -1,9 +1,9 @@
 // When the job is over, and how it ended: a pure rule over roles and the outcomes of their tasks, and the ends so far
 // (Results), to which Job applies the rule in judgement.cc.
 //
-// Each role needs `min_succeeded` successes (0: each of its tasks ends). RoleSpec::FailsAt() is the number of failures
-// that fails the job. Only tasks that are not restarted count as failed. The job succeeds when every tracked role has
-// its successes. By TonY's rule the job also fails with the chief, and when all tracked tasks have failed.
+// Each role needs `min_succeeded` successes (0: each of its tasks has to end). RoleSpec::FailsAt() is the number of
+// failures that fails the job. Only tasks that are not restarted count as failed. The job succeeds when every tracked
+// role has its successes. By TonY's rule the job also fails with the chief, and when all tracked tasks have failed.
 #pragma once
 
 #include <functional>

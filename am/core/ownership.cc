@@ -42,7 +42,8 @@ KillAnswer Ownership::Judge(const KillRequest& request, Instant now) const {
   return JudgeKill(request, claim_.owner, watcher_, now);
 }
 
-// Among plans with the same condition only the earliest is kept, so there are never more than four plans.
+// A condition names the owner or not, and the watcher or not. Only the earliest plan with each condition is kept, so
+// there are never more than four plans.
 std::vector<DecisionBody> Ownership::DecidePlan(const KillRequest& request) const {
   std::vector<DecisionBody> decisions;
   for (const auto& [number, plan] : plans_) {

@@ -4,8 +4,8 @@
 //   attach:    the newest owner counts; a kill that was planned on behalf of another owner becomes void
 //   activity:  the newest watcher counts; a kill that was planned on behalf of another watcher becomes void, and stays
 //              void if that watcher returns
-//   kill:      allowed only while its owner is the owner and its watcher is the newest; takes effect at once, or is
-//              planned until it is due
+//   kill:      allowed only while the owner and the watcher that it names are the current ones; takes effect at once,
+//              or is planned until it is due
 //   no client activity for watch_timeout: the job has been abandoned
 #pragma once
 

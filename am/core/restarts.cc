@@ -174,8 +174,8 @@ std::optional<DecisionBody> Job::NextOfRestarts(Instant now) const {
 
 std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) const {
   if (!restart.ending.empty()) return std::nullopt;
-  // The job stops before the delay is over, because the clock of this machine may be behind the clock of the AM that
-  // set the delay.
+  // This check comes before the check of the delay. The clock of this machine may be behind the clock of the AM for
+  // which the delay was over.
   if (restart.noted && ConcernsTracked(restart) && checkpoints_.without_progress() >= spec_.checkpoint.most_fruitless)
     return JobStopping{WithoutProgress(restart), spec_.timers.grace};
   if (now < restart.not_before) return std::nullopt;

@@ -32,8 +32,9 @@ namespace tony {
 Result<std::unique_ptr<Channel>> ReachAm(const std::filesystem::path& folder, const Address& am,
                                          const MakeChannel& tls);
 
-// The pauses before the next attempt at a full queue. Each pause is longer than the one before, and differs between
-// processes. Ten thousand executors join within a second, and the queue holds some thousands (net.core.somaxconn).
+// The pauses before the next attempt at a full queue. Each pause is longer than the one before, up to a limit, and
+// differs between processes. Ten thousand executors join within a second, and the queue holds some thousands
+// (net.core.somaxconn).
 class QueuePause {
  public:
   QueuePause();
@@ -56,7 +57,7 @@ struct Disconnected {
   bool crowded = false;
   // True if the listener may not receive the token, and did not receive it; see ReachAm().
   bool mistrusted = false;
-  // True if the AM's answer was not understood, as from another release.
+  // True if the AM's answer was not understood, because the AM is of another release.
   bool misunderstood = false;
 };
 struct Acknowledged {};

@@ -66,7 +66,7 @@ constexpr Between kAnyInt{0, kHighestInt};
 
 // Returns as many of the problems as fit, and the number of the others.
 std::string LeftOutJson(const std::vector<OutputProblem>& left_out) {
-  // The rest is for the text around the problems, and for the last entry.
+  // 256 bytes are left for the text around the problems, and for the last entry.
   constexpr size_t kRoom = kLongestText - 256;
   std::vector<OutputProblem> told;
   size_t size = 0;
