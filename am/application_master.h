@@ -41,7 +41,7 @@ struct ApplicationMasterParts {
   Job job;  // state after the replay
   Journal& journal;
   RecordCalls& calls;              // access to the job's records
-  bool turns_may_be_torn = false;  // see AmStarted
+  bool turns_may_be_torn = false;  // see AmStarted::turns_may_be_torn
   // The time that the end of the job waits for a journal and a status that cannot be written; nullopt: without a limit.
   // The time is longer if the job was not killed, because a client wants its result.
   struct Patience {

@@ -76,8 +76,8 @@ class LocalJournalFile : public JournalFile {
     return SyncName();
   }
 
-  // Overwrites the number in place, which needs no extra space on most file systems. If that fails, a later AM only
-  // checks less.
+  // Overwrites the number in place, which needs no extra space on most file systems. If that fails, a later AM detects
+  // fewer damaged journals.
   void NoteWritten(size_t size) override {
     const std::string text = NumberText(size);
     [[maybe_unused]] const ssize_t ignored = pwrite(written_.get(), text.data(), text.size(), 0);

@@ -58,7 +58,8 @@ struct Container {
   YarnCluster cluster;
   std::string host;  // numeric address of this node
   hadoop::Token token;
-  // Further credentials, for the executors' tasks: without the ResourceManager's token and the AM's own secrets.
+  // The other credentials, which are for the executors' tasks. The ResourceManager's token and the AM's own secrets are
+  // not among them.
   hadoop::Credentials others;
   MasterLaunch launch;
 };

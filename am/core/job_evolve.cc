@@ -270,8 +270,8 @@ Result<Actions> Job::Apply(const ContainerKillOrdered& d, Instant time) {
   const bool was_to_wait = IsFinal(attempt.state) && container.leave_by == Instant{};
   Restart* restart = restarts_.Find(tasks_.at(attempt.id.task).restart);
   if (restart && was_to_wait) AwaitGone(*restart, attempt, time);
-  // While the job itself stops, the attempt needs no limit: only the end of the job waits for it, and that end needs
-  // the scheduler's confirmation anyway.
+  // While the job itself stops, the attempt needs no limit. Only the end of the job waits for the attempt, and that end
+  // needs the scheduler's confirmation in any case.
   if (IsWatched(attempt) || (attempt.state == AttemptState::kStopping && !verdict_)) GiveUp(attempt, time);
   return Actions{StopContainer{d.container, StopMode::kKill}};
 }

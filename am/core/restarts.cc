@@ -113,7 +113,7 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   outcome.message += ProbableCause(attempt);
   if (EndsItself(attempt)) outcome.cls = OutcomeClass::kUserError;
   const EndedTask ended{attempt.id, attempt.host, &outcome};
-  // Before the gang has formed the job cannot start without any task, not even without a sidecar.
+  // Before the gang has formed every task is required, even a sidecar.
   if (!HasFormed(attempt)) {
     Verdict early = JudgeEarlyEnd(ended);
     outcome.cls = early.cls;

@@ -88,7 +88,8 @@ Status CheckText(std::string_view field, const std::string& text, const Form& fo
   return Ok();
 }
 
-// The generated enums hold any number that was received. Reading an unknown number as an enum would be undefined.
+// The generated enums hold any number that was received. Reading an unknown number as an enum would be undefined
+// behavior.
 template <class WireEnum>
 int NumberOf(const WireEnum& value) {
   static_assert(sizeof(WireEnum) == sizeof(int));
