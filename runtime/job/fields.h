@@ -1,27 +1,28 @@
-// One list of fields for each value, whatever the value is written as:
+// Each value type has one list of its fields. The list serves every format that the value is written in:
 //
 //   void Fields(auto& io, Is<GpuUsage> auto& gpu) {
 //     io.Field("memory_bytes", gpu.memory_bytes);
 //     io.Field("percent", gpu.percent, Between{0, 100});
 //   }
 //
-// The list serves the writer and the reader. `io` is a JsonWriter or a JsonReader (json_fields.h) for documents,
-// journal records and ledger entries, or a PacketWriter or a PacketReader (keeper/message_fields.h). Members of a
-// JSON object stand in the order of the list; a reader takes them in any order, and ignores members that no list names.
+// The list serves both the writer and the reader. `io` is a JsonWriter or a JsonReader (json_fields.h) for documents,
+// journal records and ledger entries, or a PacketWriter or a PacketReader (keeper/message_fields.h). A writer puts the
+// members of a JSON object in the order of the list. A reader accepts any order, and ignores members without a field.
 //
-//   Field(name, value, form)          always there: a reader refuses a document without it
-//   Later(name, value, form, absent)  always written (null for an empty optional); documents of an earlier release lack
-//                                     it, and then the value becomes `absent`, or stays as it is
-//   IfSet(name, value, form)          written where it differs from T{}
-//   Unless(name, value, usual, form)  written where it differs from `usual`, which is its value before it is read
-//   Derived(name, value)              written for others, and never read
-//   Present(name, written)            whether the fields that depend on `name` are there: a writer returns `written`, a
-//                                     reader looks for the member
+//   Field(name, value, form)          required: a reader refuses a document without the member
+//   Later(name, value, form, absent)  always written (null for an empty optional). Documents of an earlier release lack
+//                                     the member: the reader then sets the value to `absent`, or leaves it unchanged
+//   IfSet(name, value, form)          written only if the value differs from T{}
+//   Unless(name, value, usual, form)  written only if the value differs from `usual`, which it has before it is read
+//   Derived(name, value)              written for people and other programs, never read
+//   Present(name, written)            whether the fields that depend on `name` are in the document: a writer returns
+//                                     `written`, a reader returns whether the member exists
 //   Object(name, list)                a nested object; the function list(io) lists its fields
-//   Check(name, holds, expected)      a reader refuses the document unless `holds`
+//   Check(name, holds, expected)      a reader refuses the document unless `holds` is true
 //
-// Numbers have bounds: from 0, and an `int` to kMostCount, unless the form is Between. A Duration is in milliseconds,
-// an Instant in milliseconds since 1970 unless the form is kIso. A type with a function FormOf() stands as text.
+// A number must be at least 0, and an `int` at most kMostCount, unless the form is Between. A Duration is written in
+// milliseconds, an Instant in milliseconds since 1970 unless the form is kIso. A type with a function FormOf() is
+// written as text.
 #pragma once
 
 #include <array>
@@ -44,9 +45,10 @@ namespace tony {
 template <class T, class Value>
 concept Is = std::is_same_v<std::remove_const_t<T>, Value>;
 
-inline constexpr int64_t kMostCount = 1'000'000'000;  // of anything that is counted in an int
+// The upper bound of every count that is kept in an int.
+inline constexpr int64_t kMostCount = 1'000'000'000;
 
-// ---- forms
+// ---- Forms: how a value is written
 
 struct Plain {};
 
@@ -66,7 +68,8 @@ constexpr Between RangeOf(Between range) {
   return range;
 }
 
-// A value as text: to(value) is the text, from(text) an optional value, and `expected` says what a text should be.
+// The form of a value that is written as text. to(value) returns the text, and from(text) returns an optional value.
+// `expected` describes a valid text for error messages.
 template <class To, class From>
 struct TextForm {
   To to;
@@ -76,7 +79,7 @@ struct TextForm {
 template <class To, class From>
 TextForm(To, From, std::string_view) -> TextForm<To, From>;
 
-// An enum with a table of names stands as its name.
+// An enum with a table of names is written as its name.
 template <HasNames Enum>
 auto FormOf(const Enum& /*value*/) {
   return TextForm{ToString<Enum>, FromName<Enum>, AllNames<Enum>()};
@@ -84,12 +87,13 @@ auto FormOf(const Enum& /*value*/) {
 
 inline constexpr TextForm kIso{ToIso8601, InstantFromIso8601, "a time such as 2026-11-21T09:30:15.123Z"};
 
-// The form suits the whole type: an optional, too, where the text says that there is no value.
+// Satisfied if the form writes the whole type as text. If the type is an optional, the form has a text for the empty
+// optional too.
 template <class Form, class T>
 concept TextOf = requires(const Form& form, const T& value) {
   std::string_view(form.to(value));
 };
-// The type has a form of its own.
+// Satisfied if the type has its own form, the function FormOf().
 template <class T>
 concept HasTextForm = requires(const T& value) {
   FormOf(value);
@@ -107,9 +111,9 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
-// ---- for lists
+// ---- Helpers for lists of fields
 
-// What is read into, or written: a reader makes the value first.
+// Returns the value inside the optional. If the optional is empty, a T{} is put into it first, for a reader to fill.
 template <class T>
 T& Value(std::optional<T>& value) {
   return value ? *value : value.emplace(T{});
@@ -127,13 +131,14 @@ const T& Alternative(const std::variant<Types...>& value) {
   return std::get<T>(value);
 }
 
-// The version of a document. Readers refuse those of later releases.
+// Writes the version of a document, or checks it. A reader refuses a version above `newest`, because a later release
+// wrote it.
 void Schema(auto& io, int64_t newest, int64_t first = 1) {
   int64_t schema = newest;
   io.Field("schema", schema, Between{first, newest});
 }
 
-// The variant's alternative at `index`, empty.
+// Returns a variant that holds the default value of the alternative at `index`.
 template <class Variant>
 Variant BlankAlternative(size_t index) {
   Variant blank;
@@ -144,8 +149,8 @@ Variant BlankAlternative(size_t index) {
   return blank;
 }
 
-// One of several kinds of values: the member `name` has its kind, and its fields are in the same object. `kinds` are in
-// the order of the variant. A reader refuses a kind that is not among them.
+// Lists the fields of a variant. The member `name` holds the kind of the value, and the fields of that kind are in the
+// same object. `kinds` names the alternatives in the order of the variant. A reader refuses an unknown kind.
 template <class Io, class Variant, size_t kSize>
 void OneOf(Io& io, std::string_view name, Variant& value, const std::array<std::string_view, kSize>& kinds) {
   static_assert(kSize == std::variant_size_v<std::remove_const_t<Variant>>);

@@ -1,4 +1,5 @@
-// Names of things, each its own type. Their text forms are the same in logs, wire format, files and commands.
+// Identifiers of jobs, containers, tasks and attempts. Each has a type of its own, and the same text form in logs, on
+// the wire, in file names and in commands.
 #pragma once
 
 #include <compare>
@@ -10,14 +11,15 @@
 
 namespace tony {
 
-// A string that is not interchangeable with other strings.
+// A string type that cannot be mixed up with other kinds of strings.
 template <class Tag>
 struct NamedId {
   std::string value;
   auto operator<=>(const NamedId&) const = default;
 };
-using JobId = NamedId<struct JobIdTag>;              // "local-20261121-093015-4f2a9c"
-using ContainerId = NamedId<struct ContainerIdTag>;  // opaque, the scheduler's; unique within a job
+using JobId = NamedId<struct JobIdTag>;  // e.g. "local-20261121-093015-4f2a9c"
+// The scheduler chooses this name. It is opaque, and unique within a job.
+using ContainerId = NamedId<struct ContainerIdTag>;
 
 template <class Tag>
 struct NumberedId {
@@ -25,20 +27,22 @@ struct NumberedId {
   auto operator<=>(const NumberedId&) const = default;
   NumberedId Next() const { return {value + 1}; }
 };
-using Generation = NumberedId<struct GenerationTag>;  // 0: the gang has not formed yet
-using Epoch = NumberedId<struct EpochTag>;            // 1, 2, ...: which incarnation of the AM
+// The number of times the gang has formed; 0 until it forms for the first time.
+using Generation = NumberedId<struct GenerationTag>;
+// The number of the AM's incarnation: 1, 2, ...
+using Epoch = NumberedId<struct EpochTag>;
 
-// A member of a role: "worker:3".
+// A task is one member of a role, e.g. "worker:3".
 struct TaskId {
   std::string role;
   int index = 0;
   auto operator<=>(const TaskId&) const = default;
 };
 
-// The processes of a task are counted from 0; most tasks have no other.
+// The largest number of processes of one task. They are numbered from 0; most tasks have only process 0.
 constexpr int kMostProcesses = 64;
 
-// One try at running a task: "worker:3#2". Numbers start at 1 and never repeat.
+// An attempt is one try at running a task, e.g. "worker:3#2". Its number starts at 1 and is never reused.
 struct AttemptId {
   TaskId task;
   int number = 0;
@@ -47,9 +51,10 @@ struct AttemptId {
 
 std::string ToString(const TaskId& id);
 std::string ToString(const AttemptId& id);
-std::string FolderName(const TaskId& id);  // "worker-3": no colon, so that it may stand in a PATH
-std::string OfProcess(std::string_view name,
-                      int process);  // "stdout" of a task's first process, "stdout-1" of the next
+// Returns e.g. "worker-3". The name has no colon, so that it may stand in a PATH.
+std::string FolderName(const TaskId& id);
+// Returns the name of a file of one process: "stdout" for process 0, "stdout-1" for process 1.
+std::string OfProcess(std::string_view name, int process);
 Result<TaskId> ParseTaskId(std::string_view text);
 
 }  // namespace tony

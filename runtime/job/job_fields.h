@@ -1,7 +1,8 @@
-// The lists of fields (fields.h) of the values that several documents hold: ids, outcomes and verdicts, usage,
-// checkpoints, failure rules.
+// Lists of fields (fields.h) of values that several documents contain: ids, outcomes and verdicts, usage, checkpoints,
+// failure rules.
 //
-// Earlier releases did not write: an outcome's `source` and `usage`, a usage's `quiet_ms`, a checkpoint's `writer`.
+// Documents of earlier releases lack an outcome's `source` and `usage`, a usage's `quiet_ms`, and a checkpoint's
+// `writer`.
 #pragma once
 
 #include "runtime/job/checkpoint.h"
@@ -55,7 +56,8 @@ void Fields(auto& io, Is<Usage> auto& usage) {
   io.IfSet("gpu", usage.gpu);
 }
 
-// Either "exit_code" or "signal"; neither where nobody saw the end.
+// The exit of a process is the member "exit_code" or the member "signal". Both are missing if the exit was not
+// observed.
 void ExitFields(auto& io, auto& exit) {
   constexpr std::pair<const char*, ExitStatus::Kind> kKinds[] = {{"exit_code", ExitStatus::Kind::kExited},
                                                                  {"signal", ExitStatus::Kind::kSignaled}};
@@ -118,7 +120,7 @@ void Fields(auto& io, Is<CheckpointListing> auto& listing) {
   io.Field("there", listing.there);
 }
 
-// Only built-in rules have `full_disk` and `source`: nobody reads them.
+// `full_disk` and `source` are only written: only built-in rules have them, and those are never read from a document.
 void Fields(auto& io, Is<FailureRule> auto& rule) {
   io.Field("name", rule.name);
   io.IfSet("exit_code", rule.exit_code, Between{0, 255});

@@ -53,7 +53,8 @@ bool JobSpec::AsksForGpus() const {
   return std::ranges::any_of(roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
 }
 
-// Elsewhere a job has all it needs from its beginning to its end.
+// Only on YARN a job may hold containers while it waits for others. Elsewhere a job has all its resources from
+// beginning to end.
 Duration JobSpec::LongestHold() const { return scheduler == kYarnScheduler ? yarn.gang_hold : Duration(0); }
 
 int JobSpec::ProcessesOf(std::string_view role) const {
@@ -80,7 +81,7 @@ bool JobSpec::IsChief(const TaskId& task) const {
   return task.role == (FindRole("chief") ? "chief" : "worker") && FindRole(task.role);
 }
 
-// The list of fields of a job spec. Jobs of 0.1 have none of the fields that came Later().
+// The list of fields of a job spec. Job specs of release 0.1 lack each field that is listed with Later().
 
 constexpr auto FormOf(const FrameworkKind&) {
   return TextForm{ToString<FrameworkKind>, FromName<FrameworkKind>,
@@ -90,7 +91,7 @@ constexpr auto FormOf(const DistributedMode&) {
   return TextForm{ToString<DistributedMode>, DistributedModeFromString, "GANG or FCFS"};
 }
 
-// "framework" for a role without a restart scope of its own.
+// A role without a restart scope of its own is written as "framework".
 using OwnScope = std::optional<RestartScope>;
 constexpr TextForm kOwnScope{[](const OwnScope& scope) { return scope ? ToString(*scope) : "framework"; },
                              [](std::string_view text) -> std::optional<OwnScope> {
@@ -99,7 +100,7 @@ constexpr TextForm kOwnScope{[](const OwnScope& scope) { return scope ? ToString
                              },
                              "framework, task, role, gang or job"};
 
-// What a job resumes from, if not from its own.
+// "latest": the job resumes from the newest checkpoint, and not only from its own.
 constexpr TextForm kResumeLatest{[](const bool& latest) { return latest ? "latest" : ""; },
                                  [](std::string_view text) {
                                    return text.empty() || text == "latest" ? std::optional(!text.empty())

@@ -1,5 +1,7 @@
-// How long a job's first application master may take to start: for whoever waits for it, the keeper on one machine and
-// the client on a cluster.
+// The typed, validated, immutable description of one job. Code behind the parser does not read property keys.
+//
+// The first part limits the start of a job's first application master. On one machine the keeper (supervisor of one
+// job) enforces the limit, on a cluster the client does.
 #pragma once
 
 #include <algorithm>
@@ -22,49 +24,57 @@ namespace tony {
 
 inline constexpr std::string_view kStartupTimeoutKey = "tony.am.startup-timeout";
 
-// What such a job's end begins with, also in a cluster's own words.
+// The beginning of the verdict on a job whose AM started too late. On a cluster, the application's diagnostics contain
+// these words.
 inline constexpr std::string_view kStartedTooLate = "the application master had not started";
 
-// `waits`: why, as far as that is known.
+// Returns the message of such a verdict. `waits` completes "the job ..." with what the job waits for; empty if not
+// known.
 inline std::string StartedTooLate(Duration passed, Duration limit, const std::string& waits) {
   return StrCat(kStartedTooLate, " ", Seconds(passed), " after the submission (", kStartupTimeoutKey, "=",
                 limit.count(), ")", waits.empty() ? "" : ": the job ", waits);
 }
 
-// Of the limit since the submission, by the wall clock, which may have stepped meanwhile.
+// Returns how much of the limit has passed since the submission. The result is between 0 and `limit`, because the wall
+// clock may have been set meanwhile.
 inline Duration SpentOf(Duration limit, Instant submitted, Instant now) {
   return std::clamp(now - submitted, Duration(0), limit);
 }
 
-// The typed, validated, immutable description of one job. Past the parser nobody sees a property key.
-
-// kStaged is for tests of TonY itself: a job spec may have it, and no property can ask for it.
+// kStaged exists for tests of TonY itself: a job spec may contain it, but no property can request it.
 enum class FrameworkKind { kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost, kStaged };
 constexpr auto NamesOf(FrameworkKind) {
   return EnumNames("standalone", "tensorflow", "pytorch", "jax", "lightgbm", "xgboost", "staged");
 }
 
-// What the end of a role's tasks means for the job.
+// How the end of a role's tasks affects the job.
 enum class Completion {
-  kTracked,    // the job succeeds when all tracked tasks did, and fails when one does
-  kUntracked,  // not waited for, but a failure fails the job (parameter servers)
-  kSidecar,    // not waited for; a failure is ignored
+  // The job succeeds when all tracked tasks have succeeded, and fails when a tracked task fails.
+  kTracked,
+  // The job does not wait for the task, but its failure fails the job (parameter servers).
+  kUntracked,
+  // The job does not wait for the task, and its failure is ignored.
+  kSidecar,
 };
 constexpr auto NamesOf(Completion) { return EnumNames("tracked", "untracked", "sidecar"); }
 
-// Whose rule says when tracked tasks that failed, and are not restarted, fail the job.
+// The rule that decides when failures of tracked tasks fail the job. Only failures without a restart count.
 enum class CompletionRule {
-  kStrict,  // the first of a role does, unless the role says otherwise
-  kTony,    // TonY's: the chief's does, and that all of them failed; of other roles only if they say so
+  // The first failure in a role fails the job, unless the role has its own limit.
+  kStrict,
+  // TonY's rule: the job fails if the chief fails, or if all tracked tasks fail. Failures in other roles fail the job
+  // only if the role has its own limit.
+  kTony,
 };
 constexpr auto NamesOf(CompletionRule) { return EnumNames("strict", "tony"); }
 
-// The rule for processes that the command of a task has left running in the background when it ends with 0.
+// How a task treats processes that its command has left in the background when the command exits with 0.
 enum class Background {
-  kAuto,  // the task waits for its work, and ends the helpers of work that is done (executor/background.h)
+  // The task waits for processes that do its work, and ends helpers when the work is done (executor/background.h).
+  kAuto,
   kEnd,   // the task ends them
-  kWait,  // the task waits for all of them
-  kFail,  // the task has failed
+  kWait,  // the task waits for them
+  kFail,  // the task fails
 };
 constexpr auto NamesOf(Background) { return EnumNames("auto", "end", "wait", "fail"); }
 
@@ -75,78 +85,99 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
-// When a registered task may start.
+// When the program of a registered task may start.
 enum class DistributedMode {
-  kGang,  // when all are registered: they know each other
-  kFcfs,  // at once, first come first served: batch inference
+  // The program starts when all tasks are registered, so that they know each other's addresses.
+  kGang,
+  // The program starts at once (first come, first served), e.g. for batch inference.
+  kFcfs,
 };
-// As TonY wrote them, and read them in any case.
+// The names are written as TonY wrote them. DistributedModeFromString() ignores case, as TonY did.
 constexpr auto NamesOf(DistributedMode) { return EnumNames("GANG", "FCFS"); }
 std::optional<DistributedMode> DistributedModeFromString(std::string_view text);
 
-// A file or folder of the submitter's that a process finds in its own folder. TonY: SRC[::NAME][#archive].
+// A file or folder of the submitter that a process finds in its working folder. TonY's notation: SRC[::NAME][#archive].
 struct FileSpec {
-  // A file or a folder: an absolute path of the submitting machine, or a place in HDFS (hdfs_place.h).
+  // A file or a folder: an absolute path on the submitting machine, or a place in HDFS (hdfs_place.h).
   std::string source;
-  std::string name;      // what it is called there: one component of a path; empty: its content is in the folder itself
-  bool archive = false;  // `name` is a folder with what is in the archive `source`
+  // The name in the working folder, one component of a path. Empty: the content of `source` is in the working folder
+  // itself.
+  std::string name;
+  // True if `name` is a folder with the unpacked content of the archive `source`.
+  bool archive = false;
   bool operator==(const FileSpec&) const = default;
 };
-bool IsFileName(std::string_view name);  // one component of a path: a name may stand in a folder
-// What the executor and the program write into a task's folder. A link there would be written through.
+// Returns whether the name is one component of a path, so that an entry of a folder may have it.
+bool IsFileName(std::string_view name);
+// Returns whether the executor or the program writes a file of this name into a task's folder. If the user linked a
+// file under this name, the write would go through the link.
 bool IsTonysOwnFile(std::string_view name);
 
-inline constexpr std::string_view kVenvFolder = "venv";  // where a task finds the job's Python environment
+inline constexpr std::string_view kVenvFolder = "venv";  // folder of the job's Python environment
 
-// How much of a job starts again when an attempt of it has ended. In order of size.
+// How much of a job restarts when one of its attempts has ended, from the smallest scope to the largest.
 enum class RestartScope {
-  kTask,  // the task alone; everybody else runs on
+  kTask,  // only the task
   kRole,  // all tasks of its role
-  kGang,  // every task, in the next generation; containers and executors stay
-  kJob,   // every task, in new containers
+  // Every task restarts in the next generation. Containers and executors are kept.
+  kGang,
+  kJob,  // every task, in new containers
 };
 constexpr size_t kRestartScopes = 4;
 constexpr auto NamesOf(RestartScope) { return EnumNames("task", "role", "gang", "job"); }
 
-// How many restarts there may be.
+// A limit on the number of restarts.
 struct RestartBudget {
   int most = 0;
-  Duration window{0};  // restarts that are longer ago do not count; 0: all count
+  // Restarts longer ago than this do not count; 0: all restarts count.
+  Duration window{0};
   bool operator==(const RestartBudget&) const = default;
 };
 
-// Whose fault an end is decides what pays for the restart: a failure of the user's program one of `levels`, anything
-// that is not the program's fault (lost nodes, preemption, our own infrastructure) only `lost`.
+// The restart policy. The cause of an end decides which budget pays for the restart. A failure of the user's program is
+// charged to one of `levels`. An end that is not the program's fault (lost node, preemption, TonY's own infrastructure)
+// is charged to `lost` alone.
 struct RestartRules {
-  // By RestartScope: counted for each task, each role, the job, the job. A level that is used up escalates to the next.
+  // The budgets by RestartScope, counted per task, per role, per job and per job. When a level is used up, the restart
+  // escalates to the next level.
   std::array<RestartBudget, kRestartScopes> levels;
-  RestartBudget lost{.most = 10, .window = Duration(3'600'000)};  // of the job
-  // The first restart of a kind is at once; the second waits this long, each further one twice as long.
+  // The budget for lost nodes and the like, counted per job.
+  RestartBudget lost{.most = 10, .window = Duration(3'600'000)};
+  // The first restart of a kind starts at once. The second waits for `backoff`, and each further one waits twice as
+  // long as the one before, up to `longest_backoff`.
   Duration backoff{1000};
   Duration longest_backoff{60'000};
-  // In a collective one lost node makes all the others fail, and they may be heard of first. So a failure that would
-  // end the job is judged only so much later; what shows up meanwhile and is not the program's fault goes before it.
+  // In a collective, one lost node makes all other tasks fail, and their failures may be reported first. A failure that
+  // would end the job is therefore judged only after this delay. If an end that is not the program's fault is reported
+  // meanwhile, that end counts as the cause.
   Duration settle{300};
   bool operator==(const RestartRules&) const = default;
 };
 
-// Where the user's program leaves its checkpoints.
+// The place where the user's program writes its checkpoints.
 struct CheckpointSpec {
-  std::string directory;       // absolute, or in HDFS (hdfs_place.h); empty: none declared
-  std::string pattern = "*";   // of the names in it, as of a shell: * ? [a-z]
-  int most_fruitless = 3;      // restarts in a row without a newer checkpoint, after which the job has failed
-  bool resume_latest = false;  // from whatever is newest, also where others wrote it, and from the first attempt on
+  // An absolute path, or a place in HDFS (hdfs_place.h). Empty if the job has declared no directory.
+  std::string directory;
+  // The pattern for names of checkpoints, as in a shell: * ? [a-z].
+  std::string pattern = "*";
+  // The job fails after this many restarts in a row without a newer checkpoint.
+  int most_fruitless = 3;
+  // True: the job resumes from the newest checkpoint, even if another job wrote it, and already in its first attempt.
+  bool resume_latest = false;
   bool operator==(const CheckpointSpec&) const = default;
 };
 
-enum class Placement { kPack, kSpread };  // of a role's tasks on machines: where room is; as evenly as room allows
+// How tasks of a role are placed on machines: kPack wherever room is, kSpread as evenly as the room allows.
+enum class Placement { kPack, kSpread };
 constexpr auto NamesOf(Placement) { return EnumNames("pack", "spread"); }
 
-// What every task of another role has come to before this one's tasks start.
+// A condition that all tasks of another role meet before the tasks of this role start.
 struct Dependency {
   enum class Until {
-    kSucceeded,  // it has ended well; only then containers are asked for
-    kReady,      // it has published READY, and may run on; until then who has a container waits in it
+    // Each task has succeeded. Containers for this role are requested only after that.
+    kSucceeded,
+    // Each task has published READY, and may still run. Until then, the tasks of this role wait in their containers.
+    kReady,
   };
   std::string role;
   Until until = Until::kSucceeded;
@@ -154,46 +185,59 @@ struct Dependency {
 };
 constexpr auto NamesOf(Dependency::Until) { return EnumNames("succeeded", "ready"); }
 
-// How long a role's tasks may run on once every task of a group of roles has ended.
+// A limit on how long a role's tasks may run on after every task of a group of roles has ended.
 struct Outliving {
-  std::string group;               // its name, as the properties have it
-  std::vector<std::string> roles;  // of the job; never empty
+  std::string group;               // name of the group in properties
+  std::vector<std::string> roles;  // roles of the job; never empty
   Duration limit{0};
-  bool ignored = false;  // the job then goes on without the role, and else fails
+  // True: the job continues without the role after the limit. False: the job fails.
+  bool ignored = false;
   bool operator==(const Outliving&) const = default;
 
   std::string Key(std::string_view role) const;  // "tony.application.dependency.worker.timeout.after.A"
 };
 
 struct RoleSpec {
-  std::string name;  // lower-case letters, as TonY's job types
+  std::string name;  // lower-case letters, as in TonY
   int instances = 1;
   Resources resources;
-  std::string command;  // as for `bash -c`; never empty
+  // The command line for `bash -c`; never empty.
+  std::string command;
   Completion completion = Completion::kTracked;
-  std::optional<RestartScope> restart_scope;  // nothing: what the framework says
-  std::optional<int> restarts;                // instead of the `most` of the smallest scope's level, for this role
-  int min_succeeded = 0;          // of a tracked role: so many successes are enough; 0: each of its tasks ends
-  std::optional<int> min_failed;  // so many failures that are not restarted fail the job; 0: however many there are
-  std::vector<FileSpec> files;    // for its tasks, beside the job's
-  std::string node_label;  // of the nodes that will do, as the scheduler's administrator has named them; empty: any
+  std::optional<RestartScope> restart_scope;  // not set: the framework decides
+  // Replaces, for this role, RestartBudget::most at the level of the role's smallest scope.
+  std::optional<int> restarts;
+  // How many successes complete a tracked role. 0: each of its tasks has to end.
+  int min_succeeded = 0;
+  // How many failures without a restart fail the job. 0: no number of failures does. Not set: see FailsAt().
+  std::optional<int> min_failed;
+  // Files for the tasks of this role, in addition to the job's files.
+  std::vector<FileSpec> files;
+  // The label of nodes that may run the tasks, as the scheduler's administrator has named it. Empty: any node.
+  std::string node_label;
   Placement placement = Placement::kPack;
-  std::string key_prefix;  // of its property keys, "tony.am" in a job without roles; empty: "tony." and its name
-  int processes = 1;       // of each of its tasks, side by side; at most kMostProcesses
-  std::vector<Dependency> depends_on;  // sorted by role, each once; as cluster_spec.h says
-  std::vector<Outliving> outlives;     // all of them count
-  bool outlives_restarts = false;      // of the gang: it runs on as it is; sidecars only
+  // The prefix of the role's property keys. Empty: "tony." and the name. "tony.am" for the task of a job without roles,
+  // and for the preprocessing task.
+  std::string key_prefix;
+  // The number of processes that each task runs in parallel; at most kMostProcesses.
+  int processes = 1;
+  // Sorted by role, without duplicates, and valid by the rules in cluster_spec.h.
+  std::vector<Dependency> depends_on;
+  std::vector<Outliving> outlives;  // Each of these limits applies.
+  // Only for sidecars: a restart of the gang leaves the running tasks alone.
+  bool outlives_restarts = false;
   bool operator==(const RoleSpec&) const = default;
 
   std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages
-  // How many failures fail the job; 0: no number does. Where `min_failed` does not say, those that leave
-  // `min_succeeded` out of reach, or else the first one; of a sidecar none.
+  // Returns how many failures of the role fail the job; 0: no number does. If `min_failed` is not set, the limit
+  // follows from `min_succeeded`: so many failures that it is out of reach. If neither is set, the limit is the first
+  // failure, and 0 for a sidecar.
   int FailsAt() const;
   bool CountsFailures() const { return completion != Completion::kSidecar || FailsAt() > 0; }
 };
 
-// Timers of liveness and recovery. The parser refuses cutoff_after + grace + 5 s >= lost_after: a replaced attempt
-// must be dead before its successor starts.
+// Timers of liveness and recovery. The parser refuses cutoff_after + grace + 5 s >= lost_after, because a replaced
+// attempt must be dead before its successor starts.
 struct Timers {
   Duration heartbeat{1000};
   Duration suspect_after{5000};
@@ -203,42 +247,47 @@ struct Timers {
   Duration record_fresh{15000};
   Duration am_lease{10000};
   Duration orphan_timeout{1800000};
-  Duration execution_limit{0};  // of the processes of one attempt, from their start; 0: none
+  // The limit on the run of an attempt's processes, from their start; 0: no limit.
+  Duration execution_limit{0};
   bool operator==(const Timers&) const = default;
 };
 
-// An executor whose call has not been answered for so long takes the connection for lost.
+// Returns how long an executor waits for the answer to a call before it considers the connection lost.
 Duration CallLimit(const Timers& timers);
 
-inline constexpr int64_t kMostJobPriority = 1000;  // and the least is as far below 0
+// The highest priority; the lowest is -kMostJobPriority.
+inline constexpr int64_t kMostJobPriority = 1000;
 
-// For messages: what limits an attempt's processes, and the time from its container's start to its registration.
+// Keys for messages: the limit on the run of an attempt's processes, and the limit on the time from a container's start
+// to the registration of its task.
 inline constexpr std::string_view kExecutionLimitKey = "tony.task.executor.execution-timeout-ms";
 inline constexpr std::string_view kRegistryTimeoutKey = "tony.task.executor.registry-timeout-sec";
 
-// Well below the ten minutes after which a ResourceManager takes a container away that was not started.
+// The longest gang hold. It is well below the ten minutes after which a ResourceManager takes back a container in which
+// nothing was started.
 inline constexpr Duration kLongestGangHold{240'000};
 
 inline constexpr std::string_view kYarnScheduler = "yarn";
 
-// What a job asks of YARN beside its containers.
+// A job's settings for YARN, apart from those of its containers.
 struct YarnSpec {
   std::string queue = "default";
-  std::string type = "TONY";  // what kind of application it is listed as
-  int priority = 0;           // among the applications of its queue; higher ones go first
-  // Of the nodes that will do for its containers, where they name none of their own; and for its master. Empty: any.
+  std::string type = "TONY";  // type in YARN's list of applications
+  // The priority among the applications of the queue; higher values go first.
+  int priority = 0;
+  // The labels of nodes that may run containers without a label of their own, and the AM. Empty: any node.
   std::string node_label, am_node_label;
-  // Who else may see it with its logs, and who may end it, as Hadoop writes access lists: users, a blank, groups, each
-  // separated by commas; "*" is everybody. Empty: its user alone.
+  // The users who may view the application and its logs, and the users who may end it, besides the job's own user.
+  // Hadoop's format of access lists: users, a blank, groups, each separated by commas; "*" is everybody.
   std::string view_acl, modify_acl;
-  // Where TonY's portal is, "https://portal.example.org:19886": the application leads there once it has ended. Empty:
-  // it leads to the ResourceManager's own page of it.
+  // The address of TonY's portal, e.g. "https://portal.example.org:19886". The application's link leads there after its
+  // end. Empty: the link leads to the ResourceManager's page of the application.
   std::string portal_url;
-  // Of the container of its application master, whose own need is 30 MB and 20 KB for each task.
+  // The size of the AM's container. The AM itself needs 30 MB and 20 KB for each task.
   int64_t am_memory_mb = 512;
   int am_vcores = 1;
-  // After so long without a further one, up to twice as long, a gang gives its containers back for a while, and a task
-  // that does not start again before is not waited for in its container; 0: never.
+  // A gang that gets no further container for this long, up to twice as long, gives its containers back for a while. A
+  // restart keeps a task's container only if the delay before the restart is not longer than this. 0: never.
   Duration gang_hold{30'000};
   bool operator==(const YarnSpec&) const = default;
 };
@@ -246,48 +295,68 @@ struct YarnSpec {
 struct JobSpec {
   std::string name = "TonyApplication";
   FrameworkKind framework = FrameworkKind::kTensorflow;
-  std::string scheduler = "local";                   // what runs it; runtime/backend knows which there are
-  std::vector<RoleSpec> roles;                       // sorted by name; never empty; at least one is tracked
-  std::map<std::string, std::string> execution_env;  // -shell_env: the user's process
-  std::map<std::string, std::string> container_env;  // -container_env: also for the user's process; execution_env wins
+  // The backend that runs the job; runtime/backend knows the possible names.
+  std::string scheduler = "local";
+  // Sorted by name; never empty; at least one role is tracked.
+  std::vector<RoleSpec> roles;
+  std::map<std::string, std::string> execution_env;  // -shell_env: variables of the user's process
+  // -container_env: variables of the executor and the user's process. execution_env takes precedence.
+  std::map<std::string, std::string> container_env;
   DistributedMode mode = DistributedMode::kGang;
   CompletionRule completion_rule = CompletionRule::kStrict;
-  // On the submitting machine, absolute, or in HDFS (hdfs_place.h); empty: none.
-  std::string src_dir;             // a folder or an archive; its content is in each task's folder
-  std::string python_venv;         // an archive or a folder; its content is in kVenvFolder there
+  // `src_dir` and `python_venv` are absolute paths on the submitting machine, or places in HDFS (hdfs_place.h), or
+  // empty.
+  // A folder or an archive whose content is put into each task's folder.
+  std::string src_dir;
+  // An archive or a folder whose content is put into the folder kVenvFolder there.
+  std::string python_venv;
   std::vector<FileSpec> files;     // for every task
   std::vector<FileSpec> am_files;  // for the AM's own folder
-  bool memory_limits = true;       // on one machine: a task that takes more than it asked for is ended
-  int64_t priority = 0;            // on one machine: among its user's own jobs that wait; the highest first
-  int64_t log_limit_mb = 1024;     // of stdout and of stderr of an attempt, on the disk; 0: none
+  // On one machine: a task that uses more memory than it requested is ended.
+  bool memory_limits = true;
+  // On one machine: the priority among the waiting jobs of the same user. The highest goes first.
+  int64_t priority = 0;
+  // The limit on the size of an attempt's stdout, and of its stderr, on the disk; 0: no limit.
+  int64_t log_limit_mb = 1024;
   Background background = Background::kAuto;
-  Duration timeout{0};                    // of the whole job, from acceptance; 0: none
-  Duration startup_timeout{0};            // from the submission until its first master has started; 0: none
-  Duration allocation_timeout{0};         // from a task's request until it has a container; 0: none
-  Duration registration_timeout{900000};  // from then until it is registered
-  Duration registry_timeout{0};           // from its container's start until it is registered; 0: none
+  // The limit on the whole job, from its acceptance; 0: no limit.
+  Duration timeout{0};
+  // The limit from the submission until the first AM has started; 0: no limit.
+  Duration startup_timeout{0};
+  // The limit from the request of a task's container until the container is granted; 0: no limit.
+  Duration allocation_timeout{0};
+  // The limit from the grant until the task is registered.
+  Duration registration_timeout{900000};
+  // The limit from the start of a task's container until the task is registered; 0: no limit.
+  Duration registry_timeout{0};
   Timers timers;
   RestartRules restart;
   CheckpointSpec checkpoint;
-  std::vector<FailureRule> failure_rules;  // its own, which go before the built-in ones
-  std::vector<std::string> tags;           // for people and tools to find it by; each once, none empty
+  // The job's own rules, which are checked before the built-in ones.
+  std::vector<FailureRule> failure_rules;
+  // Labels by which people and tools find the job. No label is empty or repeated.
+  std::vector<std::string> tags;
   YarnSpec yarn;
-  // Where TonY's portal and Dr. Elephant find its history: absolute, or in HDFS (hdfs_place.h); empty: none is kept.
+  // The folder for the job's history, where TonY's portal and Dr. Elephant read it: an absolute path, or a place in
+  // HDFS (hdfs_place.h). Empty: no history is written.
   std::string history_folder;
   bool operator==(const JobSpec&) const = default;
 
   const RoleSpec* FindRole(std::string_view role) const;
-  Duration LongestHold() const;  // of a container in which nothing runs yet, or again; 0: as long as it takes
-  int ProcessesOf(std::string_view role) const;  // of each task; 1 where there is no such role
+  // Returns how long a container may be held while no program runs in it; 0: without limit.
+  Duration LongestHold() const;
+  // Returns the number of processes of each task; 1 if the role does not exist.
+  int ProcessesOf(std::string_view role) const;
   bool AsksForGpus() const;
   int TotalTasks() const;
   int TrackedTasks() const;
-  // The chief decides for collectives who leads: role "chief" index 0, or else "worker" index 0 (TonY's rule).
+  // Returns whether the task is the chief, which leads a collective: role "chief" index 0, or else "worker" index 0
+  // (TonY's rule).
   bool IsChief(const TaskId& task) const;
 };
 
-// Canonical JSON ("schema": 1): keys in fixed order, every field written. FromJson is the way executors and a new AM
-// read it back; it checks types and required fields, kInvalid names the field.
+// Returns canonical JSON ("schema": 1) with keys in a fixed order. Executors and a restarted AM read it with
+// JobSpecFromJson(), which checks types and required fields; kInvalid names the field.
 std::string ToJson(const JobSpec& spec);
 Result<JobSpec> JobSpecFromJson(std::string_view json);
 

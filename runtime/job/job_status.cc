@@ -13,7 +13,7 @@ constexpr int64_t kMega = 1 << 20, kGiga = 1 << 30;
 
 std::string_view UnitOf(int64_t most) { return most < kGiga ? " MB" : " GB"; }
 
-// A short number in the unit that suits `most`.
+// Returns a short number in the unit that fits `most`; UnitOf() names the unit.
 std::string InUnit(int64_t bytes, int64_t most) {
   if (most < kGiga) return std::to_string((bytes + kMega / 2) / kMega);
   const int64_t tenths = (bytes + kGiga / 20) / (kGiga / 10);
@@ -35,7 +35,7 @@ std::string FailureText(int fails_at) {
 
 }  // namespace
 
-// What a task used is written once, beside its outcome.
+// The usage is written once, next to the outcome and not inside the outcome.
 template <class Io>
 void Fields(Io& io, Is<TaskStatus> auto& task) {
   io.Field("task", task.id);
@@ -82,7 +82,7 @@ void Fields(auto& io, Is<CheckpointStatus> auto& checkpoint) {
   io.IfSet("unknown", checkpoint.unknown);
 }
 
-// The condition of a planned kill is not reported. Documents of 0.1 have no restarts.
+// The condition of a planned kill is not written. Documents of release 0.1 have no restarts.
 void Fields(auto& io, Is<JobStatus> auto& status) {
   Schema(io, 1);
   io.Field("job", status.job);

@@ -1,4 +1,4 @@
-// What the outside sees of a job: the document behind `tony status --json`, `wait --json` and status.json.
+// The public status of a job: the document behind `tony status --json`, `wait --json` and status.json.
 #pragma once
 
 #include <optional>
@@ -18,36 +18,48 @@ namespace tony {
 
 struct TaskStatus {
   TaskId id;
-  std::string state;          // task state: "waiting", "active", "done"
-  int attempt = 0;            // number of the newest attempt; 0: none yet
-  std::string attempt_state;  // "running", "failed", ...; empty without an attempt
+  std::string state;  // "waiting", "active", "backoff", "done"
+  // The number of the newest attempt; 0 before the first attempt.
+  int attempt = 0;
+  // The state of the newest attempt, e.g. "running" or "failed". Empty before the first attempt.
+  std::string attempt_state;
   std::string host;
-  std::string log_url;             // where its node shows its logs; empty: it does not, or that is not known
-  int64_t pid = 0;                 // the user's process; 0 while none runs
+  // The web page with the task's logs on its node. Empty if the node has no such page, or the page is not known.
+  std::string log_url;
+  // The process id of the user's program; 0 while no program runs.
+  int64_t pid = 0;
   bool suspect = false;            // heartbeats are missing
-  std::optional<Outcome> outcome;  // of the newest attempt
-  std::optional<Usage> usage;      // of the newest attempt, as last heard
+  std::optional<Outcome> outcome;  // outcome of the newest attempt
+  // The usage of the newest attempt, as its executor last reported it.
+  std::optional<Usage> usage;
   std::optional<Instant> started, ended;
-  std::string
-      waits_for;  // the roles before whose success, or until whose word, it does not start: "data, head (ready)"
+  // The roles that the task waits for before it starts: for their success, or until they are ready. Example: "data, head
+  // (ready)".
+  std::string waits_for;
 };
 
-// One restart, as its decision was made.
+// A restart that the AM has decided.
 struct RestartStatus {
   int number = 0;  // 1, 2, ...
   Instant time;
-  std::string scope;    // "task", "role", "gang", "job"
-  AttemptId cause;      // whose end brought it about
-  std::string reason;   // "worker:1 failed on node-3: exit code 3 (user_error)"
-  bool charged = true;  // to the budget of the user's program
+  std::string scope;  // "task", "role", "gang", "job"
+  // The attempt whose end caused the restart.
+  AttemptId cause;
+  // The cause for people, e.g. "worker:1 failed on node-3: exit code 3 (user_error)".
+  std::string reason;
+  // True if the restart is charged to the budget of the user's program.
+  bool charged = true;
 };
 
-// Of a job with a checkpoint directory.
+// The checkpoints of a job that has declared a checkpoint directory.
 struct CheckpointStatus {
   std::string directory;
-  std::optional<Checkpoint> resumed_from;  // what the newest attempt was told to go on from
-  std::optional<JobId> earlier_job;        // of the same request, which wrote it
-  std::string unknown;                     // why nobody knows whose the checkpoints are; empty: it is known
+  // The checkpoint that TonY gave to the newest attempts to resume from.
+  std::optional<Checkpoint> resumed_from;
+  // The earlier job of the same request that wrote the checkpoint.
+  std::optional<JobId> earlier_job;
+  // The reason why the writer of the checkpoints cannot be determined. Empty if the writer is known.
+  std::string unknown;
 };
 
 struct JobStatus {
@@ -57,59 +69,69 @@ struct JobStatus {
   std::string framework;
   std::vector<std::string> tags;
   std::string state;  // "ACCEPTED", ..., "SUCCEEDED", "FAILED", "KILLED"
-  int64_t seq = 0;    // grows with every change; `wait --since`
+  // A number that grows with every change of the status. `wait --since` compares with it.
+  int64_t seq = 0;
   Epoch epoch;
   Generation generation;
   Instant submitted;
   std::optional<Instant> ended;
-  std::optional<Verdict> verdict;       // present exactly when the job has ended
-  std::vector<TaskStatus> tasks;        // by role, then index
+  // Present exactly when the job has ended.
+  std::optional<Verdict> verdict;
+  std::vector<TaskStatus> tasks;        // sorted by role, then index
   std::vector<RestartStatus> restarts;  // the newest 20, oldest first
-  int restart_count = 0;                // all there were
-  int tolerated_failures = 0;           // tasks that have failed, and the job goes on, or has succeeded, without them
+  int restart_count = 0;                // number of all restarts
+  // The number of failed tasks that did not fail the job.
+  int tolerated_failures = 0;
   std::optional<CheckpointStatus> checkpoint;
-  std::string delay;    // why containers that were asked for are not there yet: "waits for 8192 MB of memory: ..."
-  std::string trouble;  // what the job waits for that it should not have to: "journal: no space left on device"
-  // Of the contract with workflow engines.
-  RequestId request;                        // empty: submitted without one
-  int64_t number = 0;                       // submission number under that request id
-  Claim claim;                              // the newest
-  WatcherToken watcher;                     // the newest that has looked
-  std::optional<KillRequest> planned_kill;  // the one that is due first
-  std::string tracking_url;                 // the job's page; empty: there is none
-  std::string tensorboard_url;              // of its sidecar; empty: none runs
+  // The pending reason: why requested containers are not granted yet, e.g. "waits for 8192 MB of memory: ...".
+  std::string delay;
+  // The reason why the job is degraded and has to wait, e.g. "journal: no space left on device".
+  std::string trouble;
+  // The next fields, up to `planned_kill`, belong to the contract with workflow engines.
+  RequestId request;  // empty: submitted without a request id
+  // The number of the submission under its request id.
+  int64_t number = 0;
+  // The newest owner with its watch timeout.
+  Claim claim;
+  // The newest client that has watched the job.
+  WatcherToken watcher;
+  // The planned kill that is due first.
+  std::optional<KillRequest> planned_kill;
+  // The address of the job's page; empty if the job has no page.
+  std::string tracking_url;
+  // The address of the job's TensorBoard sidecar; empty while no TensorBoard runs.
+  std::string tensorboard_url;
 };
 
-// {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
-// "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601. A task's "usage" (outcome.h) is beside
-// its "outcome". "request_id", "submission", "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"},
-// "tracking_url", "tensorboard_url", "tags", "tolerated_failures" and
-// "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"} are there where they have a value.
+// Writes {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
+// "exit_code" or "signal","stderr_tail"},"tasks":[...]}. Times are in ISO 8601. A task's "usage" (outcome.h) stands
+// next to its "outcome". The following members are written only if they have a value: "request_id", "submission",
+// "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"}, "tracking_url", "tensorboard_url", "tags",
+// "tolerated_failures" and "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"}.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 
-// Short words for what a task does and uses, for tables.
+// Short texts for tables: what a task does, and what it uses.
 
-// "running", "silent", "backoff", ...: what the task does now, in one word.
+// Returns the state of a task in one word: "running", "silent", "backoff", ...
 std::string StateWord(const TaskStatus& task);
 
-// Of a task that runs what it uses now and the most it has used, "312/340 MB"; of another the most.
+// Returns the current and the maximum memory of a running task, e.g. "312/340 MB", and only the maximum of other tasks.
 std::string MemoryText(const TaskStatus& task);
-// For terminals: of a task that runs what it uses now, of another the most, and of its limit if that is known (0: not):
-// "312/2048 MB", "312 MB".
+// Returns the memory of a task for terminals: the current use of a running task, the maximum of other tasks. The limit
+// follows if `limit_bytes` is above 0: "312/2048 MB", else "312 MB".
 std::string MemoryOfLimit(const TaskStatus& task, int64_t limit_bytes);
-std::string PeakMemoryText(const TaskStatus& task);  // the most it has used: "340 MB"
-// Of one core, as top says: "98%", "1600%". Of a task that runs, now; of another, on average.
+std::string PeakMemoryText(const TaskStatus& task);  // maximum memory, e.g. "340 MB"
+// Returns the CPU use in percent of one core, as top shows it: "98%", "1600%". The value is the current use of a
+// running task, and the average use of other tasks.
 std::string CpuText(const TaskStatus& task);
-// As of one task: the sum over the tasks that run, or over all of a job that has ended.
+// Returns the usage of all tasks, added up as if they were one task. While the job runs, ended tasks are left out.
 TaskStatus UsedTogether(const JobStatus& status);
 
 std::string ClockText(Duration length);  // "0:07", "12:30", "2:05:00", "3d 04h"
 
-// When a job is over, in words for people.
-
-// A line for each role, and one more where it is TonY's rule:
-// "role shard (tracked): over when 97 of 100 tasks have succeeded; 4 failures fail the job".
+// Returns a line for each role that says when the role is complete. One more line follows if the job has TonY's
+// completion rule. Example: "role shard (tracked): over when 97 of 100 tasks have succeeded; 4 failures fail the job".
 std::vector<std::string> CompletionLines(const JobSpec& spec);
 
 }  // namespace tony

@@ -10,9 +10,9 @@
 namespace tony {
 namespace {
 
-// The contract's table of outcome classes. `retryable` answers an engine that asks "may the same job, submitted again
-// unchanged, sensibly end better?". How often to try is the engine's own setting: a failing user program is therefore
-// retryable, as every engine retries a failed step unless it is told not to.
+// The contract's table of outcome classes. `retryable` answers the question of an engine: may the same job, submitted
+// again unchanged, sensibly end better? How often to try is the engine's own setting. A failing user program is
+// therefore retryable, because every engine retries a failed step unless it is configured not to.
 struct OutcomeRow {
   OutcomeClass cls;
   bool retryable;
@@ -36,7 +36,7 @@ constexpr std::array kOutcomes = {
     OutcomeRow{OutcomeClass::kKilled, false, Charge::kNever, "somebody asked for its end"},
     OutcomeRow{OutcomeClass::kAbandoned, true, Charge::kNever,
                "nobody has watched it for as long as its watch timeout; an engine that is back may run it again"},
-    // No attempt ends of these; a submit is refused for them, or a scheduler refuses the job.
+    // Attempts never end with these classes. A submission is refused with them, or a scheduler refuses the job.
     OutcomeRow{OutcomeClass::kSpecInvalid, false, Charge::kNever,
                "the job's properties were refused, and would be again"},
     OutcomeRow{OutcomeClass::kAuth, false, Charge::kNever, "not permitted; a person has to permit it"},
@@ -49,7 +49,7 @@ const OutcomeRow& RowOf(OutcomeClass c) {
   return kOutcomes[row];
 }
 
-// What a shell says of a command that it may not run, or cannot find.
+// Exit codes of a shell for a command that it may not run, or cannot find.
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 

@@ -1,4 +1,4 @@
-// What an attempt's processes used, as its executor measured it: the whole tree, from the start to the newest sample.
+// Why an attempt or a job ended, and how much an attempt's processes used.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,36 @@
 namespace tony {
 
 struct GpuUsage {
-  int64_t memory_bytes = 0;  // newest, of the attempt's GPUs together
+  int64_t memory_bytes = 0;  // memory of all GPUs, newest sample
   int64_t most_memory_bytes = 0;
-  int percent = 0;  // newest, mean and most of the GPUs' mean utilisation
+  // GPU utilisation in percent, averaged over the attempt's GPUs: newest sample, mean, maximum.
+  int percent = 0;
   int mean_percent = 0;
   int most_percent = 0;
   bool operator==(const GpuUsage&) const = default;
 };
 
-// Memory is resident: what each process has for itself, and what they share once.
+// The resources that an attempt's whole process tree used, as its executor measured them from the start to the newest
+// sample. Memory is resident: the private memory of each process, and shared memory counted once.
 struct Usage {
   int samples = 0;
-  int64_t memory_bytes = 0;  // newest
+  int64_t memory_bytes = 0;  // newest sample
   int64_t mean_memory_bytes = 0;
   int64_t most_memory_bytes = 0;
-  Duration cpu{0};         // user and system time, ended processes included
-  int64_t millicores = 0;  // since the sample before: 1000 is one core
+  // User and system time, including processes that have ended.
+  Duration cpu{0};
+  // CPU use since the previous sample; 1000 is one core.
+  int64_t millicores = 0;
   int64_t most_millicores = 0;
-  Duration elapsed{0};  // since the start of the attempt's process; cpu / elapsed is the mean
-  Duration quiet{0};    // since it last wrote to its stdout or stderr, or started
+  // The time since the start of the attempt's process. cpu / elapsed is the mean CPU use.
+  Duration elapsed{0};
+  // The time since the attempt last wrote to stdout or stderr, or since its start.
+  Duration quiet{0};
   std::optional<GpuUsage> gpu;
   bool operator==(const Usage&) const = default;
 };
 
-// Why an attempt ended, and why the job ended.
-
-// The contract's outcome classes. Names in JSON and on the wire are those of ToString().
+// The contract's outcome classes. JSON and the wire use the names from ToString().
 enum class OutcomeClass {
   kSuccess,
   kUserError,
@@ -61,59 +65,70 @@ constexpr auto NamesOf(OutcomeClass) {
   return EnumNames("success", "user_error", "user_config", "oom", "node_lost", "preempted", "infra", "hung", "timeout",
                    "killed", "abandoned", "spec_invalid", "auth", "quota");
 }
-std::string_view MeaningOf(OutcomeClass c);  // one clause for a person
+std::string_view MeaningOf(OutcomeClass c);  // Returns one clause for a person.
 std::vector<OutcomeClass> AllOutcomeClasses();
 
-// What the user's program, or a rule about it, says of trying again.
+// The advice of the user's program, or of a failure rule, on whether to try again.
 enum class Advice {
   kNone,       // the class decides
-  kTransient,  // try again, at nobody's charge
-  kPermanent,  // do not
+  kTransient,  // try again, free of charge
+  kPermanent,  // do not try again
 };
 constexpr auto NamesOf(Advice) { return EnumNames("none", "transient", "permanent"); }
 
-// Whether a workflow engine may sensibly submit the job again.
+// Returns whether it makes sense for a workflow engine to submit the job again.
 bool IsRetryable(OutcomeClass c, Advice advice = Advice::kNone);
 
-// What a failure says of its own cause.
+// How a failure is related to its cause.
 enum class Source {
-  kItself,  // nothing: it may be the cause
-  kPeer,    // its connection to another task broke, so that task's end is the cause
-  kSignal,  // it was told to end by a signal; who sent it, the program itself or a stranger, cannot be known
+  // The failure points to no other cause, so it may be the cause itself.
+  kItself,
+  // The connection to another task broke, so the end of that task is the cause.
+  kPeer,
+  // A signal ended the process. The sender, the program itself or a stranger, cannot be known.
+  kSignal,
 };
 constexpr auto NamesOf(Source) { return EnumNames("itself", "peer", "signal"); }
 
 struct Outcome {
   OutcomeClass cls = OutcomeClass::kSuccess;
-  std::optional<ExitStatus> exit;  // absent if no process ran, or nobody saw it end
-  std::string message;             // what a person should know beside the exit status; may be empty
-  std::string stderr_tail;         // when it failed: the last traceback and the last lines of the attempt's stderr
-  std::string stdout_tail = {};    // the last lines of its stdout, where stderr does not say what was wrong
+  // Not set if no process ran, or if its exit was not observed.
+  std::optional<ExitStatus> exit;
+  // A remark for a person in addition to the exit status; may be empty.
+  std::string message;
+  // The last traceback and the last lines of stderr. Set only after a failure.
+  std::string stderr_tail;
+  // The last lines of stdout. Set only if stderr does not show the reason for a failure.
+  std::string stdout_tail = {};
   Advice advice = Advice::kNone;
   Source source = Source::kItself;
-  std::optional<Usage> usage;       // nothing: not measured
-  std::optional<int> process = {};  // whose exit and last lines these are, where a task has several and it failed
+  std::optional<Usage> usage;  // not set: not measured
+  // The process with this exit and these last lines. Set only if a task with several processes has failed.
+  std::optional<int> process = {};
   bool Succeeded() const { return cls == OutcomeClass::kSuccess; }
   bool operator==(const Outcome&) const = default;
 };
 
-// As it stands in status documents (job_fields.h).
+// The JSON is that of an outcome in status documents (job_fields.h).
 std::string ToJson(const Outcome& outcome);
 Result<Outcome> OutcomeFromJson(std::string_view json);
 
-// "process 2: exit code 3"; of a task with one process its exit alone. Empty: neither is known.
+// Returns e.g. "process 2: exit code 3", and only the exit for a task with one process. Empty if neither is known.
 std::string DescribeExit(const Outcome& outcome);
 
-// What pays for a restart after such an end.
+// The budget that pays for a restart after an attempt's end.
 enum class Charge {
-  kNever,    // there is none: it would end the same way, or a person wants it so
-  kCharged,  // the budget of the user's program
-  kFree,     // not the program's fault: only the budget that keeps a broken cluster from restarting for ever
+  // No restart: the next attempt would end the same way, or a person wants the end.
+  kNever,
+  kCharged,  // budget of the user's program
+  // The end is not the program's fault. Only the budget `lost` pays, so that a broken cluster does not restart tasks
+  // forever.
+  kFree,
 };
 Charge ChargeOf(const Outcome& outcome);
 
-// From the end of the user's own process, which nobody asked to stop. 126 and 127 are the shell's "may not be run"
-// and "not found": user_config; anything else but 0: user_error.
+// Returns the class of the exit of the user's own process, if TonY did not stop it. The shell's exit codes 126 ("may
+// not be run") and 127 ("not found") are user_config. All other exits except 0 are user_error.
 OutcomeClass ClassOf(const ExitStatus& exit);
 
 enum class FinalState { kSucceeded, kFailed, kKilled };
@@ -123,10 +138,10 @@ struct Verdict {
   FinalState state = FinalState::kSucceeded;
   OutcomeClass cls = OutcomeClass::kSuccess;
   std::string message;               // the first cause in one line
-  std::optional<AttemptId> attempt;  // whose failure came first
-  std::string host;                  // where it ran
+  std::optional<AttemptId> attempt;  // attempt that failed first
+  std::string host;                  // host of that attempt
   std::optional<ExitStatus> exit;
-  std::string stderr_tail, stdout_tail;  // as in its outcome
+  std::string stderr_tail, stdout_tail;  // as in that attempt's outcome
   Advice advice = Advice::kNone;
   bool operator==(const Verdict&) const = default;
 };
