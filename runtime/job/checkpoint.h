@@ -1,4 +1,4 @@
-// A checkpoint of the user's program, as the AM saw it in the declared directory, and whose it is. Pure.
+// A checkpoint of the user's program, as the AM found it in the declared directory, and the job that wrote it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,48 +15,62 @@ namespace tony {
 
 enum class CheckpointWriter {
   kThisJob,
-  kEarlierJob,  // of the same request id and submission number
-  kOthers,      // it was there before
-  kUnknown,     // no listing says it
+  // A job with the same request id and submission number wrote the checkpoint earlier.
+  kEarlierJob,
+  // The checkpoint was in the directory before, from an unknown job.
+  kOthers,
+  kUnknown,  // No listing shows the writer.
 };
 constexpr auto NamesOf(CheckpointWriter) { return EnumNames("this_job", "earlier_job", "others", "unknown"); }
 
 struct Checkpoint {
-  std::string path;   // absolute; a file or a folder
-  int64_t step = -1;  // the last whole number in its name; -1: there is none
-  Instant modified;   // by the file system's clock; of a folder: the newest of the files in it
+  std::string path;  // absolute; a file or a folder
+  // The last whole number in the name; -1 if the name has no number.
+  int64_t step = -1;
+  // The time of the last change by the file system's clock. For a folder: the newest time of the files in it.
+  Instant modified;
   CheckpointWriter writer = CheckpointWriter::kThisJob;
   bool operator==(const Checkpoint&) const = default;
 };
 
-// Both in the same directory. The one that was written last is newer, because numbers in names may be metrics, dates or
-// versions. Steps decide among equal times, as a restore may leave them, and then names.
+// Compares two checkpoints of the same directory. The checkpoint that was written last is newer, because numbers in
+// names may be metrics, dates or versions. If the times are equal, as a restore may leave them, the steps decide, and
+// after them the names.
 bool IsNewer(const Checkpoint& left, const Checkpoint& right);
 
-// What tells that an entry of the directory is still the same. No clock is asked.
+// The marks by which an entry of the directory is recognised as unchanged. The current time is not needed for that.
 struct ListedCheckpoint {
   std::string name;
   int64_t inode = 0;
-  int64_t bytes = 0;         // of a folder: of all in it
-  int64_t modified_ns = 0;   // since 1970, by the file system; of a folder: the newest of all in it
-  bool earlier_job = false;  // CheckpointListing::earlier_job wrote it
+  // The size; for a folder, the sum of everything in it.
+  int64_t bytes = 0;
+  // The time of the last change in ns since 1970, by the file system's clock. For a folder: the newest time of
+  // everything in it.
+  int64_t modified_ns = 0;
+  // True if the job CheckpointListing::earlier_job wrote the entry.
+  bool earlier_job = false;
   bool operator==(const ListedCheckpoint&) const = default;
 };
 
-// The directory as it was before any task of the job had started.
+// The content of the directory before any task of the job had started.
 struct CheckpointListing {
-  std::string folder;   // the directory with its links resolved; it is only this one that the listing is of
-  std::string unknown;  // why nobody knows whose a checkpoint is; empty: the listing says it
-  std::optional<JobId> earlier_job;     // of the same request id and submission number, whose work this one continues
-  std::vector<ListedCheckpoint> there;  // by name
-  std::optional<Checkpoint> newest;     // from which the first attempts begin
+  // The directory with its links resolved. The listing is valid for this directory only.
+  std::string folder;
+  // The reason why the writers of checkpoints cannot be determined. Empty if the listing shows them.
+  std::string unknown;
+  // An earlier job with the same request id and submission number, whose work this job continues.
+  std::optional<JobId> earlier_job;
+  std::vector<ListedCheckpoint> there;  // sorted by name
+  // The checkpoint from which the first attempts resume.
+  std::optional<Checkpoint> newest;
   bool operator==(const CheckpointListing&) const = default;
 
   const ListedCheckpoint* Find(std::string_view name) const;
-  // Of an entry as it is now. What has changed since the listing is this job's.
+  // Returns the writer of an entry, given its present state. An entry that has changed since the listing is from this
+  // job.
   CheckpointWriter WriterOf(const ListedCheckpoint& now) const;
-  // For a later job of the same request: these entries as they are now, with the marks of what was not there when this
-  // listing was made, or was earlier_job's already.
+  // Returns `now` with `earlier_job` set for each entry that this job or its earlier job has written. A later job of
+  // the same request uses this list.
   std::vector<ListedCheckpoint> Continued(std::vector<ListedCheckpoint> now) const;
 };
 

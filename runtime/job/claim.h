@@ -1,5 +1,6 @@
-// Who answers for a job, who looks at it, and who may have it ended: the words of the contract with workflow engines.
-// Tokens are opaque and random; equal means the same one. Empty: none, or whoever.
+// The terms of the contract with workflow engines: the owner of a job, the clients that watch the job, and kills of the
+// job with their conditions. Tokens are opaque and random; equal tokens name the same party. Empty: no party, or any
+// party.
 #pragma once
 
 #include <string>
@@ -11,68 +12,81 @@
 
 namespace tony {
 
-using RequestId = NamedId<struct RequestIdTag>;        // one step of one workflow run: "airflow://dag/run/task/-1"
-using OwnerToken = NamedId<struct OwnerTokenTag>;      // one attempt of an engine at that step
-using RunToken = NamedId<struct RunTokenTag>;          // one run of a workflow, whatever the try
-using WatcherToken = NamedId<struct WatcherTokenTag>;  // one process that watches
+// Names one step of one workflow run, e.g. "airflow://dag/run/task/-1".
+using RequestId = NamedId<struct RequestIdTag>;
+// Names one attempt of an engine at such a step.
+using OwnerToken = NamedId<struct OwnerTokenTag>;
+// Names one run of a workflow. All attempts at its steps have the same token.
+using RunToken = NamedId<struct RunTokenTag>;
+// Names one process that watches a job.
+using WatcherToken = NamedId<struct WatcherTokenTag>;
 
-// An engine's word for a job, given with submit: newest counts.
+// The ownership of a job, which an engine sends with a submission. The newest one counts.
 struct Claim {
   OwnerToken owner;
-  Duration watch_timeout{0};  // nobody has looked for so long: the job is ended as abandoned; 0: it is not
+  // If no client watches the job for this long, the job is ended as abandoned. 0: the job is never abandoned.
+  Duration watch_timeout{0};
   bool operator==(const Claim&) const = default;
 };
 
 struct KillRequest {
   std::string reason;
-  Duration grace{-1};       // below 0: the job's own
-  OwnerToken if_owner;      // only while this one is the job's owner
-  WatcherToken if_watcher;  // only while no other watcher has looked later than this one
-  Instant due{};            // not before; what the request asks for must hold until then
-  // The time from the request until it is due. The reader sets `due` by its own clock (ByClockOf); until then `due` is
-  // by the asker's clock, and for people.
+  Duration grace{-1};  // below 0: the job's own grace
+  // Condition: this token is the job's owner.
+  OwnerToken if_owner;
+  // Condition: no other client has watched the job since this one last did.
+  WatcherToken if_watcher;
+  // The kill does not happen before this time. The conditions must hold until then.
+  Instant due{};
+  // The time from the request until `due`. The reader of the request sets `due` by its own clock (ByClockOf()). Before
+  // that, `due` is by the requester's clock, and only for people.
   Duration delay{0};
-  std::string asker;  // another user than the job's: "root (uid 0)"; empty: the job's own, or root with its rights.
-                      // Never the asker's word
+  // The user who requested the kill, if it is not the job's user: "root (uid 0)". Empty: the job's user, or root with
+  // that user's rights. The requester cannot choose this name: it comes from the connection or from the owner of the
+  // request's file.
+  std::string asker;
   bool IsPlain() const {
     return if_owner.value.empty() && if_watcher.value.empty() && due == Instant{} && delay <= Duration(0);
   }
   bool operator==(const KillRequest&) const = default;
 };
 
-// Why the job will have ended, for its verdict.
+// Returns the reason for the job's verdict.
 inline std::string ReasonWithAsker(const KillRequest& request) {
   return request.asker.empty() ? request.reason : "killed by " + request.asker + ": " + request.reason;
 }
 
-// For logs.
+// Returns the requester for log lines.
 inline std::string AskerOf(const KillRequest& request) {
   return request.asker.empty() ? "the job's own user" : request.asker;
 }
 
-// What became of a kill request.
+// The answer to a kill request.
 enum class KillAnswer {
-  kTaken,    // the job is being ended
-  kPlanned,  // it will be when the request is due, unless its condition fails before
-  kFenced,   // its condition does not hold: nothing was done
-  kEnded,    // the job has ended already
+  kTaken,  // the job is being ended
+  // The job will be ended when the request is due, unless its condition fails before.
+  kPlanned,
+  // The condition of the request does not hold, so nothing was done.
+  kFenced,
+  kEnded,  // the job had already ended
 };
 
-// Whether the condition of `request` holds for a job with this owner and this newest watcher.
+// Returns whether the condition of `request` holds for a job with this owner and this newest watcher.
 inline bool Holds(const KillRequest& request, const OwnerToken& owner, const WatcherToken& watcher) {
   const bool same_owner = request.if_owner.value.empty() || request.if_owner == owner;
   const bool same_watcher = request.if_watcher.value.empty() || request.if_watcher == watcher;
   return same_owner && same_watcher;
 }
 
-// The answer to `request` for a job that runs: the one rule of the AM and of the keeper.
+// Returns the answer to `request` for a running job. The AM and the keeper (supervisor of one job on one machine) share
+// this rule.
 inline KillAnswer JudgeKill(const KillRequest& request, const OwnerToken& owner, const WatcherToken& watcher,
                             Instant now) {
   if (!Holds(request, owner, watcher)) return KillAnswer::kFenced;
   return request.due > now ? KillAnswer::kPlanned : KillAnswer::kTaken;
 }
 
-// The request with `due` by the clock of its reader, because the asker's clock may be another one.
+// Returns the request with `due` by the reader's clock, because the requester's clock may differ.
 inline KillRequest ByClockOf(Instant now, KillRequest request) {
   if (request.delay > Duration(0)) request.due = now + request.delay;
   return request;

@@ -14,18 +14,19 @@ namespace {
 constexpr int64_t kMaxPort = 65535;
 
 std::optional<Endpoint> ParseEndpoint(std::string_view text) {
-  const size_t colon = text.rfind(':');  // the last one: an IPv6 host has its own
+  // The last colon separates the port, because an IPv6 address has colons too.
+  const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return std::nullopt;
   const auto port = ParseInt(text.substr(colon + 1));
   if (!port || *port < 1 || *port > kMaxPort) return std::nullopt;
   return Endpoint{std::string(text.substr(0, colon)), static_cast<int>(*port)};
 }
 
-// Each host with its port. Only written: a reader names the text that is none.
+// The text form of an address. Only the writer uses it, because the reader names a wrong address in its message.
 constexpr TextForm kHostAndPort{[](const Endpoint& endpoint) { return ToString(endpoint); },
                                 [](std::string_view text) { return ParseEndpoint(text); }, "host:port"};
 
-// Reads the values of each task from the field `what`, if there is one.
+// Reads the named values of each task from the member `what`, if it exists.
 template <class Named>
 Status ReadNamed(JsonReader& document, std::string_view what, std::map<TaskId, Named>& all, Between range = {}) {
   if (!document.Has(what)) return Ok();
@@ -47,7 +48,8 @@ void WriteNamed(JsonWriter& document, std::string_view what, const std::map<Task
 
 using Until = Dependency::Until;
 
-// Depth first, each role once. `path`: the roles that wait for each other, from the first one on.
+// Returns a circle of roles that wait for each other ("a -> b -> a"), or "". Searches depth first and visits each role
+// once. `path` holds the roles from the start of the search to the present role.
 std::string FindCircle(const JobSpec& spec, const std::string& role, std::vector<std::string>& path,
                        std::set<std::string>& seen) {
   if (const auto start = std::ranges::find(path, role); start != path.end()) {
@@ -180,7 +182,8 @@ int64_t MostAtOnce(const JobSpec& spec, const std::function<int64_t(const RoleSp
   const size_t count = spec.roles.size();
   const bool any = std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return !role.depends_on.empty(); });
   const bool searched = any && count <= kMostSearched;
-  std::vector<uint32_t> others(count);  // of each role those that never run beside it
+  // For each role, the set of roles that never run at the same time.
+  std::vector<uint32_t> others(count);
   for (size_t i = 0; searched && i < count; ++i) {
     for (size_t j = 0; j < count; ++j)
       if (IsBefore(spec, spec.roles[i].name, spec.roles[j].name)) {

@@ -1,4 +1,5 @@
-// Role -> host:port by index, for one generation of the gang.
+// The addresses of the tasks in one generation of the gang (role -> host:port by index), and the dependencies between
+// roles.
 #pragma once
 
 #include <cstdint>
@@ -17,60 +18,72 @@
 
 namespace tony {
 
-// Ports of a task besides its own, at the same host, by the names that its framework gives them.
+// The ports of a task in addition to its main port, on the same host, by the names that the framework gives them.
 using NamedPorts = std::map<std::string, int>;
-constexpr size_t kMostNamedPorts = 64;   // of one task, with those of its single processes
-bool IsPortName(std::string_view name);  // lower-case letters, digits and underscores after a letter; 32 at most
+// The limit for one task, including the ports of its single processes.
+constexpr size_t kMostNamedPorts = 64;
+// Returns whether the name is a letter, followed by letters, digits and underscores; lower case, at most 32 characters.
+bool IsPortName(std::string_view name);
 
 struct ClusterSpec {
   Generation generation;
-  // Every task of the job, also untracked ones. Empty where tasks start first come first served.
+  // The addresses of all tasks that have one, including untracked tasks. In FCFS mode only the roles that the reader
+  // depends on, and possibly the reader's own role (Job::MakeClusterSpec).
   std::map<std::string, std::vector<Endpoint>> roles;
-  std::map<TaskId, NamedPorts> ports;        // of the tasks that have any
-  std::map<TaskId, PublishedValues> values;  // of tasks of earlier stages than whoever is told
-  std::map<std::string, int> processes;      // of each task of these roles; one where the role is not there
+  std::map<TaskId, NamedPorts> ports;  // only tasks with additional ports
+  // Values that other tasks have published for the reader of this spec, e.g. tasks of earlier stages.
+  std::map<TaskId, PublishedValues> values;
+  // The number of processes of each task in a role; 1 if the role is not listed.
+  std::map<std::string, int> processes;
   bool operator==(const ClusterSpec&) const = default;
 
   int ProcessesOf(const std::string& role) const;
 };
 
 // {"generation":1,"roles":{"worker":["127.0.0.1:4711", ...]},"ports":{"worker:0":{"data":4712}},
-//  "values":{"driver:0":{"ADDRESS":"..."}},"processes":{"worker":3}}; the last three where there are any.
+//  "values":{"driver:0":{"ADDRESS":"..."}},"processes":{"worker":3}}
+// "ports", "values" and "processes" are left out if they are empty.
 std::string ToJson(const ClusterSpec& spec);
 Result<ClusterSpec> ClusterSpecFromJson(std::string_view json);
 
-// Which roles wait for which: what follows from RoleSpec::depends_on. Pure functions of the spec.
+// ---- Dependencies: which roles wait for which, by RoleSpec::depends_on. Pure functions of the spec.
 
-// The one value that a role publishes, for which others wait that depend on it as ready.
+// The name of the value that a task publishes when it is ready. Roles that wait until the task's role is ready wait for
+// this value.
 inline constexpr std::string_view kReadyValue = "READY";
 
-// The one task that tony.application.enable-preprocess runs before all others, as TonY did in its application master.
+// The name of the role that tony.application.enable-preprocess adds. Its only task runs before all others; TonY ran it
+// in its application master.
 inline constexpr std::string_view kPreprocess = "preprocess";
 bool IsPreprocess(const RoleSpec& role);
 bool HasPreprocess(const JobSpec& spec);
 
-// No role waits for itself, for one that is not there, or in a circle, which is named ("a -> b -> a"); and none for the
-// success of a role that is not tracked, whose end nobody waits for. kInvalid names the role.
+// A mistake in the dependencies. A role must not wait for itself, for a missing role, or in a circle, which is then
+// named ("a -> b -> a"). A role must not wait for a sidecar, nor for the success of a role that is not tracked, because
+// the job does not wait for the end of such tasks.
 struct DependencyFault {
-  std::string role;  // whose depends-on it is
+  std::string role;  // role with the wrong depends-on
   std::string why;
 };
 std::optional<DependencyFault> FindFault(const JobSpec& spec);
-Status CheckDependencies(const JobSpec& spec);  // the same
+// Returns the first fault as kInvalid; the message begins with the property key of the role.
+Status CheckDependencies(const JobSpec& spec);
 
-// Every task of `role` has succeeded before one of `other` has a container.
+// Returns whether every task of `role` has succeeded before any task of `other` gets a container.
 bool IsBefore(const JobSpec& spec, std::string_view role, std::string_view other);
 
-bool IsAwaited(const JobSpec& spec, std::string_view role, Dependency::Until until);  // by some other role
+// Returns whether some role depends on `role` with this condition.
+bool IsAwaited(const JobSpec& spec, std::string_view role, Dependency::Until until);
 
-// The roles of the spec that may run while `role` does: all but those that are before it, or which it is before.
+// Returns the spec with only those roles that may run at the same time as `role`. A role is missing if it waits for the
+// success of `role`, or the other way round.
 JobSpec RunningWith(const JobSpec& spec, std::string_view role);
 
-// The most of something that roles which may run together have; of more than a dozen roles that wait for each other,
-// all.
+// Adds up `amount` over roles that may run at the same time, and returns the largest sum. If a job with dependencies
+// has more than 12 roles, the result is the sum over all of them.
 int64_t MostAtOnce(const JobSpec& spec, const std::function<int64_t(const RoleSpec&)>& amount);
 
-// "data", "head (ready)": for which it waits itself.
+// Returns the roles that `role` itself waits for, e.g. "data" and "head (ready)".
 std::vector<std::string> WaitsFor(const RoleSpec& role);
 
 }  // namespace tony

@@ -1,4 +1,4 @@
-// What the processes of a job start with, and the marks by which they are found again.
+// Environments of the processes of a job, and the variables that mark the processes, so that TonY can find them again.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,22 @@
 
 namespace tony {
 
-inline constexpr std::string_view kJobMark = "TONY_JOB_ID";           // of all below the keeper: the job
-inline constexpr std::string_view kContainerMark = "TONY_CONTAINER";  // of executors and theirs: job/container
-inline constexpr std::string_view kAmMark = "TONY_AM";                // of AMs: the job
+// Marks all processes below the keeper (supervisor of one job on one machine) with the job.
+inline constexpr std::string_view kJobMark = "TONY_JOB_ID";
+// Marks executors and their children with "job/container".
+inline constexpr std::string_view kContainerMark = "TONY_CONTAINER";
+inline constexpr std::string_view kAmMark = "TONY_AM";  // Marks AMs with the job.
 
 inline constexpr std::string_view kVisibleGpus = "CUDA_VISIBLE_DEVICES";
 
 std::optional<std::string> VariableOf(const std::vector<std::string>& environment, std::string_view name);
 
-std::string ContainerMark(const JobId& job, const ContainerId& container);  // the value: "local-...-4f2a9c/1-3"
+// Returns the value of kContainerMark, e.g. "local-...-4f2a9c/1-3".
+std::string ContainerMark(const JobId& job, const ContainerId& container);
 
-// `above` over `below`: where both set a variable, it wins.
+// Merges two environments. If both set a variable, the value in `above` counts.
 std::vector<std::string> OverEnvironment(const std::vector<std::string>& below, const std::vector<std::string>& above);
-// Without the marks: a job may have been submitted by a task of another.
+// Removes the marks, because a task of another job may have submitted this job.
 std::vector<std::string> WithoutMarks(const std::vector<std::string>& environment);
 
 }  // namespace tony

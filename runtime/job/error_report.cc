@@ -18,7 +18,7 @@ std::string Shortened(std::string text) {
   return text;
 }
 
-// Beside "message" the inner object has "extraInfo" with the call stack, and "errorCode".
+// Besides "message", the inner object has "extraInfo" with the call stack, and "errorCode".
 Result<ErrorReport> ReadTorchElastic(JsonReader fields) {
   ErrorReport report{.message = Shortened(fields.String("message"))};
   TRY(fields.status());

@@ -1,4 +1,4 @@
-// What a program said itself of its failure, in the file that $TONY_ERROR_FILE names.
+// A program's own report of its failure, in the file that $TONY_ERROR_FILE names.
 #pragma once
 
 #include <optional>
@@ -19,12 +19,13 @@ struct ErrorReport {
 
 inline constexpr size_t kLongestErrorFile = 256 << 10;
 
-// Ours: {"class": "...", "advice": "transient", "message": "..."}, each optional, at least one given. Or
-// TorchElastic's, which its @record writes: {"message": {"message": "...", "extraInfo": {...}}}. kInvalid says what is
-// wrong.
+// Reads TonY's format {"class": "...", "advice": "transient", "message": "..."}, where each member is optional and at
+// least one is present. Also reads the format that TorchElastic's @record writes: {"message": {"message": "...",
+// "extraInfo": {...}}}. kInvalid says what is wrong.
 Result<ErrorReport> ParseErrorReport(std::string_view json);
 
-// The class of a failure that users may name, in rules and reports: not what only the job itself can know.
+// Returns the class of a failure that users may name in rules and reports. Classes that only TonY can know (success,
+// killed, abandoned) give nullopt.
 std::optional<OutcomeClass> UserClassFromString(std::string_view text);
 inline constexpr std::string_view kUserClasses =
     "user_error, user_config, oom, node_lost, preempted, infra, hung or timeout";

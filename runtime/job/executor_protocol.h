@@ -1,5 +1,5 @@
-// What executors and the AM say to each other, in our own types. tony.thrift is the wire form, rpc/convert the bridge;
-// field meanings are documented there.
+// The messages between executors and the AM, in TonY's own types. tony.thrift is the wire form and documents the
+// fields; rpc/convert translates between the two.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Caller {
   JobId job;
   AttemptId attempt;
   ContainerId container;
-  Generation generation;  // newest the executor knows
-  Epoch epoch;            // newest the executor knows
+  Generation generation;  // newest generation the executor knows
+  Epoch epoch;            // newest epoch the executor knows
   std::string token;
 };
 
@@ -33,20 +33,23 @@ struct Registration {
   Endpoint endpoint;
   Phase phase = Phase::kWaiting;
   int64_t pid = 0;
-  NamedPorts ports = {};  // besides its own; executors of earlier releases name none
+  // The additional ports of the task. Executors of earlier releases send none.
+  NamedPorts ports = {};
 };
 
 struct Progress {
   Phase phase = Phase::kWaiting;
   int64_t pid = 0;
-  std::optional<Usage> usage;  // nothing: not measured yet
+  std::optional<Usage> usage;  // not set: not measured yet
 };
 
-// How an attempt has ended.
+// The end of an attempt, as its executor reports it.
 struct AttemptReport {
   Outcome outcome;
-  std::optional<KeptOutputs> outputs;  // of a chief that has succeeded; nothing: it left none
-  std::vector<LogExcerpt> logs = {};   // of a chief, or of an attempt that failed, where its node keeps them to itself
+  // The outputs that a successful chief left; not set if it left no outputs.
+  std::optional<KeptOutputs> outputs;
+  // Excerpts of the logs of a chief or of a failed attempt. Only for nodes whose logs cannot be read from elsewhere.
+  std::vector<LogExcerpt> logs = {};
 };
 
 struct Command {
@@ -54,12 +57,16 @@ struct Command {
   int64_t number = 0;
   Kind kind = Kind::kNone;
   Generation generation;
-  std::string cluster_spec;       // JSON, with kStart
-  Duration grace{0};              // with kStop
-  int attempt = 0;                // with kNext: the number of the attempt that the executor runs from now on
-  std::string resume_from;        // with kStart: the newest checkpoint; empty: none, or the first start
-  std::string reason;             // with kStop of this task alone: why, as "preempted"
-  std::vector<LogAsk> logs = {};  // with kNone: somebody reads the task's logs
+  std::string cluster_spec;  // with kStart: JSON
+  Duration grace{0};         // with kStop
+  // With kNext: the number of the attempt that the executor runs from now on.
+  int attempt = 0;
+  // With kStart: the checkpoint to resume from; empty: none.
+  std::string resume_from;
+  // With kStop of this task alone: the reason, e.g. "preempted".
+  std::string reason;
+  // With kNone: requests to read the task's logs.
+  std::vector<LogAsk> logs = {};
   bool operator==(const Command&) const = default;
 };
 

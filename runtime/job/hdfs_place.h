@@ -1,4 +1,4 @@
-// Files and folders in HDFS, as a user names them.
+// Files and folders in HDFS, in the notation of users.
 #pragma once
 
 #include <optional>
@@ -13,24 +13,32 @@
 namespace tony {
 
 struct HdfsPlace {
-  std::optional<Endpoint> name_node;  // nothing: that of the cluster which runs the job
-  std::string path;                   // absolute, without "." and "..", and no slash at its end
+  // Not set: the NameNode of the cluster that runs the job.
+  std::optional<Endpoint> name_node;
+  // An absolute path without "." and "..", and without a slash at its end.
+  std::string path;
   bool operator==(const HdfsPlace&) const = default;
 };
 
-bool IsInHdfs(std::string_view source);  // whether it begins with "hdfs:"
+// Returns whether the text begins with "hdfs:", in any case.
+bool IsInHdfs(std::string_view source);
 
-// "hdfs://nn:8020/data/x", "hdfs://nn/data/x" (8020), "hdfs:///data/x". kInvalid says what was expected.
+// Reads "hdfs://nn:8020/data/x", "hdfs://nn/data/x" (port 8020) or "hdfs:///data/x". kInvalid says what was expected.
 Result<HdfsPlace> ParseHdfsPlace(std::string_view source);
-std::string ToString(const HdfsPlace& place);  // which is parsed to the same
+// Returns a text that ParseHdfsPlace() reads as the same place.
+std::string ToString(const HdfsPlace& place);
 
-// Whether a node unpacks a file of that name: it goes by the ending alone.
+// Returns whether a node of the cluster unpacks a file of this name. Nodes go by the ending of the name alone.
 bool IsArchiveOfNodes(std::string_view path);
 inline constexpr std::string_view kArchivesOfNodes = ".zip, .jar, .tar, .tar.gz or .tgz";
 
-FileSpec VenvOf(const JobSpec& spec);                    // the Python environment, as a file of the job
-FileSpec SrcDirOf(const JobSpec& spec);                  // its name is empty
-std::string NameOfSource(const FileSpec& file);          // for messages: "src_dir hdfs:///x"
-std::vector<FileSpec> FilesInHdfs(const JobSpec& spec);  // of the job, its roles and its AM; some of them twice
+// Returns the Python environment as a file of the job.
+FileSpec VenvOf(const JobSpec& spec);
+// Returns src_dir as a file of the job; its name is empty.
+FileSpec SrcDirOf(const JobSpec& spec);
+// Returns the source for messages, e.g. "src_dir hdfs:///x".
+std::string NameOfSource(const FileSpec& file);
+// Returns the files in HDFS of the job, its roles and its AM. A file may be listed twice.
+std::vector<FileSpec> FilesInHdfs(const JobSpec& spec);
 
 }  // namespace tony

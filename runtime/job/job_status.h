@@ -33,8 +33,8 @@ struct TaskStatus {
   // The usage of the newest attempt, as its executor last reported it.
   std::optional<Usage> usage;
   std::optional<Instant> started, ended;
-  // The roles that the task waits for before it starts: for their success, or until they are ready. Example: "data, head
-  // (ready)".
+  // The roles that the task waits for before it starts: for their success, or until they are ready.
+  // Example: "data, head (ready)".
   std::string waits_for;
 };
 

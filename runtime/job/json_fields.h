@@ -1,4 +1,4 @@
-// How our .cc files read and write JSON: by the lists of fields.h, or field by field. Boost.JSON is behind the reader.
+// Reads and writes JSON, by the lists of fields.h or field by field. Boost.JSON is hidden behind the reader.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,19 @@ class value;
 
 namespace tony {
 
-// The document of `what` ("job spec"); kInvalid says why it is none.
+// Parses a JSON object. kInvalid says what is wrong with the text; `what` names the document in the message, e.g. "job
+// spec".
 Result<boost::json::value> ParseJson(std::string_view text, std::string_view what);
 
-// Compact text. Strings become valid UTF-8 first: a task's stderr may hold anything.
+// Returns compact text. Strings are made valid UTF-8 first, because a task's stderr may hold any bytes.
 std::string SerializeJson(const boost::json::value& value);
 
-// JSON that is written already.
+// Text that is JSON already.
 struct RawJson {
   std::string text;
 };
 
-// Writes the members of one object, without its braces, behind what is in `out`.
+// Writes the members of one object, without its braces, to the end of `out`.
 class JsonWriter {
  public:
   static constexpr bool kReads = false;
@@ -128,13 +129,13 @@ class JsonWriter {
   bool first_ = true;
 };
 
-// Reads the members of one JSON object. The first one that is missing or of another kind is remembered and named by its
-// path ("roles[2].instances"); from then on nothing is read, so look at status() before using any value. The readers of
-// nested objects share the status. They must not outlive the reader that they come from.
+// Reads the members of one JSON object. The first member that is missing or of a wrong type is remembered as an error
+// with its path ("roles[2].instances"). After an error nothing is read, so check status() before you use any value.
+// Readers of nested objects share the status. They must not outlive the reader that they come from.
 class JsonReader {
  public:
   static constexpr bool kReads = true;
-  // `value` is borrowed. `path` is empty for the whole document.
+  // `value` must outlive the reader. `path` is empty for the whole document.
   explicit JsonReader(const boost::json::value& value, std::string path = "");
 
   template <class T, class Form = Plain>
@@ -170,9 +171,10 @@ class JsonReader {
     if (!holds) Fail(name, expected);
   }
 
-  // ---- for documents that no list describes
+  // ---- For documents without a list of fields
   bool Has(std::string_view name) const;
-  bool IsNull(std::string_view name) const;  // there, and null
+  // Returns whether the member exists and is null.
+  bool IsNull(std::string_view name) const;
   std::string String(std::string_view name) { return Read<std::string>(name, Plain{}); }
   bool Bool(std::string_view name) { return Read<bool>(name, Plain{}); }
   int64_t Int(std::string_view name, int64_t least = 0, int64_t most = std::numeric_limits<int64_t>::max()) {
@@ -183,9 +185,11 @@ class JsonReader {
   std::vector<int64_t> Ints(std::string_view name, int64_t least, int64_t most) {
     return Read<std::vector<int64_t>>(name, Between{least, most});
   }
-  JsonReader Nested(std::string_view name) const;             // an empty one where there is no object
-  std::vector<JsonReader> List(std::string_view name) const;  // of objects
-  std::vector<std::string> Names() const;                     // of all fields, in the order of the document
+  // Returns a reader without members, and sets status(), if the member is not an object.
+  JsonReader Nested(std::string_view name) const;
+  std::vector<JsonReader> List(std::string_view name) const;  // a reader for each object
+  // The names of all members, in the order of the document.
+  std::vector<std::string> Names() const;
 
   void Fail(std::string_view name, std::string_view expected) const { Fail(Place{nullptr, name}, expected); }
   const Status& status() const { return *status_; }
@@ -265,20 +269,20 @@ class JsonReader {
   std::string PathOf(const Place& place) const;
 
   const boost::json::object* object_ = nullptr;
-  std::string path_;  // of a reader without a parent
+  std::string path_;  // path of a reader without parent
   const JsonReader* parent_ = nullptr;
-  Place place_;  // in the parent
+  Place place_;  // place in the parent
   std::shared_ptr<Status> status_ = std::make_shared<Status>();
 };
 
-// A whole document, by the list of its type.
+// Returns a whole document, written by the list of its type.
 template <class T>
 std::string WriteJson(const T& value) {
   std::string out;
   JsonWriter::Append(out, value);
   return out;
 }
-// An object by its list of fields alone.
+// Returns an object, written by `list`.
 template <class List>
 std::string WriteJsonObject(const List& list) {
   std::string out;
@@ -288,7 +292,8 @@ std::string WriteJsonObject(const List& list) {
 
 Status ReadJsonObject(std::string_view text, std::string_view what, const std::function<void(JsonReader&)>& list);
 
-// `what` begins each message: "job spec: field roles: expected at least one role". kInvalid.
+// Reads a whole document by the list of its type. Messages begin with `what`: "job spec: field roles: expected at
+// least one role". The error is kInvalid.
 template <class T>
 Result<T> ReadJson(std::string_view text, std::string_view what) {
   T value;

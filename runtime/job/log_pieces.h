@@ -1,5 +1,5 @@
-// Pieces of logs on their way from the executor that can read them, by way of its master, to who asked; and what an
-// executor leaves of them when its attempt has ended. Values; tony.thrift has their wire form.
+// Pieces of logs on their way from the executor that can read them, through the AM, to the client that requested them.
+// Also the excerpts that an executor reports when its attempt has ended. Plain values; tony.thrift has their wire form.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,26 @@
 
 namespace tony {
 
-inline constexpr size_t kMostLogWants = 256;                           // of one call
-inline constexpr int64_t kMostLogBytes = 512 << 10;                    // of text in one answer
-inline constexpr Duration kLongestLogWait = std::chrono::seconds(20);  // below what a silent path is given up after
+inline constexpr size_t kMostLogWants = 256;         // limit for one call
+inline constexpr int64_t kMostLogBytes = 512 << 10;  // limit for text in one answer
+// The longest wait for text. It is shorter than the time after which a silent connection is closed.
+inline constexpr Duration kLongestLogWait = std::chrono::seconds(20);
 
-// What is wanted of one log.
+// A request for a piece of one log.
 struct LogWant {
   AttemptId attempt;
-  std::string stream;   // "stdout", "stderr-1", "executor.log"
-  int64_t offset = -1;  // below 0: a look at the log, no text
+  std::string stream;  // "stdout", "stderr-1", "executor.log"
+  // The offset of the first byte wanted. Below 0: no text, only the state of the log.
+  int64_t offset = -1;
   bool operator==(const LogWant&) const = default;
 };
 
 struct LogQuery {
   std::vector<LogWant> wants;
-  int64_t most = kMostLogBytes;  // bytes of text, of all together
-  Duration wait{0};              // for text where there is none yet; the first to have some ends it
+  // The limit on the bytes of text, for all logs together.
+  int64_t most = kMostLogBytes;
+  // How long to wait if none of the logs has text yet. The first text ends the wait.
+  Duration wait{0};
 };
 
 struct LogSpan {
@@ -37,33 +41,40 @@ struct LogSpan {
   bool operator==(const LogSpan&) const = default;
 };
 
-// Of one log.
+// The state of one log, with the text that was wanted.
 struct LogNews {
   bool is_there = false;
-  int64_t cut = 0;             // so many bytes from the offset on are gone; the text begins behind them
-  std::string text;            // empty: there is no more yet, or no room for it in this answer
-  int64_t size = 0;            // of the log, now
-  bool ended = false;          // its attempt writes no more
-  Instant changed{};           // with a look, as are the two below
-  std::vector<LogSpan> parts;  // where it has text; of many the last ones
-  std::vector<int> attempts;   // of the task, whose logs are where this one was looked for
-  std::string problem;         // why nobody can tell; the rest is void
+  // The number of bytes after the offset that are no longer in the log. The text begins behind them.
+  int64_t cut = 0;
+  // Empty: the log has no further text yet, or the answer has no room for the text.
+  std::string text;
+  int64_t size = 0;  // present size of the log
+  // True: the attempt will not write any more.
+  bool ended = false;
+  // The time of the last change. Like `parts` and `attempts`, it is only set if the wanted offset is below 0.
+  Instant changed{};
+  // The ranges of the log that hold text; if these are many, only the last ones.
+  std::vector<LogSpan> parts;
+  // The attempts of the task whose logs are in the place where this log was looked up.
+  std::vector<int> attempts;
+  // The reason why the log cannot be read. If it is set, all other members are meaningless.
+  std::string problem;
   bool operator==(const LogNews&) const = default;
 };
 
-// Those wants that something is known of, by their place in the query.
+// The results that are known, each with the index of its LogWant in the query.
 using LogAnswer = std::vector<std::pair<int, LogNews>>;
 
-// A master's question to an executor.
+// A request of the AM to an executor for pieces of logs.
 struct LogAsk {
   int64_t id = 0;
-  std::vector<LogWant> wants;  // of its own task
+  std::vector<LogWant> wants;  // only logs of the executor's task
   int64_t most = 0;
   Duration wait{0};
   bool operator==(const LogAsk&) const = default;
 };
 
-// The beginning and the end of a log, in place of the whole.
+// The beginning and the end of a log, in place of the whole log.
 struct LogExcerpt {
   struct Part {
     int64_t begin = 0;
@@ -71,12 +82,13 @@ struct LogExcerpt {
     bool operator==(const Part&) const = default;
   };
   std::string stream;
-  int64_t size = 0;  // of the log
+  int64_t size = 0;  // size of the whole log
   std::vector<Part> parts;
   bool operator==(const LogExcerpt&) const = default;
 };
 
-// Of each of stdout and stderr; with the outputs of a chief, a call of an executor holds twice as much.
+// The limits for stdout, and for stderr. With the outputs of a chief (1 MiB), a report stays below the largest call of
+// an executor, 2 MiB (rpc_server.h).
 inline constexpr int64_t kExcerptHead = 64 << 10;
 inline constexpr int64_t kExcerptTail = 192 << 10;
 

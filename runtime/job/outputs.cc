@@ -102,14 +102,17 @@ Result<std::vector<OutputProblem>> OutputProblemsFromJson(std::string_view text)
 
 namespace {
 
-constexpr int kDeepest = 100;  // what people write has 5; the default of some readers is 32, of others a stack overflow
-constexpr size_t kMostMembers = 10'000;  // what people write has some dozens
+// The deepest nesting that is read. People write about 5 levels. Some readers allow 32 by default; in others deep
+// nesting overflows the stack.
+constexpr int kDeepest = 100;
+// The limit on members. People write some dozens.
+constexpr size_t kMostMembers = 10'000;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Two kinds of mistakes: an error ends the reading, as nobody knows what follows; Spoil() costs the member that is
-// read.
+// Reads the text and collects two kinds of mistakes. An Error ends the reading, because the rest of the text cannot be
+// understood. Spoil() leaves out only the member that is being read.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -133,7 +136,7 @@ class Scanner {
     if (spoiled_.empty()) spoiled_ = Bad(at, what).message;
   }
 
-  // 0 at the end; a zero byte is nowhere allowed, so that one never passes for the other.
+  // Returns 0 at the end of the text. A zero byte is not allowed anywhere, so it cannot be mistaken for the end.
   char Next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool NextIs(std::string_view word) const { return text_.substr(at_).starts_with(word); }
   void SkipBlanks() {
@@ -167,7 +170,7 @@ class Scanner {
     const size_t value = out_.size();
     TRY(Value(1));
     SkipBlanks();
-    // A value that goes on in a way that nobody expects may be another one.
+    // The text after a value that continues in an unexpected way may be another value.
     if (Next() != ',' && Next() != '}') return Bad(at_, "expected , or } after the member");
     if (++names_[name_] == 2) outputs_.Add({name_, Bad(begin, "the name is there twice").message});
     if (names_[name_] > 1) return Ok();
@@ -180,7 +183,7 @@ class Scanner {
     return Ok();
   }
 
-  // With the colon behind it.
+  // Reads a member's name and the colon after it.
   Result<std::string> Name() {
     if (Next() != '"') return Bad(at_, "expected a name in double quotes");
     TRY_ASSIGN(std::string name, String());
@@ -190,7 +193,7 @@ class Scanner {
     return name;
   }
 
-  // Nobody knows which of them is meant.
+  // Leaves out members with a repeated name, because it is unknown which of them is meant.
   void LeaveOutTwins() {
     const auto is_twin = [this](const std::string& name) { return names_[name] > 1; };
     std::erase_if(outputs_.members, [&](const OutputMember& member) { return is_twin(member.name); });
@@ -227,7 +230,8 @@ class Scanner {
     return Ok();
   }
 
-  // Without a call for each level: text of nothing but [ must not exhaust the stack.
+  // Skips a value that is nested too deeply. The loop does not recurse, because text that consists of [ must not
+  // exhaust the stack.
   Status SkipDeep() {
     Spoil(at_, StrCat("nested deeper than ", kDeepest));
     size_t open = 0;
@@ -296,7 +300,7 @@ class Scanner {
     return Ok();
   }
 
-  // The string's meaning; what was written goes to the output.
+  // Returns the meaning of the string. The text as it was written is added to `out_`.
   Result<std::string> String() {
     const size_t begin = at_;
     std::string meaning;
@@ -334,7 +338,7 @@ class Scanner {
     AppendUtf8(meaning, static_cast<uint32_t>(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)));
   }
 
-  // Of "uXXXX", which it takes; below 0: there is none.
+  // Reads "uXXXX" and returns its number; -1 if the text is something else.
   int64_t CodeUnit() {
     const std::string_view digits = text_.substr(std::min(at_ + 1, text_.size()), 4);
     unsigned unit = 0;
@@ -345,7 +349,7 @@ class Scanner {
     return unit;
   }
 
-  // Of the value that was read last.
+  // Returns OutputMember::text for the value that was read last.
   std::optional<std::string> MeaningOf(std::string_view written) const {
     if (written == "null") return std::nullopt;
     return written.starts_with('"') ? last_string_ : std::string(written);
@@ -353,10 +357,12 @@ class Scanner {
 
   const std::string_view text_;
   size_t at_ = 0;
-  // Of the member that is being read.
+  // The state of the member that is being read.
   std::string name_, out_, last_string_;
-  std::string spoiled_;  // why it is left out; empty: it is not
-  std::string as_text_;  // what of it is a text instead
+  // The reason why the member is left out; empty: the member is kept.
+  std::string spoiled_;
+  // The problem of a part that was taken as text; empty: no part was.
+  std::string as_text_;
   std::map<std::string, int> names_;
   Outputs outputs_;
 };

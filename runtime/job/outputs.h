@@ -1,4 +1,5 @@
-// What a task tells those that start after it, as the address at which a driver waits for its workers.
+// Values that a task publishes for tasks that start later, e.g. the address at which a driver waits for its workers.
+// Also the outputs that a chief leaves for its job.
 #pragma once
 
 #include <cstddef>
@@ -15,81 +16,93 @@
 
 namespace tony {
 
-using PublishedValues = std::map<std::string, std::string>;  // by name
+using PublishedValues = std::map<std::string, std::string>;  // values by their names
 
-// Every START of a later stage carries all values of the earlier ones: at most 256 KiB.
-constexpr size_t kMostPublishedValues = 8;         // of one task
-constexpr size_t kMostPublishedValuesOfJob = 256;  // of all its tasks
+// These limits keep START commands small: in a later stage each carries all values of the earlier stages, at most 256
+// KiB.
+constexpr size_t kMostPublishedValues = 8;         // limit for one task
+constexpr size_t kMostPublishedValuesOfJob = 256;  // limit for all tasks together
 constexpr size_t kLongestPublishedValue = 1024;    // bytes
-// But of what a preprocessing task hands on to all others, which one task has.
+// The value that a preprocessing task publishes for all other tasks. It may be longer, because only one task has it.
 inline constexpr std::string_view kModelParams = "MODEL_PARAMS";
 constexpr size_t kLongestModelParams = 32768;
 
 size_t LongestValue(std::string_view name);
-bool IsValueName(std::string_view name);  // capital letters, digits and underscores after a letter; 64 at most
-// UTF-8 without control characters, and not too long; may be empty.
+// Returns whether the name is a letter, followed by letters, digits and underscores; upper case, at most 64 characters.
+bool IsValueName(std::string_view name);
+// Returns whether the value is UTF-8 without control characters, and not too long. It may be empty.
 bool IsPublishable(std::string_view name, std::string_view value);
 
-// Of a file of NAME=value lines those with one of these names and a value that may be published; of equal names the
-// first. A line that is not ended is still being written, and is none.
+// Reads a file with lines of NAME=value. Returns the values of `names` that may be published; if a name is repeated,
+// its first value counts. A last line without a newline is still being written, and is ignored.
 PublishedValues ParsePublished(std::string_view text, const std::vector<std::string>& names);
 
-// The JSON object that a chief left as its job's outputs: what is good of it, and what is not, by name. Pure.
+// ---- The JSON object that a chief leaves as its job's outputs: the members that can be read, and the problems of the
+// others. Pure.
 
 struct OutputMember {
   std::string name;
-  std::optional<std::string> text;  // of a string what it says, of anything else its JSON; nothing: null
-  std::string json;                 // "name":value without blanks, strings and numbers as they were written
+  // The content of a string, or the JSON of any other value. Not set: null.
+  std::optional<std::string> text;
+  // "name":value without blanks. Strings and numbers are kept as they were written.
+  std::string json;
 };
 
 struct OutputProblem {
-  std::string name;      // of the member; empty: of none alone
-  std::string why;       // "line 2, offset 10: NaN is no JSON number"
-  bool left_out = true;  // false: the member is there, with a text in place of what JSON has no value for
+  // The name of the member; empty if the problem concerns more than one member.
+  std::string name;
+  // The reason, e.g. "line 1, offset 9: a number out of range".
+  std::string why;
+  // False: the member is present, with a text in place of a value that JSON does not have.
+  bool left_out = true;
   bool operator==(const OutputProblem&) const = default;
 };
 
 struct Outputs {
-  std::vector<OutputMember> members;    // in their order
-  std::vector<OutputProblem> problems;  // the first 20; one more without a name says how many there are beside them
+  std::vector<OutputMember> members;  // in the order of the file
+  // The first 20 problems. If further problems exist, one more entry without a name counts them.
+  std::vector<OutputProblem> problems;
   int unnamed = 0;
 
   void Add(OutputProblem problem);
 };
 
-inline constexpr int64_t kLongestOutputs = 1 << 20;  // that is kept
+inline constexpr int64_t kLongestOutputs = 1 << 20;  // limit on the kept text
 
-// What of a chief's file is kept, and reported with its outcome.
+// The part of a chief's output file that is kept and reported with its outcome.
 struct KeptOutputs {
-  std::string text;                     // the file; of one that was too long, the members that fit
-  std::vector<OutputProblem> left_out;  // what is not in it
-  std::string problem;                  // why there is no text; empty: there is
+  // The content of the file. If the file is too long: only the members that fit.
+  std::string text;
+  std::vector<OutputProblem> left_out;  // problems of the members left out
+  // The reason why no text was kept; empty if a text was kept.
+  std::string problem;
   bool operator==(const KeptOutputs&) const = default;
 };
 
-// Who gets TONY_OUTPUT_FILE: the chief; where no task can be one, the only tracked task, as of a job without roles.
+// Returns whether the task gets TONY_OUTPUT_FILE. That is the chief; in a job whose roles cannot have a chief, the only
+// tracked task, e.g. the task of a job without roles.
 bool LeavesOutputs(const JobSpec& spec, const TaskId& task);
 
-// Leaves out the largest members so that the others have at most `most` bytes as an object.
+// Leaves out the largest members, so that the object of the others has at most `most` bytes.
 void FitOutputs(Outputs& outputs, size_t most);
 
-std::string ObjectOf(const Outputs& outputs);  // compact JSON
+std::string ObjectOf(const Outputs& outputs);  // Returns the members as compact JSON.
 
-// For people, one line: `"b" is left out (line 1, offset 9: a number out of range)`.
+// Returns one line for people: `"b" is left out (line 1, offset 9: a number out of range)`.
 std::string Describe(const OutputProblem& problem);
 
-// [{"name","why","left_out"}]; "name" where there is one.
+// Writes [{"name","why","left_out"}]; "name" is missing if it is empty.
 std::string ToJson(const std::vector<OutputProblem>& problems);
-// Of {"problems":[...]}.
+// Reads {"problems":[...]}.
 Result<std::vector<OutputProblem>> OutputProblemsFromJson(std::string_view json);
 
-// Reads the JSON object that a chief left as its job's outputs. One bad value does not cost the others. Strict all the
-// same: what one reader would take for something else than another does not pass. Pure.
-
+// Reads the JSON object that a chief left as its job's outputs. A bad value does not affect the other members. The
+// reader is strict: text that two JSON readers may understand differently is refused. Pure.
 // NaN and the infinities, which Python writes, become the texts "NaN", "Infinity" and "-Infinity": Python's float() and
-// Java's parseDouble() read them. Left out, by name: a member that is there twice or has a name twice in it, a number
-// beyond those of 64-bit floating point, text that is not UTF-8 or escaped wrongly, what nests deeper than 100. Where
-// it ends to be JSON, the members before are kept. kInvalid: no object begins there, or there are none before.
+// Java's parseDouble() read these. The following members are left out, and reported by name: a member whose name occurs
+// twice, or with a repeated name inside; a number beyond 64-bit floating point; text that is not UTF-8 or is escaped
+// wrongly; a value nested deeper than 100 levels. If the text stops being JSON, the members before that point are kept.
+// kInvalid: the text does not begin with an object, or no member comes before the mistake.
 Result<Outputs> ParseOutputs(std::string_view text);
 
 }  // namespace tony

@@ -1,4 +1,5 @@
-// What a master asks its scheduler for, and what the scheduler reports: values that the pure core decides on.
+// Requests of the AM to its scheduler, and events that the scheduler reports. They are values on which the AM's pure
+// core decides.
 #pragma once
 
 #include <optional>
@@ -14,67 +15,80 @@
 namespace tony {
 
 struct ContainerAsk {
-  AttemptId attempt;  // who the container is for; what tasks of one role ask for is the same
+  // The attempt that gets the container. All tasks of a role request equal containers.
+  AttemptId attempt;
   Resources resources;
-  std::string node_label;  // the nodes that will do, in the words of the scheduler's administrator; empty: any
+  // The label of nodes that may run the container, as the scheduler's administrator has named it. Empty: any node.
+  std::string node_label;
   Placement placement = Placement::kPack;
 };
 
-// What to start in a container: the executor of an attempt. How that is done is the scheduler's affair.
+// A request to start the executor of an attempt in a container. The scheduler decides how to start it.
 struct ExecutorLaunch {
   AttemptId attempt;
-  Resources resources;  // what the container may use
+  Resources resources;  // resources that the container may use
 };
 
 struct ContainerGranted {
   AttemptId attempt;
   ContainerId container;
   std::string host;
-  std::string log_url = {};  // where its node shows the logs of the attempt; empty: nowhere
+  // The web page with the attempt's logs on its node. Empty if the node has no such page.
+  std::string log_url = {};
 };
 struct ContainerStarted {
   ContainerId container;
 };
-// What an executor left of its attempt's end. Its container may have been given to the next attempt since it was read.
+// The outcome that an executor left when its attempt ended. `attempt` is part of it, because the container may have
+// been given to the next attempt after the outcome was read.
 struct KeptOutcome {
   AttemptId attempt;
   Outcome outcome;
 };
-// The executor is gone and nothing that it started is left, except what `left` says. No status: nobody was there to see
-// it, or it never ran, or its node ended it for a reason of its own, and then `error` says why. Told for every
-// container that was launched or stopped, once. Before that it may be told as uncertain: the scheduler does not reach
-// the node any more, on which the executor may live and still speak to its AM.
+// The executor has exited, and no process that it started is left, unless `left` is set. `status` is not set if the
+// exit was not observed, if the executor never ran, or if its node ended it for a reason of its own, which is then in
+// `error`. The event is reported once for every container that was launched or stopped. Before that it may be reported
+// with `certain` = false: the scheduler does not reach the node any more, but the executor may still live there and
+// call its AM.
 struct ContainerExited {
   ContainerId container;
   std::optional<ExitStatus> status;
-  std::string error;  // "start /x/tony-executor: permission denied"; empty where it just ended
-  // What the scheduler knows of the reason: node_lost, preempted, oom, killed... Nothing: it just ended.
+  // The reason, e.g. "start /x/tony-executor: permission denied". Empty if the executor just ended.
+  std::string error;
+  // The kind of reason, if the scheduler knows it: node_lost, preempted, oom, killed, ... Not set if the executor just
+  // ended.
   std::optional<OutcomeClass> cls;
-  std::optional<KeptOutcome> kept = {};  // where the scheduler can see that
+  // Set if the scheduler can read such an outcome.
+  std::optional<KeptOutcome> kept = {};
   bool certain = true;
-  // Something of it lives on that cannot be ended, and `error` names it: nothing may begin beside it.
+  // True: a process of the container cannot be ended, and `error` names it. No new attempt may start next to that
+  // process.
   bool left = false;
 };
-// The scheduler will take the container away; its task may use the time to save what it has.
+// The scheduler will take the container away. Its task may use the notice to save its state.
 struct ContainerPreempting {
   ContainerId container;
   Duration notice{0};
 };
-// What was requested waits for its turn, and for what. Told again when that changes; "": it is over.
+// Requested containers are not granted yet. The event is reported again when the reason changes.
 struct ContainersDelayed {
-  std::string reason;  // "waits for 8192 MB of memory: 4096 of 24000 MB are free; 1 job is before it"
+  // The pending reason, e.g. "waits for 8192 MB of memory: 4096 of 24000 MB are free; 1 job is before it". Empty: the
+  // wait is over.
+  std::string reason;
 };
-// First event after the scheduler has been reached, also again: what it knows to be running.
+// The first event after the AM has reached its scheduler, also after a lost connection: the containers that the
+// scheduler knows to be running.
 struct SchedulerReached {
   std::vector<ContainerId> running;
 };
-// The arbiter has not been reached for am_lease: stop ruling until SchedulerReached.
+// The arbiter could not be reached for am_lease. The AM stops being leader until the next SchedulerReached.
 struct SchedulerLost {
   std::string reason;
 };
 using SchedulerEvent = std::variant<ContainerGranted, ContainerStarted, ContainerExited, ContainerPreempting,
                                     ContainersDelayed, SchedulerReached, SchedulerLost>;
 
-enum class StopMode { kTerm, kKill };  // ask the executor to stop its task and leave; end all of it now
+// kTerm requests that the executor stops its task and exits. kKill ends all of its processes at once.
+enum class StopMode { kTerm, kKill };
 
 }  // namespace tony
