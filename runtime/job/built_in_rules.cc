@@ -1,4 +1,4 @@
-// The built-in rules only; failure_rules.cc applies them. From what says most of the cause to what says least.
+// The table of built-in rules, which failure_rules.cc applies. Rules that explain more about the cause come first.
 #include <csignal>
 
 #include "runtime/job/failure_rules.h"
@@ -9,7 +9,7 @@ namespace {
 using enum OutcomeClass;
 using Rules = std::vector<FailureRule>;
 
-// The line of a Python exception that nobody caught, also after torchrun's "[rank3]: ".
+// Matches the line of an uncaught Python exception, also after torchrun's "[rank3]: ".
 #define PYTHON "^(\\[[^]]*\\]: ?)?([A-Za-z_][A-Za-z0-9_]*\\.)*"
 
 constexpr auto kCgroup = OomEvidence::kCgroup;
@@ -33,7 +33,7 @@ constexpr const char* kWhoEndedIt =
 
 // clang-format off
 
-// What the program says itself by its exit code.
+// Exit codes by which the program itself gives an advice.
 Rules SaidByTheProgram() {
   return {
       {.name = "said-transient", .exit_code = 193, .cls = kUserError, .advice = kTransient,
@@ -43,8 +43,8 @@ Rules SaidByTheProgram() {
   };
 }
 
-// YARN's ContainerExitStatus. Its -100 is also said of a node that is only out of reach: who uses these rules waits for
-// the proof, or for lost_after.
+// YARN's ContainerExitStatus. YARN also reports -100 for a node that is only out of reach. A caller of these rules
+// therefore waits for proof that the node is lost, or for lost_after.
 Rules SaidByTheScheduler() {
   return {
       {.name = "yarn-aborted", .scheduler_status = -100, .cls = kNodeLost,
@@ -74,7 +74,7 @@ Rules SaidByTheScheduler() {
   };
 }
 
-// The kernel's count of what its out-of-memory killer ended in the attempt's cgroup went up.
+// These rules hold if the kernel's count of out-of-memory kills in the attempt's cgroup went up.
 Rules OutOfMemory() {
   return {
       {.name = "oom-killed", .signal = SIGKILL, .oom = kCgroup, .cls = kOom,
@@ -84,9 +84,9 @@ Rules OutOfMemory() {
   };
 }
 
-// What programs write when they end. See RuleFor(): the latest line decides, then the order here.
-// A lost peer is a consequence. It must not be free, or a bug in one task would be hidden by what it does to the others;
-// where a node was lost, that task's own end says so.
+// Messages that programs write when they end. The latest line decides, and for equal lines the order of the rules; see
+// RuleFor(). A lost peer is a consequence of another task's end. Its restart must not be free, because it would hide a
+// bug in one task behind its effects on the others. If a node was lost, the end of the task on that node shows it.
 Rules WrittenByThePrograms() {
   return {
       {.name = "disk-full", .pattern = "(No space left on device|Disk quota exceeded|PytorchStreamWriter failed writing file|unexpected pos [0-9]+ vs [0-9]+)", .cls = kUserError,
@@ -156,7 +156,7 @@ Rules WrittenByThePrograms() {
   };
 }
 
-// What is known by the exit code or signal alone. A shell says 128 + n of a command that signal n ended.
+// Rules by the exit code or signal alone. A shell reports a command that signal n ended as exit code 128 + n.
 Rules SaidByTheSystem() {
   return {
       {.name = "keyboard-interrupt", .signal = SIGINT, .pattern = "^KeyboardInterrupt", .cls = kInfra,

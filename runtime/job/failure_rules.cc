@@ -20,8 +20,8 @@ namespace {
 constexpr size_t kLongestPattern = 256;
 constexpr size_t kLongestLine = 1024;
 
-// Counts multiply when they are nested, and back-references make the C library search instead of read: with neither, a
-// pattern is an automaton no larger than its text.
+// Returns the part of the pattern that would make the time of a match unbounded. Nested counts multiply, and
+// back-references make the C library search. Without both, a pattern is an automaton no larger than its text.
 std::optional<std::string> Unbounded(std::string_view pattern) {
   for (size_t at = 0; at < pattern.size(); ++at) {
     if (pattern[at] == '{') return "a count {...}; write \\{ for the character";
@@ -31,9 +31,10 @@ std::optional<std::string> Unbounded(std::string_view pattern) {
   return std::nullopt;
 }
 
-constexpr int kShellBase = 128;  // a shell says 128 + n of a command that signal n ended
+// A shell reports a command that signal n ended as exit code 128 + n.
+constexpr int kShellBase = 128;
 
-// All conditions except the pattern.
+// Checks all conditions of the rule except the pattern.
 bool FactsHold(const FailureRule& rule, const Evidence& evidence) {
   if (rule.exit_code && evidence.exit != ExitStatus{ExitStatus::Kind::kExited, *rule.exit_code}) return false;
   if (rule.signal && !DiedOf(evidence.exit, *rule.signal)) return false;
@@ -42,13 +43,14 @@ bool FactsHold(const FailureRule& rule, const Evidence& evidence) {
   return !rule.oom || evidence.oom == *rule.oom;
 }
 
-// A rule may have no pattern, or one of a spec by another version that this one does not take.
+// Returns nothing if the rule has no pattern, or if this release refuses the pattern, because another release wrote the
+// spec.
 std::optional<LinePattern> Compiled(const FailureRule& rule) {
   const auto parsed = LinePattern::Parse(rule.pattern);
   return parsed.ok() ? std::optional(*parsed) : std::nullopt;
 }
 
-// The built-in ones are compiled once.
+// Returns the compiled pattern of the rule. The patterns of built-in rules are compiled only once.
 std::optional<LinePattern> PatternOf(const FailureRule& rule) {
   const auto built_in = BuiltInRules();
   static const auto& all = *[&] {
@@ -61,7 +63,7 @@ std::optional<LinePattern> PatternOf(const FailureRule& rule) {
   return is_built_in ? all[static_cast<size_t>(&rule - built_in.data())] : Compiled(rule);
 }
 
-// The place of the latest line that `rule` holds for, counted from 1; 0: there is none.
+// Returns the place of the latest line for which `rule` holds, counted from 1; 0 if the rule holds for no line.
 size_t PlaceOf(const FailureRule& rule, const Evidence& evidence, const std::vector<std::string>& lines) {
   if (!FactsHold(rule, evidence)) return 0;
   const auto pattern = PatternOf(rule);
@@ -81,8 +83,8 @@ struct Judgement {
 };
 
 Judgement Judge(const Evidence& evidence, std::span<const FailureRule> extra) {
-  // A process says nothing of the SIGHUP, SIGTERM or SIGKILL that ends it, so its last lines, of whatever age, are about
-  // something else. Python names SIGINT.
+  // A process cannot write about the SIGHUP, SIGTERM or SIGKILL that ends it, so its last lines are about something
+  // else. SIGINT is an exception, because Python reports it.
   const bool killed = !EndedByItself(evidence.exit) && !DiedOf(evidence.exit, SIGINT);
   Evidence heard = evidence;
   if (killed)
@@ -95,7 +97,7 @@ Judgement Judge(const Evidence& evidence, std::span<const FailureRule> extra) {
   if (cause.rule) return {cause.rule, cause.Quoted(), cause.on_stdout, cause.before};
   const FailureLines lines(cause.rest, "");
   const RuleMatch found = FirstThatHolds(BuiltInRules(), heard, lines.all());
-  CHECK(found.rule);  // the last one holds always
+  CHECK(found.rule);  // the last rule always holds
   const bool quotes_last = found.place == 0 && SaysLittle(*found.rule, evidence);
   return {found.rule, quotes_last ? lines.QuotedLast() : lines.Quoted(found.place),
           killed ? all.NeedsStdout(0) : lines.NeedsStdout(found.place), cause.before};
@@ -108,7 +110,7 @@ std::string MessageOf(const Evidence& evidence, const Judgement& judged) {
   std::string message = evidence.report ? OneClause(evidence.report->message) : "";
   if (message.empty() && overruled) message = "its error file says so";
   if (message.empty() && !numbers) message = judged.quote;
-  // "It failed" is no news of something that failed, and an exception that is quoted explains itself.
+  // The meaning "it failed" is not news about a failure, and a quoted exception explains itself.
   const bool needs_no_meaning = &rule == &BuiltInRules().back() || (IsGeneric(rule) && !message.empty());
   if (!overruled && !needs_no_meaning) {
     message += StrCat(message.empty() ? "" : ": ", numbers ? evidence.oom_detail : rule.meaning);
@@ -252,7 +254,7 @@ Outcome Classify(const Evidence& evidence, std::span<const FailureRule> extra) {
                   .advice = judged.rule->advice,
                   .source = judged.rule->source};
   if (!evidence.report) return outcome;
-  // A report with a class is the whole verdict: a rule's advice belonged to the rule's class.
+  // A class in the report replaces that of the rule, and the rule's advice and source with it.
   if (evidence.report->cls) {
     outcome.advice = Advice::kNone;
     outcome.source = Source::kItself;

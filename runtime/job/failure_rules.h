@@ -1,4 +1,5 @@
-// A regular expression for one line of text that nobody vouches for.
+// Classifies the end of an attempt by a table of rules, the built-in ones and the job's own. FAILURES.md is the
+// manual of the rules.
 #pragma once
 
 #include <memory>
@@ -16,14 +17,15 @@
 
 namespace tony {
 
-// POSIX extended syntax with \w, \s and \b, without {counts} and back-references: what is left matches in time that
-// grows with the line, whatever the line and the pattern. Case counts; ^ and $ are the ends of the line.
+// A regular expression for one line of text from an untrusted program. The syntax is POSIX extended with \w, \s and \b,
+// without {counts} and back-references. The time of a match therefore grows only with the length of the line, whatever
+// line and pattern are. Case matters; ^ and $ match the ends of the line.
 class LinePattern {
  public:
-  // kInvalid says what is wrong with it, without quoting it. At most 256 bytes.
+  // kInvalid says what is wrong with the pattern, without quoting the pattern. A pattern has at most 256 bytes.
   static Result<LinePattern> Parse(std::string_view pattern);
 
-  // Looks at the first 1024 bytes of the line.
+  // Matches the first 1024 bytes of the line.
   bool Matches(std::string_view line) const;
 
  private:
@@ -31,113 +33,124 @@ class LinePattern {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-// What the end of an attempt means: a table of rules, the built-in ones and the job's own. FAILURES.md is their manual.
-
-// What is known of the kernel's out-of-memory killer during an attempt.
+// Knowledge about the kernel's out-of-memory killer during an attempt.
 enum class OomEvidence {
-  kUnknown,  // nothing can be known here
-  kNone,     // it ended nothing in the attempt's cgroup, nor on the machine
-  kMachine,  // it ended processes of the machine; whose, nobody can tell
-  kCgroup,   // it ended processes of the attempt's cgroup
+  kUnknown,  // the kernel's counters cannot be read
+  // The killer ended no process in the attempt's cgroup, and none on the machine.
+  kNone,
+  // The killer ended processes on the machine. It is unknown whether they belonged to the attempt.
+  kMachine,
+  // The killer ended processes of the attempt's cgroup.
+  kCgroup,
 };
 constexpr auto NamesOf(OomEvidence) { return EnumNames("unknown", "none", "machine", "cgroup"); }
 
-// All conditions that a rule sets must hold. One that sets none holds always.
+// A rule holds if all of its conditions hold. A rule without conditions always holds.
 struct FailureRule {
-  std::string name;              // unique among the built-in ones; the job's own: the key without "tony.failure."
+  // Unique among the built-in rules. For the job's own rules: the key without "tony.failure.".
+  std::string name;
   std::optional<int> exit_code;  // 0 to 255
-  std::optional<int> signal;     // the process died of it, or a shell says so by exit code 128 + signal
+  // The process died of this signal, or a shell has reported so by exit code 128 + signal.
+  std::optional<int> signal;
   std::optional<int> scheduler_status;  // YARN's exit status of the container
   std::optional<OomEvidence> oom;
-  bool full_disk = false;  // there is no room left under the attempt's folders
-  std::string pattern;     // a LinePattern; see RuleFor(). Empty: no condition
+  // True: the rule needs a full disk under the attempt's folders.
+  bool full_disk = false;
+  // A LinePattern for the lines that RuleFor() lists. Empty: no condition.
+  std::string pattern;
 
   OutcomeClass cls = OutcomeClass::kUserError;
   Advice advice = Advice::kNone;
   Source source = Source::kItself;
-  std::string meaning;  // one clause for a person
-  std::string remedy;   // what to look at or to do; may be empty
+  std::string meaning;  // a clause for people
+  // Hints on what to check or to do; may be empty.
+  std::string remedy;
   bool operator==(const FailureRule&) const = default;
 };
 
-// Everything that was seen of an attempt that ended by itself, or that its scheduler ended.
+// All observations about an attempt that ended by itself, or that its scheduler ended.
 struct Evidence {
   std::optional<ExitStatus> exit;
   std::optional<int> scheduler_status;
   OomEvidence oom = OomEvidence::kUnknown;
-  std::string oom_detail;             // what is known of a kill in the cgroup, with its numbers; may be empty
-  std::optional<ErrorReport> report;  // the program's own
-  std::string report_trouble;         // why there is no report although the program left a file
-  // The last lines of the two streams, for people.
+  // Details of a kill in the attempt's cgroup, with numbers; may be empty.
+  std::string oom_detail;
+  std::optional<ErrorReport> report;  // the program's own report
+  // The reason why the program's error file could not be read. Empty if it could, or if no file was left.
+  std::string report_trouble;
+  // The last lines of stderr and stdout, for people.
   std::string stderr_tail, stdout_tail;
-  // The last MiB, in which causes are looked for; empty: the last lines are all.
+  // The last MiB of stderr and stdout, in which causes are searched. Empty: the last lines are the whole text.
   std::string stderr_text, stdout_text;
-  std::string full_disk;  // the folder of the attempt whose disk has no room left; empty: none
+  // The folder of the attempt that lies on a full disk; empty: no disk is full.
+  std::string full_disk;
 };
 
-// In order of precedence. The last one holds always.
+// Returns the built-in rules in order of precedence. The last rule always holds.
 std::span<const FailureRule> BuiltInRules();
 
-// The rule that says what the evidence means: the first that holds, the job's `extra` before the built-in ones. The
-// built-in ones with a pattern read the cause that the program states (stated_causes.h), if it states one. All others,
-// and those of the job, read the last lines, from what says least to what says most: those of stdout; the cause, where
-// it stands before those of stderr; those of stderr; the report's message. Of neighbouring rules with a pattern, the
-// one that holds for the latest line is taken.
+// Returns the first rule that holds for the evidence. The job's own rules (`extra`) go before the built-in ones.
+// Built-in rules with a pattern match the cause that the program states (stated_causes.h), if it states a cause.
+// Otherwise they match the last lines, as the job's own rules always do. From weak to strong, these are: the lines of
+// stdout; the cause, if it stands before the last lines of stderr; the lines of stderr; the message of the report. If
+// several neighbouring rules with a pattern hold, the rule that matches the latest line is taken.
 const FailureRule& RuleFor(const Evidence& evidence, std::span<const FailureRule> extra);
 
-// Exit code 0 is success, whatever else was seen. A class or advice in the program's own report goes before all rules.
-// The message quotes the cause or the line that decided, or else the last line, and then says what it means. Where two
-// causes compete, it has the second one in brackets.
+// Returns the outcome. Exit code 0 is success, whatever else was observed. A class or an advice in the program's own
+// report takes precedence over all rules. The message quotes the cause or the line that decided, else the last line,
+// and then explains the meaning. If two causes compete, the second one follows in brackets.
 Outcome Classify(const Evidence& evidence, std::span<const FailureRule> extra);
 
-// The lines that a failed program left: what rules for lines look at, and what a message quotes of them.
+// ---- The lines that a failed program left: rules match them, and messages quote them.
 
 class FailureLines {
  public:
-  // `before`: the cause, where it stands before the last lines of stderr; else empty.
+  // `before` is the cause if it stands before the last lines of stderr, else empty.
   FailureLines(const Evidence& evidence, std::string_view before);
 
   const std::vector<std::string>& all() const { return lines_; }  // in the order of RuleFor()
 
-  // A line of all(), counted from 1, for a message; "" if it is of the report, which a message begins with anyway.
+  // Returns a line of all() for a message; `place` counts from 1. Returns "" for a line of the report, because the
+  // message begins with the report anyway.
   std::string Quoted(size_t place) const;
-  // The last line that says something, for a message where no line decided.
+  // Returns the last line that may explain the failure, for a message without a line that decided.
   std::string QuotedLast() const;
 
-  // Stdout is shown where the line that decided is there (`place`, 0: none), or stderr has none.
+  // Returns whether the message needs stdout: the line that decided (`place`, 0: none) is there, or stderr is empty.
   bool NeedsStdout(size_t place) const;
 
  private:
   void Add(std::string_view text);
 
   std::vector<std::string> lines_;
-  size_t stdout_end_ = 0, before_end_ = 0, stderr_end_ = 0;  // places
+  size_t stdout_end_ = 0, before_end_ = 0, stderr_end_ = 0;  // ends of the parts, as places
 };
 
-// A message is one clause of a verdict: the first line, cut where it is too long, without control characters.
+// Returns the first line of the text as a clause for a verdict: without control characters, and cut if it is too long.
 std::string OneClause(std::string_view text);
 
-// The rule that holds for what was seen.
+// ---- The search for the rule that holds
 
-// The process died of the signal, or a shell says so of its command.
+// Returns whether the process died of the signal, or a shell has reported so by its exit code.
 bool DiedOf(const std::optional<ExitStatus>& exit, int signal);
-// The process did not die of a signal that others send.
+// Returns false if the process died of a signal that others usually send: SIGHUP, SIGINT, SIGTERM or SIGKILL.
 bool EndedByItself(const std::optional<ExitStatus>& exit);
 
 struct RuleMatch {
   const FailureRule* rule = nullptr;
-  // The line that the rule holds for, counted from 1; 0: the rule needs none.
+  // The number of the line for which the rule holds, from 1; 0: the rule needs no line.
   size_t place = 0;
 };
 
-// The first rule that holds. Of neighbouring ones with a pattern, the one that holds for the latest line.
+// Returns the first rule that holds. Among neighbouring rules with a pattern, returns the one that matches the latest
+// line.
 RuleMatch FirstThatHolds(std::span<const FailureRule> rules, const Evidence& evidence,
                          const std::vector<std::string>& lines);
 
-// A rule by exit code alone says little: what the program said goes before it.
+// Returns whether the rule holds by exit code alone, so that it explains little and a message quotes the program first.
 bool SaysLittle(const FailureRule& rule, const Evidence& evidence);
 
-// "It failed", "it has not caught an exception": a cause that is quoted says more.
+// Returns whether the rule's meaning adds nothing to a quoted cause, e.g. "the program failed".
 bool IsGeneric(const FailureRule& rule);
 
 }  // namespace tony

@@ -16,7 +16,7 @@ size_t SkipDigits(std::string_view text, size_t at) {
   return at;
 }
 
-// "[rank1]:", "[default0]:" of torchrun: letters and then digits.
+// Returns the length of torchrun's prefix, e.g. "[rank1]:" or "[default0]:". It has letters and then digits.
 size_t TagOfTorch(std::string_view line) {
   size_t at = 1;
   while (at < line.size() && (std::isalpha(static_cast<unsigned char>(line[at])) != 0 || line[at] == '_')) ++at;
@@ -24,7 +24,8 @@ size_t TagOfTorch(std::string_view line) {
   return at > 1 && end > at && line.substr(end, 2) == "]:" ? end + 2 : 0;
 }
 
-// "[1,0]<stderr>:" of Open MPI and Horovod, "[prterun-node1-4242@1,0]<stderr>:" of newer ones.
+// Returns the length of the prefix of Open MPI and Horovod, e.g. "[1,0]<stderr>:", and in newer releases
+// "[prterun-node1-4242@1,0]<stderr>:".
 size_t TagOfMpi(std::string_view line) {
   const size_t end = line.find("]<std");
   if (end == std::string_view::npos || end > 80 || !IsDecimal(line[end - 1])) return 0;
@@ -32,7 +33,7 @@ size_t TagOfMpi(std::string_view line) {
   return colon != std::string_view::npos && colon - end < 10 ? colon + 2 : 0;
 }
 
-// "(train pid=4242, ip=10.0.0.7) " of Ray.
+// Returns the length of Ray's prefix, e.g. "(train pid=4242, ip=10.0.0.7) ".
 size_t TagOfRay(std::string_view line) {
   const size_t end = line.find(") ");
   if (end == std::string_view::npos || end > 80) return 0;
@@ -46,7 +47,7 @@ size_t TagSize(std::string_view line) {
   return size > 0 ? size : TagOfMpi(line);
 }
 
-// Open MPI puts its prefix before each piece that is written, so also into the middle of a line.
+// Removes the prefix. Open MPI writes it before each piece that a process writes, so it may stand inside a line.
 std::string WithoutTag(std::string_view line, std::string_view tag) {
   std::string text;
   size_t at = tag.size();
@@ -68,14 +69,14 @@ bool BeginsWithAny(std::string_view line, std::span<const std::string_view> part
   return std::ranges::any_of(parts, [&](std::string_view part) { return line.starts_with(part); });
 }
 
-// "E1128 21:49:00.123 ...": the records of glog, absl and torch.
+// Returns whether the line is a record of glog, absl or torch, e.g. "E1128 21:49:00.123 ...".
 bool IsOfGlog(std::string_view line, std::string_view levels) {
   if (line.starts_with('[')) line.remove_prefix(1);
   return line.size() > 6 && levels.find(line[0]) != std::string_view::npos && SkipDigits(line, 1) >= 5 &&
          (line[5] == ' ' || IsDecimal(line[5]));
 }
 
-// The word stands by itself, near the begin of the line.
+// Returns whether the word stands by itself, near the beginning of the line.
 bool HasLevel(std::string_view line, std::string_view level) {
   constexpr size_t kNear = 100;
   const auto is_letter = [&](size_t at) {

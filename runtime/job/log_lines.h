@@ -1,4 +1,5 @@
-// Properties of a line in a log: the process that wrote it, its level, and whether it says anything of a failure.
+// Properties of a line in a log: the process that wrote the line, its level, and whether the line may explain a
+// failure.
 #pragma once
 
 #include <map>
@@ -15,28 +16,29 @@ struct LogLine {
   size_t place = 0;
 };
 
-// The lines of each process that a launcher's prefix names, as "[rank1]: "; "": of all others.
+// Returns the lines of each process, by the prefix that its launcher puts before them, e.g. "[rank1]: ". Other lines
+// have the key "".
 std::map<std::string, std::vector<LogLine>> ByProcess(const std::vector<std::string>& lines);
 
-// A record of a logger that is about something wrong; one that is about something else.
+// Return whether the line is a log record about a problem, or a log record about something else.
 bool IsLoggedError(std::string_view line);
 bool IsLoggedOther(std::string_view line);
 
-// Python's warning, or the line of the program that it quotes.
+// Returns whether the line is a Python warning, or the line of the program that the warning quotes.
 bool IsWarning(std::string_view line);
 
-// mpirun's sentence on a process that says nothing itself.
+// Returns whether mpirun wrote the line, as it does about a process that leaves no message itself.
 bool IsOfMpirun(std::string_view line);
 
-// Shells, launchers and runtimes write such a line after any failure, or it is a warning. The program did not end of
-// it.
+// Returns whether the line explains nothing: a warning, or a line that shells, launchers and runtimes write after any
+// failure.
 bool SaysNothing(std::string_view line);
 
-// Places of the lines of mpirun's and torchrun's reports between rules of dashes.
+// Returns for each line whether it is in a report of mpirun or torchrun, between two lines of dashes.
 std::vector<bool> InReports(const std::vector<std::string>& lines);
 
-// The length of `prefix` at the begin of `line`, where the two may differ in numbers only: a time, a process. npos: the
-// line has none.
+// Returns the length of `prefix` at the beginning of `line`. The numbers in them may differ, e.g. a time or a process
+// id. Returns npos if the line does not begin with the prefix.
 size_t LikePrefix(std::string_view line, std::string_view prefix);
 
 bool IsEmptyLine(std::string_view line);

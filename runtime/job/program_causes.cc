@@ -15,7 +15,7 @@ constexpr size_t kMostMore = 20;
 
 bool IsFrame(std::string_view line) { return line.starts_with("  File ") || line.starts_with("> File "); }
 
-// The lines of a traceback without what stands before each of them: a time, an indentation, or nothing.
+// The lines of a traceback, without the text that stands before each of them: a time, an indentation, or nothing.
 class Bodies {
  public:
   Bodies(const LogLines& lines, size_t at) : lines_(lines) {
@@ -44,9 +44,10 @@ class Bodies {
   bool repeated_ = false;
 };
 
-// The place of the exception's line behind the frames from `at` on; nothing: the traceback is not whole.
+// Returns the place of the exception's line after the frames that begin at `at`. Nothing if the traceback is
+// incomplete.
 std::optional<size_t> FindException(const LogLines& lines, const Bodies& bodies, size_t at) {
-  // Another thread may write some lines in between.
+  // The number of lines from another thread that may stand in between.
   constexpr int kMostForeign = 5;
   int foreign = 0;
   for (; at < lines.size(); ++at) {
@@ -92,7 +93,8 @@ bool IsIgnoredHere(std::string_view line) {
   return std::ranges::any_of(kBegins, [&](std::string_view begin) { return line.starts_with(begin); });
 }
 
-// The line directly before a traceback says whose it is. The text of an object may go over some lines.
+// Reads the line directly before a traceback, which shows the origin of the traceback. The text of an object may go
+// over several lines.
 Label LabelBefore(const LogLines& lines, const Bodies& bodies, size_t header, size_t floor) {
   constexpr size_t kMostLines = 3;
   const auto at = [&](size_t i) { return bodies.repeated() ? bodies[i] : std::string_view(lines[i].text); };
@@ -122,7 +124,7 @@ Label LabelBefore(const LogLines& lines, const Bodies& bodies, size_t header, si
   return {.begin = header};
 }
 
-// Further lines of the message, where its first says only that there are some.
+// Adds further lines of the message if the first line only announces them.
 void AddMore(const Bodies& bodies, size_t behind, StatedCause& cause) {
   if (!cause.line.ends_with(':') && !cause.line.ends_with(',')) return;
   for (size_t i = behind; i < behind + kMostMore && !Holds(bodies[i], kHeader); ++i) {
@@ -130,7 +132,7 @@ void AddMore(const Bodies& bodies, size_t behind, StatedCause& cause) {
   }
 }
 
-// Rich draws a box around the frames, and writes the exception below it.
+// Rich draws a box around the frames, and writes the exception below the box.
 std::optional<ReadCause> ReadBox(const LogLines& lines, size_t at) {
   constexpr std::string_view kCorner = "\u2570";
   size_t end = at + 1;
@@ -142,7 +144,7 @@ std::optional<ReadCause> ReadBox(const LogLines& lines, size_t at) {
   return ReadCause{{.line = std::string(Trim(lines[end].text)), .begin = at, .end = end + 1}};
 }
 
-// "    | ValueError: 1" -> "ValueError: 1". Nothing: no line of a group.
+// " | ValueError: 1" -> "ValueError: 1". Nothing if the line is not part of an exception group.
 std::optional<std::string_view> InGroup(std::string_view line) {
   const size_t margin = line.find_first_not_of(' ');
   if (margin == std::string_view::npos || (line[margin] != '|' && line[margin] != '+')) return std::nullopt;
@@ -150,7 +152,8 @@ std::optional<std::string_view> InGroup(std::string_view line) {
   return line.starts_with(' ') ? line.substr(1) : line;
 }
 
-// The first exception that is no group itself is the one to name, then the second.
+// Reads an exception group. The cause is the first exception inside that is not a group itself; the remark names the
+// second.
 ReadCause ReadGroup(const LogLines& lines, const Bodies& bodies, size_t at) {
   ReadCause read{{.begin = at, .end = at + 1}};
   StatedCause& cause = read.cause;
@@ -169,15 +172,15 @@ ReadCause ReadGroup(const LogLines& lines, const Bodies& bodies, size_t at) {
   return read;
 }
 
-// An exception that nobody caught, of which only the launcher's prefix or the box tells more.
+// Reads a traceback outside of boxes and groups.
 std::optional<ReadCause> ReadPlain(const LogLines& lines, const Bodies& bodies, size_t at) {
   auto found = FindException(lines, bodies, at + 1);
   if (!found) return std::nullopt;
-  // Ray writes the frames of the other process behind the first exception.
+  // Ray writes the frames of the other process after the first exception.
   if (IsFrame(bodies[*found + 1])) found = FindException(lines, bodies, *found + 1).value_or(*found);
   ReadCause read{{.line = std::string(Trim(bodies[*found])), .begin = at, .end = *found + 1}};
   const size_t first = IsEmptyLine(bodies[at + 1]) ? at + 2 : at + 1;
-  // The outermost frame is not that of the program.
+  // The exception was caught if its outermost frame is inside a function of the program.
   const std::string_view frame = bodies[first];
   read.is_caught = IsFrame(frame) && Holds(frame, ", in ") && !Holds(frame, ", in <module>") &&
                    !Holds(frame, "<frozen ") && !Holds(lines[at].text, "traceback : ");
@@ -185,7 +188,7 @@ std::optional<ReadCause> ReadPlain(const LogLines& lines, const Bodies& bodies, 
   return read;
 }
 
-// A stream that cannot be flushed has no traceback.
+// Reads an ignored exception that has no traceback, e.g. because a stream could not be flushed.
 std::optional<ReadCause> ReadIgnored(const LogLines& lines, size_t at) {
   const bool ignored = lines[at].text.starts_with("Exception ignored ") && at + 1 < lines.size();
   if (!ignored || !LooksLikeException(lines[at + 1].text) || Holds(lines[at + 1].text, kHeader)) return std::nullopt;
@@ -195,7 +198,8 @@ std::optional<ReadCause> ReadIgnored(const LogLines& lines, size_t at) {
 constexpr size_t kMostMessageLines = 8;
 constexpr std::string_view kCauseOfNode = "[cause]: ";
 
-// Node.js writes frames of the same form: "    at step (p.js:1:25)", "    at p.js:2:1".
+// Returns whether the line is a frame of Java. Node.js writes frames of the same form: " at step (p.js:1:25)", " at
+// p.js:2:1".
 bool IsJavaFrame(std::string_view line) {
   const std::string_view text = Trim(line);
   return !line.empty() && (line[0] == ' ' || line[0] == '\t') && text.starts_with("at ") &&
@@ -209,7 +213,8 @@ bool IsOfJavaStack(std::string_view line) {
          text.starts_with("Caused by: ") || text == "Driver stacktrace:";
 }
 
-// "26/11/28 ERROR Job: java.io.IOException: x" -> from "java" on. npos: it names no exception.
+// Returns where the name of an exception begins, e.g. at "java" in "26/11/28 ERROR Job: java.io.IOException: x".
+// Returns npos if the line names no exception.
 size_t FindThrowable(std::string_view line) {
   for (size_t end = line.find_first_of("EFT"); end != std::string_view::npos;
        end = line.find_first_of("EFT", end + 1)) {
@@ -226,7 +231,7 @@ size_t FindThrowable(std::string_view line) {
   return std::string_view::npos;
 }
 
-// The line that the first frame belongs to: a message may have several.
+// Returns the line that the first frame belongs to. The message in between may have several lines.
 size_t FindJavaHead(const LogLines& lines, size_t frame, size_t floor) {
   for (size_t at = frame; at > floor && frame - at < kMostMessageLines; --at) {
     if (FindThrowable(lines[at - 1].text) != std::string_view::npos) return at - 1;
@@ -234,7 +239,7 @@ size_t FindJavaHead(const LogLines& lines, size_t frame, size_t floor) {
   return frame == floor ? frame : frame - 1;
 }
 
-// Whether a stack goes on after some lines of a message.
+// Returns whether a stack continues after some lines of a message.
 bool GoesOn(const LogLines& lines, size_t at) {
   const size_t last = std::min(at + kMostMessageLines, lines.size());
   for (; at < last; ++at) {
@@ -280,7 +285,7 @@ std::optional<ReadCause> ReadGo(const LogLines& lines, size_t at) {
   return ReadCause{{.line = std::string(Trim(line)), .begin = at, .end = end}};
 }
 
-// "thread 'main' panicked at src/main.rs:2:5:" and the message below it; of older ones, both in one line.
+// Reads "thread 'main' panicked at src/main.rs:2:5:" and the message below it. Older releases write both in one line.
 std::optional<ReadCause> ReadRust(const LogLines& lines, size_t at) {
   const std::string_view line = lines[at].text;
   if (!line.starts_with("thread '") || !Holds(line, " panicked at ")) return std::nullopt;
@@ -364,7 +369,7 @@ std::optional<ReadCause> ReadJava(const LogLines& lines, size_t at, size_t floor
   while (end < lines.size() && (IsOfJavaStack(lines[end].text) || GoesOn(lines, end))) {
     const std::string_view line = lines[end].text;
     if (line.starts_with("Caused by: ")) {
-      const auto inside = ReadPython(lines, end, end);  // a Python program that Java quotes
+      const auto inside = ReadPython(lines, end, end);  // a Python traceback that Java quotes
       root = inside && !inside->cause.line.empty() ? inside->cause.line : JavaLine(line.substr(11));
     }
     if (Trim(line).starts_with(kCauseOfNode)) root = JavaLine(Trim(line).substr(kCauseOfNode.size()));
@@ -385,7 +390,7 @@ std::optional<ReadCause> ReadR(const LogLines& lines, size_t at, size_t halted) 
   const bool begins = line.starts_with("Error in ") || line.starts_with("Error: ") || line == "Error:";
   if (!begins || at >= halted || halted - at > kNear) return std::nullopt;
   ReadCause read{{.line = MessageFrom(lines, at, halted), .begin = at, .end = halted + 1}};
-  // A warning says why a file cannot be opened; other warnings are about something else.
+  // If a file cannot be opened, a warning has the reason. Other warnings are about something else.
   const bool warnings_say_why = Holds(read.cause.line, "cannot open the connection");
   for (size_t i = at + 1; i < halted; ++i) {
     const std::string& text = lines[i].text;

@@ -18,7 +18,8 @@ namespace {
 using Kind = StatedCause::Kind;
 using Chain = ReadCause::Chain;
 
-// A cause takes the place of the one that it belongs to, and keeps what was said before that one.
+// Replaces an earlier cause (`before`) with the cause that is linked to it. The new cause begins where the earlier one
+// began, and its remark keeps the earlier statement.
 void Merge(ReadCause read, ReadCause& before) {
   StatedCause cause = std::move(read.cause);
   StatedCause& earlier = before.cause;
@@ -42,9 +43,9 @@ void Merge(ReadCause read, ReadCause& before) {
   if (read.chain != Chain::kIsInside) before.is_caught = read.is_caught;
 }
 
-// All causes in the lines of one process; their places are still those in `lines`.
+// Returns all causes in the lines of one process. Their places are still places in `lines`.
 std::vector<StatedCause> ReadProcess(const LogLines& lines) {
-  // Lines between a cause and the one that it belongs to.
+  // The longest distance, in lines, between two linked causes.
   constexpr size_t kNear = 12;
   const auto last =
       std::find_if(lines.rbegin(), lines.rend(), [](const LogLine& line) { return line.text == "Execution halted"; });
@@ -81,7 +82,8 @@ bool IsOfLibrary(std::string_view line) {
          Holds(line, "<frozen ");
 }
 
-// A long traceback is shown without the frames of libraries, and then by its end.
+// Returns the text of a cause for people. A long traceback is shown without the frames of libraries, and without its
+// beginning if it is still too long.
 std::string Shown(const LogLines& lines, const StatedCause& cause) {
   constexpr size_t kMostLines = 16, kMostBytes = 2048;
   std::vector<std::string_view> shown;
@@ -104,7 +106,7 @@ std::string Shown(const LogLines& lines, const StatedCause& cause) {
   return text;
 }
 
-// An exception that is logged and followed by nothing is what the program ended with, if nothing else is.
+// A logged exception without further output after it ended the program, if no exception was uncaught.
 void PromoteLast(const LogLines& lines, std::vector<StatedCause>& causes) {
   const auto last =
       std::find_if(causes.rbegin(), causes.rend(), [](const auto& cause) { return cause.kind != Kind::kIgnored; });
@@ -120,12 +122,13 @@ void PromoteLast(const LogLines& lines, std::vector<StatedCause>& causes) {
   last->kind = Kind::kUncaught;
 }
 
-// torchrun's report of the process that failed first.
+// The first failed process in torchrun's report.
 struct FirstFailed {
-  // The line of the log at which the report of the process begins.
+  // The line of the log at which the report on this process begins.
   size_t place = 0;
   std::string rank, local_rank, exit_code;
-  // "Signal 9 (SIGKILL) received by PID 4242"; empty: the process has no traceback, or one follows.
+  // The process's death, e.g. "Signal 9 (SIGKILL) received by PID 4242". Empty: the report has no traceback for the
+  // process, or a traceback follows.
   std::string died;
 };
 
@@ -165,7 +168,8 @@ void NameFirstFailed(const FirstFailed& first, std::vector<StatedCause>& causes)
     causes.push_back({.kind = Kind::kNamed, .line = first.died, .begin = first.place, .end = first.place + 1});
 }
 
-// The last exception of a process ended it. Where several processes wrote, the one that ended first is the cause.
+// Sorts the causes by kind, then by place. Within a process the last exception goes first, because it ended the
+// process. Among several processes, the process that ended first goes first.
 void SortByLikelihood(std::vector<StatedCause>& causes) {
   std::map<std::pair<Kind, std::string>, size_t> ends;
   for (const StatedCause& cause : causes) {
@@ -181,7 +185,8 @@ constexpr size_t kLastLines = 20;
 constexpr ExitStatus kUncaught{ExitStatus::Kind::kExited, 1};
 constexpr ExitStatus kCannotFlush{ExitStatus::Kind::kExited, 120};
 
-// Python's exit code after an exception that nobody caught, and what native code may make of it afterwards.
+// Returns whether the exit is that of Python after an uncaught exception, or a crash of native code that may
+// follow one.
 bool EndsByException(const std::optional<ExitStatus>& exit) {
   constexpr std::array kCrashes = {SIGABRT, SIGSEGV, SIGBUS};
   return exit == kUncaught || std::ranges::any_of(kCrashes, [&](int signal) { return DiedOf(exit, signal); });
@@ -200,18 +205,18 @@ class Choice {
     if (cause) {
       if (const auto other = BetterLine(*cause, first)) first = *other;
     } else if (!stated_.causes.empty() && stated_.causes.front().kind < Kind::kLauncher) {
-      // A person is shown this exception, and it decides nothing.
+      // This exception is shown to people, but it does not decide.
       cause = &stated_.causes.front();
     }
     first.on_stdout = on_stdout_;
-    // The last lines of a long traceback are often frames of libraries.
+    // The last lines of a long traceback are often frames of libraries, so the cause is shown before them.
     const bool is_early = cause && cause->begin + kLastLines < stated_.lines.size() && !on_stdout_;
     const bool is_long = cause && cause->end - cause->begin > kLastLines;
     if (is_early && (is_long || !Holds(evidence_.stderr_tail, cause->line))) first.before = cause->shown;
     return first;
   }
 
-  // The last lines, without what was ignored, warnings, and records of loggers about something else.
+  // Returns the last lines without ignored exceptions, warnings, and log records about something else.
   std::string Rest() const {
     std::vector<bool> ignored(stated_.lines.size());
     for (const StatedCause& cause : stated_.causes) {
@@ -244,7 +249,8 @@ class Choice {
     return FirstThatHolds(BuiltInRules(), evidence_, lines);
   }
 
-  // A process that lost its connection to another is not the first, where several have spoken.
+  // Returns the most likely cause. If several processes wrote, a process that only lost its connection to another is
+  // passed over.
   const StatedCause* MostLikely() const {
     constexpr int kMostCompared = 64;
     int compared = 0;
@@ -271,7 +277,8 @@ class Choice {
     return first;
   }
 
-  // A second cause: of another thread or process before, or of the launcher or the program itself behind it.
+  // Returns a second cause: from another thread or process before the first one, or from the launcher or the program
+  // after it.
   std::string Competing(const StatedCause& cause) const {
     constexpr size_t kFew = 2;
     if (!stated_.first_failed.empty() && Match({cause.line}).rule->source == Source::kPeer)
@@ -289,7 +296,7 @@ class Choice {
     return is_said && !stated_.has_launcher ? StrCat("its last line: ", Trim(stated_.lines[after.back()])) : "";
   }
 
-  // Places of plain lines behind the cause that say something.
+  // Returns the places of plain lines after the cause that may explain the end.
   std::vector<size_t> SaidAfter(const StatedCause& cause) const {
     std::vector<size_t> said;
     for (const size_t place : stated_.plain) {
@@ -302,7 +309,7 @@ class Choice {
     return {.line = std::string(Trim(stated_.lines[place])), .remark = other.line, .rule = rule};
   }
 
-  // A line that belongs to no cause, where it says more of the end than the most likely cause.
+  // Returns a line that belongs to no cause, if it explains the end better than the most likely cause.
   std::optional<FirstCause> BetterLine(const StatedCause& cause, const FirstCause& judged) const {
     if (cause.kind == Kind::kLauncher)
       return IsSpecific(Match({cause.line})) ? std::nullopt : SaidBefore(cause, judged);
@@ -310,7 +317,7 @@ class Choice {
     if (after.empty()) return std::nullopt;
     const RuleMatch last = Match({stated_.lines[after.back()]});
     const bool survived = cause.kind == Kind::kHandled || cause.kind == Kind::kThread;
-    // Native code that crashed says nothing, and what it has survived is not the cause.
+    // Native code that crashes leaves no message, and an exception that the program survived is not the cause.
     if (survived && last.place == 0 && EndsByException(evidence_.exit) && evidence_.exit != kUncaught)
       return FirstCause{.rule = ByCode(last)};
     if (survived || (evidence_.exit == kUncaught && IsOfCommand(stated_.lines[after.back()])))
@@ -327,7 +334,7 @@ class Choice {
     return by_code ? &BuiltInRules().back() : match.rule;
   }
 
-  // A process that a launcher started wrote its own last line before the launcher's.
+  // Searches the lines before a launcher's statement, because the process that failed wrote its last line before it.
   std::optional<FirstCause> SaidBefore(const StatedCause& launcher, const FirstCause& judged) const {
     std::vector<size_t> said;
     for (const size_t place : stated_.plain) {
@@ -362,7 +369,7 @@ StatedCauses ReadStatedCauses(std::string_view text) {
       for (size_t i = cause.begin; i < cause.end; ++i) in_cause[lines[i].place] = true;
       cause.shown = Shown(lines, cause);
       cause.process = process;
-      // A worker of Ray is no launched copy of the program: the driver may say more.
+      // A worker of Ray is not a launched copy of the program, because the driver may state more.
       if (process.starts_with('(') && cause.kind == Kind::kUncaught) cause.kind = Kind::kChild;
       cause.begin = lines[cause.begin].place;
       cause.end = lines[cause.end - 1].place + 1;
@@ -370,7 +377,7 @@ StatedCauses ReadStatedCauses(std::string_view text) {
       stated.causes.push_back(std::move(cause));
     }
   }
-  // Processes in torchrun's report that are not the first that failed may be victims.
+  // Other processes in torchrun's report than the first failed one may be victims.
   for (StatedCause& cause : stated.causes)
     if (cause.kind == Kind::kUncaught && stated.lines[cause.begin].starts_with("  traceback : "))
       cause.kind = Kind::kChild;
