@@ -13,7 +13,8 @@
 namespace tony {
 namespace {
 
-// The contract's variables, and JOB_ID, NUM_AM_RETRIES and TB_PORT, which TonY's tasks had: the executor sets them.
+// The variables that the executor sets: those of the contract, and JOB_ID, NUM_AM_RETRIES and TB_PORT, which TonY's
+// tasks had.
 constexpr std::string_view kOwnVariables[] = {"JOB_ID",
                                               "NUM_AM_RETRIES",
                                               "TB_PORT",
@@ -32,17 +33,18 @@ constexpr std::string_view kOwnVariables[] = {"JOB_ID",
                                               "TONY_RESUME_FROM",
                                               "TONY_TASK"};
 
-// What TonY gave to every task, whatever the framework.
+// The variables that TonY gave to every task of any framework.
 constexpr std::string_view kCommonVariables[] = {"DISTRIBUTED_MODE", "IS_CHIEF",   "JOB_NAME",
                                                  "SESSION_ID",       "TASK_INDEX", "TASK_NUM"};
 
 constexpr std::string_view kPreprocessing = "PREPROCESSING_JOB";
 
-// The scheduler says in them which GPUs are the task's. In a job that asks for none they are the user's.
+// The scheduler sets these variables to the GPUs of the task. A job that requests no GPUs may set them itself.
 constexpr std::string_view kGpuVariables[] = {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"};
 
-// Tasks that start at once do not know each other, so there is nothing to wire; TonY's tensorflow tasks got only the
-// common variables, too. Its pytorch tasks got an address that might not be there yet.
+// In FCFS mode tasks do not know each other when they start, so a framework cannot connect them. TonY's tensorflow
+// tasks got only the common variables in this mode too. Its pytorch tasks got an address that possibly did not exist
+// yet.
 Status CheckFcfs(const JobSpec& spec) {
   if (spec.framework == FrameworkKind::kTensorflow || spec.framework == FrameworkKind::kStandalone) return Ok();
   return Error{ErrorCode::kInvalid,
@@ -63,7 +65,7 @@ Environment CommonEnvironment(const JobSpec& spec, const TaskId& task) {
   return environment;
 }
 
-// `ways`: how it may have been given, each of which ends in its name.
+// `ways` are the ways to set a variable, without its name at the end, e.g. "-shell_env ".
 Status CheckNotReserved(const std::map<std::string, std::string>& environment, const std::vector<std::string>& ways,
                         const std::vector<std::string>& reserved) {
   for (const auto& [name, value] : environment) {
@@ -108,8 +110,9 @@ bool HasDependencies(const JobSpec& spec) {
   return std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return !role.depends_on.empty(); });
 }
 
-// Who prepares, and has no use for the framework's wiring, gets none where that cannot be made. What comes after is
-// wired as a job of its own, so that everybody has to count the same roles in.
+// Checks a job with dependencies. Roles that run at the same time are connected like a job of their own, so all of them
+// must count the same roles. A role that others wait for until it has succeeded is not checked: such a role prepares
+// the job, and gets no variables of the framework if its group cannot be connected.
 Status CheckTogether(const JobSpec& spec) {
   const auto tracked = [](const JobSpec& with) {
     std::vector<std::string> names;
@@ -139,7 +142,8 @@ Status CheckTogether(const JobSpec& spec) {
   return Ok();
 }
 
-// As TonY had it: the one program is told what it is, all others what it has found.
+// As in TonY, the preprocessing task gets PREPROCESSING_JOB, and all other tasks get the parameters that it has
+// published.
 Environment PreprocessEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
   if (IsPreprocess(*spec.FindRole(task.role))) return {{std::string(kPreprocessing), "true"}};
   const auto published = cluster.values.find({std::string(kPreprocess), 0});
@@ -147,7 +151,8 @@ Environment PreprocessEnvironment(const JobSpec& spec, const ClusterSpec& cluste
   return {{std::string(kModelParams), published->second.at(std::string(kModelParams))}};
 }
 
-// Where a program finds what the tasks of a role have published that it waited for, by their index.
+// Returns the name of the variable in which a program finds the READY values of a role that it waited for, in the
+// order of the tasks.
 std::string ReadyVariable(std::string_view role) {
   std::string name = StrCat("TONY_READY_", role);
   std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; });
@@ -163,7 +168,7 @@ std::string ReadyValues(const ClusterSpec& cluster, const std::string& role) {
   return Join(values, ",");
 }
 
-// Position among the tracked tasks in the order of the spec; -1 if not tracked.
+// Returns the position among the tracked tasks in the order of the spec; -1 for a task that is not tracked.
 int TrackedPosition(const JobSpec& spec, const TaskId& task) {
   int position = 0;
   for (const auto& role : spec.roles) {
@@ -339,7 +344,7 @@ std::vector<std::string> ScopeWarnings(const JobSpec& spec) {
   return warnings;
 }
 
-// A warning and no error: programs of which each does its own share run under these frameworks, too.
+// Returns warnings and not errors, because programs whose tasks work independently run under these frameworks too.
 std::vector<std::string> ToleranceWarnings(const JobSpec& spec) {
   std::vector<std::string> warnings;
   if (spec.TrackedTasks() < 2) return warnings;

@@ -1,5 +1,5 @@
-// How a role's processes are wired into one training cluster: the environment variables that each framework reads.
-// Pure functions of (spec, cluster spec, task); one file per framework. Golden files: tests/unit/framework/golden.
+// How the processes of a job find each other and form one training cluster: the environment variables that each
+// framework reads. Pure functions of (spec, cluster spec, task). Golden files: tests/unit/framework/golden.
 #pragma once
 
 #include <map>
@@ -15,78 +15,82 @@ namespace tony {
 
 using Environment = std::map<std::string, std::string>;
 
-// Whether the framework can run the spec at all (standalone: one task beside sidecars, unless FCFS; collectives: never
-// FCFS; nobody waits for a sidecar's values, and there are at most kMostPublishedValuesOfJob); kInvalid says why not.
+// Returns kInvalid with the reason if the framework cannot run the spec. Standalone runs one task next to sidecars, and
+// any number of tasks in FCFS mode. Collectives do not run in FCFS mode. No role may wait for the values of a sidecar,
+// and all tasks together publish at most kMostPublishedValuesOfJob values.
 Status CheckFramework(const JobSpec& spec);
 
-// What a process of the task gets beside the job's own variables: TonY's (JOB_NAME, TASK_INDEX, TASK_NUM, IS_CHIEF,
-// DISTRIBUTED_MODE, ...) and the framework's (TF_CONFIG, RANK, ...), for the roles that run together. In FCFS mode
-// TonY's only, unless the task waits for others, or they for it. A task's processes are counted from 0; most tasks have
-// no other.
+// Returns the variables that a process of the task gets in addition to the job's own: TonY's variables (JOB_NAME,
+// TASK_INDEX, TASK_NUM, IS_CHIEF, DISTRIBUTED_MODE, ...) and the framework's (TF_CONFIG, RANK, ...), for the roles that
+// run together. In FCFS mode only TonY's variables, unless the task waits for others, or others wait for the task.
+// `process` is the number of the process in its task, from 0; most tasks have only process 0.
 Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process = 0);
 
-// The job as a task of the role finds it: of the roles that may run while it does, those that are there.
+// Returns the job as a task of the role sees it: only roles that may run at the same time and are in the cluster spec.
 std::pair<JobSpec, ClusterSpec> Together(const JobSpec& spec, const ClusterSpec& cluster, const std::string& role);
 
-// Whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT, so that nobody may hold it.
+// Returns whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT. No other process may
+// then hold the port for it.
 bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
 
-// The one task that is to serve TensorBoard, on a port of this name; its process finds the number in TB_PORT. As TonY
-// chose it: the first of a role "tensorboard", else the chief, or the command of a job without roles; in no job of
-// framework standalone with roles.
+// The name of the port at which the one task that serves TensorBoard listens. Its process finds the number in TB_PORT.
+// As in TonY, this is the first task of a role "tensorboard", else the chief, or the only task of a job without roles.
+// A job of framework standalone with roles has such a task only in a role "tensorboard".
 inline constexpr std::string_view kTensorBoardPort = "tensorboard";
 bool ServesTensorBoard(const JobSpec& spec, const TaskId& task);
 
-// Names of the ports that the task has besides its own, TensorBoard's and those of its single processes among them; at
-// most kMostNamedPorts, each an IsPortName().
+// Returns the names of the task's ports in addition to its main port, including TensorBoard's and those of its single
+// processes. They are at most kMostNamedPorts, each an IsPortName().
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task);
 
-// When the tasks of a role start. Those of stage 0 do as the gang has formed, those of a later one when every task of
-// the stages before it has published its ValueNames().
+// Returns the stage in which the tasks of a role start. Stage 0 starts when the gang has formed. A later stage starts
+// when every task of the stages before it has published its ValueNames().
 int StageOf(const JobSpec& spec, std::string_view role);
 
-// What the task publishes, for its framework, as others wait until it is ready, or for those after it: at most
-// kMostPublishedValues, each an IsValueName().
+// Returns the names of the values that the task publishes: for its framework, for roles that wait until the task is
+// ready, or for the tasks after a preprocessing task. They are at most kMostPublishedValues, each an IsValueName().
 std::vector<std::string> ValueNames(const JobSpec& spec, const TaskId& task);
-// Those of them for which others wait: none in the last stage.
+// Returns those of the ValueNames() for which other tasks wait. A framework's values in its last stage are not awaited.
 std::vector<std::string> AwaitedValues(const JobSpec& spec, const TaskId& task);
 
-// Names of all variables that a task of this job may get from us: the framework's, TonY's and our own TONY_*. Sorted.
+// Returns the sorted names of all variables that TonY may set in a task of this job: the framework's and TonY's own.
 std::vector<std::string> ReservedVariables(const JobSpec& spec);
 
-// kInvalid if the user's own environment sets one of them: either side would win by accident.
+// Returns kInvalid if the user's own environment sets a reserved variable, because the winner would be accidental.
 Status CheckEnvironment(const JobSpec& spec, const std::map<std::string, std::string>& secrets);
 
-// Place of a task among all tracked tasks, for frameworks that count ranks over the whole job: the chief first, then
-// the other tracked roles in the order of the spec, by index. -1 for tasks that are not tracked.
+// Returns the rank of a task among all tracked tasks, for frameworks that count ranks over the whole job. The chief has
+// rank 0; the other tracked tasks follow in the order of the spec, by index. -1 for tasks that are not tracked.
 int GlobalRank(const JobSpec& spec, const TaskId& task);
 
-// The machines of a job, for what starts processes on them by itself: MPI's mpirun --hostfile, deepspeed --hostfile.
+// ---- The hosts of a job, for programs that start processes there: MPI's mpirun --hostfile, deepspeed --hostfile.
 
-// Lines of "HOST slots=N", each host once, in the order of GlobalRank(). A task has as many slots as GPUs, without GPUs as
-// cores, and never fewer than processes. Only tracked tasks count. Open MPI and DeepSpeed read it so; MPICH wants HOST:N.
+// Returns lines of "HOST slots=N", each host once, in the order of GlobalRank(). A task has as many slots as GPUs;
+// without GPUs as many as cores; but at least as many as processes. Only tracked tasks count. Open MPI and DeepSpeed
+// read this format. MPICH needs HOST:N instead.
 std::string Hostfile(const JobSpec& spec, const ClusterSpec& cluster);
 
-// How much of a job has to start again when one of its tasks does. A pure function of the spec.
+// ---- How much of a job has to restart when one of its tasks restarts. Pure functions of the spec.
 
-// The smallest restart after which the tasks still compute the right thing. `same_address`: the task comes back under
-// the address that the others were told.
+// Returns the smallest restart after which all tasks compute correct results. `same_address`: the task restarts under
+// the address that the other tasks know.
 //
-//   sidecars, standalone and FCFS jobs, TensorFlow's
-//   evaluator                                           task: nobody is connected to them
-//   PyTorch, JAX, LightGBM and XGBoost, tracked roles   gang: a collective cannot take a member back
-//   TensorFlow without ps (MultiWorkerMirrored)         gang: the same
-//   TensorFlow with ps: a worker                        task, if it keeps its address; the coordinator connects again
-//   TensorFlow with ps: ps, chief                       gang: the variables, or who knows of the progress, are gone
-//   untracked roles of these                            task, if they keep their address
-//   whose published values others wait for              gang: those who run were told the values of this attempt
-//   others of staged                                    task, if they keep their address
+//   sidecars; all roles in FCFS mode or of standalone    task: no other task is connected to them
+//   TensorFlow's evaluator                               task: no other task is connected to it
+//   PyTorch, JAX, LightGBM, XGBoost: tracked roles       gang: a collective cannot accept a restarted member
+//   PyTorch, JAX, LightGBM, XGBoost: untracked roles     task if its address stays, else gang
+//   TensorFlow without ps (MultiWorkerMirrored)          gang: it is a collective too
+//   TensorFlow with ps: ps, chief                        gang: the variables, or the knowledge of progress, are lost
+//   TensorFlow with ps: other roles                      task if its address stays, because the coordinator reconnects
+//   roles whose published values others wait for         gang: the running tasks know the values of the ended attempt
+//   other roles of staged                                task if its address stays, else gang
 RestartScope SmallestScope(const JobSpec& spec, const RoleSpec& role, bool same_address);
 
-// One line for each role that asks for less than that, even where its tasks keep their address.
+// Returns a line for each role whose restart scope is below SmallestScope(), even if its tasks keep their addresses.
 std::vector<std::string> ScopeWarnings(const JobSpec& spec);
 
-// One line for each role whose tasks may fail without failing the job, and without whom the others cannot go on.
+// Returns a line for each role whose tasks may fail without failing the job, although the others cannot go on without
+// them.
 std::vector<std::string> ToleranceWarnings(const JobSpec& spec);
 
 }  // namespace tony

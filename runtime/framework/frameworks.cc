@@ -1,4 +1,4 @@
-// The frameworks one after the other, each with a comment on what it reads, and their table.
+// The frameworks one after the other, each with a comment on the variables that it reads, and their table.
 #include "runtime/framework/frameworks.h"
 
 #include <boost/json.hpp>
@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// JAX reads the two coordinator addresses by itself; the program passes the process count and id on:
+// ---- JAX reads the two coordinator addresses by itself. The program passes on the number of processes and its own id:
 // jax.distributed.initialize(num_processes=int(os.environ["JAX_NUM_PROCESSES"]), process_id=...).
 
 Environment JaxEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int) {
@@ -22,15 +22,15 @@ Environment JaxEnvironment(const JobSpec& spec, const ClusterSpec& cluster, cons
   };
   const int rank = GlobalRank(spec, task);
   if (rank >= 0) environment["JAX_PROCESS_ID"] = StrCat(rank);
-  // JAX's own default is [::], which fails on hosts without IPv6 and listens to strangers elsewhere.
+  // JAX's own default is [::]. It fails on hosts without IPv6, and accepts connections of strangers on other hosts.
   if (rank == 0) environment["JAX_COORDINATOR_BIND_ADDRESS"] = coordinator;
   return environment;
 }
 
-// LightGBM's socket learner takes these as parameters: machines, num_machines and local_listen_port. Every machine
-// finds itself in the list by its own addresses and its port, and its place there is its rank.
+// ---- LightGBM's socket learner takes these values as parameters: machines, num_machines and local_listen_port. Each
+// machine finds itself in the list by its own addresses and its port. Its place in the list is its rank.
 
-// By rank: all tracked tasks.
+// Returns the addresses of all tracked tasks by their ranks.
 std::map<int, std::string> Machines(const JobSpec& spec, const ClusterSpec& cluster) {
   std::map<int, std::string> machines;
   for (const auto& [role, endpoints] : cluster.roles) {
@@ -49,7 +49,7 @@ Environment LightGbmEnvironment(const JobSpec& spec, const ClusterSpec& cluster,
       {"LIGHTGBM_MACHINES", Join(machines, ",")},
       {"LIGHTGBM_NUM_MACHINES", StrCat(machines.size())},
   };
-  // A task that is not in the list must not look like one that is.
+  // A task that is not in the list gets no port and no rank, because it must not look like a member.
   if (const int rank = GlobalRank(spec, task); rank >= 0) {
     environment["LIGHTGBM_LOCAL_LISTEN_PORT"] = StrCat(EndpointOf(cluster, task).port);
     environment["LIGHTGBM_RANK"] = StrCat(rank);
@@ -57,12 +57,12 @@ Environment LightGbmEnvironment(const JobSpec& spec, const ClusterSpec& cluster,
   return environment;
 }
 
-// torch.distributed's env:// variables, with those that torchrun and DeepSpeed's launcher set beside them (CROSS_RANK,
-// CROSS_SIZE and LOCAL_SIZE are the latter's), and the INIT_METHOD, RANK and WORLD that TonY's examples read. TonY's
-// RANK was the index within the role, so that two roles collided; here ranks count over the processes of all tracked
-// tasks.
+// ---- PyTorch: the variables of torch.distributed's env://; the variables that torchrun and DeepSpeed's launcher set
+// in addition (CROSS_RANK, CROSS_SIZE and LOCAL_SIZE are DeepSpeed's); and INIT_METHOD, RANK and WORLD, which TonY's
+// examples read. TonY's RANK was the index within the role, so that two roles collided. Here ranks count over the
+// processes of all tracked tasks.
 
-// Processes of all tracked tasks, and of those that come before one of them.
+// The number of processes of all tracked tasks, and of the tracked tasks before a given one.
 struct Ranks {
   int world = 0, before = 0;
 };
@@ -80,7 +80,7 @@ Ranks CountRanks(const JobSpec& spec, const TaskId& task) {
   return ranks;
 }
 
-// What torchrun calls a group, or node, is a task here: its processes share a machine.
+// A task takes the place of torchrun's group, or node, because its processes share a machine.
 void AddPlace(const JobSpec& spec, const TaskId& task, int process, const Ranks& ranks, Environment& environment) {
   const RoleSpec& role = *spec.FindRole(task.role);
   environment["RANK"] = StrCat(ranks.before + process);
@@ -103,21 +103,21 @@ Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
       {"INIT_METHOD", StrCat("tcp://", ToString(leader))},
       {"MASTER_ADDR", leader.host},
       {"MASTER_PORT", StrCat(leader.port)},
-      // What failures of the program may cost; lost nodes come on top of it.
+      // The budget for failures of the program. Restarts after lost nodes come in addition.
       {"TORCHELASTIC_MAX_RESTARTS", StrCat(spec.restart.levels[static_cast<size_t>(RestartScope::kGang)].most)},
       {"TORCHELASTIC_RESTART_COUNT", StrCat(cluster.generation.value - 1)},
       {"TORCHELASTIC_USE_AGENT_STORE", "False"},  // rank 0 listens at MASTER_PORT itself
       {"WORLD", StrCat(ranks.world)},
       {"WORLD_SIZE", StrCat(ranks.world)},
   };
-  // A task that is no member of the process group must not look like one.
+  // A task outside the process group gets no rank, because it must not look like a member.
   if (GlobalRank(spec, task) >= 0) AddPlace(spec, task, process, ranks, environment);
   return environment;
 }
 
-// One task that needs nobody, maybe with sidecars; in FCFS mode, as many as there are.
+// ---- Standalone: one task that needs no other task, possibly with sidecars. In FCFS mode the number of tasks is free.
 
-// Sidecars beside it do not count: TensorBoard is one.
+// Sidecars such as TensorBoard do not count.
 Status CheckOneTask(const JobSpec& spec) {
   int count = 0;
   std::vector<std::string> counts;
@@ -142,8 +142,8 @@ json::array Addresses(const std::vector<Endpoint>& endpoints) {
   return list;
 }
 
-// TensorFlow would wait for every member of "cluster": TensorBoard never joins it, and an evaluator is no member of
-// the training cluster, but insists on finding itself there.
+// TensorFlow would wait for every member of "cluster". TensorBoard is left out because it never joins. An evaluator is
+// not a member of the training cluster, but expects to find itself there, so only evaluators see it.
 json::object TrainingCluster(const ClusterSpec& cluster, const TaskId& task) {
   json::object roles;
   for (const auto& [role, endpoints] : cluster.roles) {
@@ -175,10 +175,10 @@ RestartScope ScopeOfTensorFlow(const JobSpec& spec, const RoleSpec& role, Restar
   return spec.FindRole("ps") && !serves ? if_reachable : RestartScope::kGang;
 }
 
-// XGBoost's collective needs a tracker, which the one task of role "tracker" runs at the port that it has from us
-// (xgboost.tracker.RabitTracker) and which ends by itself. The workers, all other tracked tasks, connect to it. The
-// names are those of the arguments of xgboost.collective.CommunicatorContext, in capitals, to which a worker passes
-// them.
+// ---- XGBoost's collective needs a tracker (xgboost.tracker.RabitTracker). The only task of role "tracker" runs the
+// tracker at the port that TonY has given to the task; the tracker ends by itself. The workers, which are all other
+// tracked tasks, connect to the tracker. The variables are named like the arguments of
+// xgboost.collective.CommunicatorContext, in capitals. A worker passes them on to it.
 
 constexpr std::string_view kTracker = "tracker";
 
@@ -192,7 +192,7 @@ int Workers(const JobSpec& spec) {
   return workers;
 }
 
-// Place among all workers, in the order of the spec; -1 for others.
+// Returns the place among all workers in the order of the spec; -1 for other tasks.
 int WorkerNumber(const JobSpec& spec, const TaskId& task) {
   int before = 0;
   for (const auto& role : spec.roles) {
@@ -226,18 +226,18 @@ Environment XgBoostEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
   return environment;
 }
 
-// A framework with all that no other has yet: named ports, stages, published values, tasks of several processes. For
-// tests of TonY itself; no property asks for it.
+// ---- Staged: a framework with all features that no other framework has yet: named ports, stages, published values,
+// tasks with several processes. It exists for tests of TonY itself; no property can request it.
 //
-// The driver starts first, then ps, then everybody else; driver and ps publish ADDRESS. Every task has a port "data",
-// the driver also "control". Where a task has several processes, each has a port: "process_0", "process_1", ...
+// The driver starts first, then ps, then all other roles; driver and ps publish ADDRESS. Every task has a port "data",
+// the driver also has "control". If a task has several processes, each has a port: "process_0", "process_1", ...
 //
-//   STAGED_PORTS         its own: "control=4712,data=4713"
-//   STAGED_DATA          where everybody's "data" is: "driver:0=host:4713,worker:0=host:4811"
-//   STAGED_ADDRESSES     what the stages before have published: "driver:0=...,ps:0=..."
-//   STAGED_RANK          of this process, among all processes of all tasks
-//   STAGED_SIZE          how many these are
-//   STAGED_PROCESS_PORT  of this process alone, where its task has several
+//   STAGED_PORTS         the ports of the task: "control=4712,data=4713"
+//   STAGED_DATA          the "data" ports of all tasks: "driver:0=host:4713,worker:0=host:4811"
+//   STAGED_ADDRESSES     values that earlier stages have published: "driver:0=...,ps:0=..."
+//   STAGED_RANK          rank of this process among all processes of all tasks
+//   STAGED_SIZE          number of all processes of all tasks
+//   STAGED_PROCESS_PORT  port of this process alone, if its task has several processes
 
 constexpr std::string_view kDriver = "driver";
 constexpr std::string_view kServer = "ps";
@@ -264,7 +264,7 @@ std::vector<std::string> StagedValues(const JobSpec&, const TaskId& task) {
   return {};
 }
 
-// Roles and tasks in their order, of each task all processes.
+// Ranks follow the order of the roles, then of the tasks, then of the processes of a task.
 void AddRanks(const ClusterSpec& cluster, const TaskId& task, int process, Environment& environment) {
   int before = 0;
   for (const auto& [role, endpoints] : cluster.roles) {
@@ -297,7 +297,7 @@ Environment StagedEnvironment(const JobSpec&, const ClusterSpec& cluster, const 
 
 }  // namespace
 
-// In the order of FrameworkKind.
+// The table has the order of FrameworkKind.
 const Framework& FrameworkOf(const JobSpec& spec) {
   static const Framework kFrameworks[] = {
       {.check = CheckOneTask,

@@ -1,4 +1,5 @@
-// The frameworks, and what each of them needs. framework.cc adds what all have in common.
+// The table of the frameworks, with the functions that each of them needs. framework.cc adds the parts that all
+// frameworks have in common.
 #pragma once
 
 #include <string_view>
@@ -8,7 +9,7 @@
 
 namespace tony {
 
-// For SmallestScope(): where the tracked tasks are one collective, which cannot take a member back.
+// The smallest_scope of frameworks whose tracked tasks form one collective, which cannot accept a restarted member.
 RestartScope ScopeOfCollective(const JobSpec& spec, const RoleSpec& role, RestartScope if_reachable);
 
 struct Framework {
@@ -16,20 +17,21 @@ struct Framework {
   Status (*check)(const JobSpec& spec) = [](const JobSpec&) { return Ok(); };
   Environment (*environment)(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process);
   std::vector<std::string_view> variables;  // every name that `environment` may return
-  // For SmallestScope(), of a role that is no sidecar, in GANG mode. `if_reachable`: of tasks to which the others can
-  // connect again.
+  // SmallestScope() for a role that is not a sidecar, in GANG mode. `if_reachable` is the result for tasks to which the
+  // others can reconnect.
   RestartScope (*smallest_scope)(const JobSpec& spec, const RoleSpec& role,
                                  RestartScope if_reachable) = ScopeOfCollective;
-  bool (*binds_port_alone)(const JobSpec& spec, const TaskId& task) = nullptr;  // null: no task's process does
-  Names port_names = nullptr;                                                   // null: no task has others than its own
-  int (*stage)(const JobSpec& spec, std::string_view role) = nullptr;           // null: all start together
-  Names value_names = nullptr;                                                  // null: no task publishes any
-  bool several_processes = false;                                               // whether a task may have them
+  bool (*binds_port_alone)(const JobSpec& spec, const TaskId& task) = nullptr;  // null: false for all tasks
+  Names port_names = nullptr;                                                   // null: no additional ports
+  int (*stage)(const JobSpec& spec, std::string_view role) = nullptr;           // null: all roles start together
+  Names value_names = nullptr;                                                  // null: tasks publish no values
+  // Whether a task may have several processes.
+  bool several_processes = false;
 };
 
 const Framework& FrameworkOf(const JobSpec& spec);
 
-// Where the task with rank 0 listens; the cluster spec holds every task of the job.
+// Returns the endpoint of the task with rank 0. The cluster spec must contain every task of the job.
 const Endpoint& LeaderEndpoint(const JobSpec& spec, const ClusterSpec& cluster);
 const Endpoint& EndpointOf(const ClusterSpec& cluster, const TaskId& task);
 

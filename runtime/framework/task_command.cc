@@ -18,7 +18,8 @@
 namespace tony {
 namespace {
 
-// Reserved words and builtins of bash 5: what of these is also a program (echo, kill, test) is another one.
+// Reserved words and builtins of bash 5. If a program of the same name exists (echo, kill, test), it is a
+// different one.
 constexpr std::string_view kNotPrograms[] = {
     ".",       ":",       "alias",    "bg",        "bind",     "break",    "builtin", "caller",  "case",   "cd",
     "command", "compgen", "complete", "compopt",   "continue", "coproc",   "declare", "dirs",    "disown", "do",
@@ -56,14 +57,14 @@ std::string_view ValueOf(const std::vector<std::string>& environment, std::strin
   return {};
 }
 
-// Bash would read a file first, know other commands, or behave in another way.
+// Returns whether the variable makes bash read a file first, know other commands, or behave differently.
 bool ConfiguresBash(std::string_view variable) {
   constexpr std::string_view kNames[] = {
       "BASH_ENV=", "BASHOPTS=", "SHELLOPTS=", "BASH_FUNC_", "BASH_COMPAT=", "POSIXLY_CORRECT="};
   return std::ranges::any_of(kNames, [&](std::string_view name) { return variable.starts_with(name); });
 }
 
-// Scripts are for bash: it knows what to say of one whose interpreter is missing.
+// Returns false for scripts, so that bash starts them: it reports a missing interpreter.
 bool IsBinary(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   char magic[4] = {};
@@ -75,7 +76,7 @@ bool IsProgram(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// "" where only bash, in its folder, can say.
+// Returns "" if only bash, in the task's folder, can find the program.
 std::string FindProgram(const std::string& name, std::string_view path) {
   if (name.starts_with('/')) return IsProgram(name) ? name : "";
   if (name.find('/') != std::string::npos) return "";
@@ -93,7 +94,8 @@ NamedPorts PortsOf(const JobSpec& spec, const TaskId& task) {
   return ports;
 }
 
-// In FCFS mode: those for which it waits until they are ready, and itself where it is the only one of such a role.
+// Returns whether the reader's cluster spec has the other role. In FCFS mode it has the roles on which the reader
+// depends, and the reader's own role if it has one task and takes part in dependencies.
 bool Knows(const JobSpec& spec, const RoleSpec& reader, const RoleSpec& other) {
   if (spec.mode == DistributedMode::kGang) return true;
   if (std::ranges::count(reader.depends_on, other.name, &Dependency::role) > 0) return true;
@@ -115,7 +117,7 @@ ClusterSpec PlannedCluster(const JobSpec& spec, const RoleSpec& reader, const st
   return cluster;
 }
 
-// The node chooses the GPUs.
+// Replaces the GPU variables with placeholders, because the node will choose the GPUs.
 std::vector<std::string> EnvironmentOn(const PlannedNode& node, const RoleSpec& role) {
   std::vector<std::string> environment = node.environment;
   if (role.resources.gpus == 0) return environment;
@@ -127,8 +129,8 @@ std::vector<std::string> EnvironmentOn(const PlannedNode& node, const RoleSpec& 
   return environment;
 }
 
-// As if `there`, where the task will find its Python environment's programs, were where they are now. Of a packed one
-// nobody knows what is in it.
+// Replaces the folder of the Python environment's programs in PATH: `there` is the folder in the task, `here` the
+// folder on this machine. `here` is empty for a packed environment, whose content is not known.
 std::vector<std::string> WithPathHere(std::vector<std::string> environment, const std::string& there,
                                       const std::string& here) {
   const std::string start = StrCat("PATH=", there, ":");
@@ -138,7 +140,7 @@ std::vector<std::string> WithPathHere(std::vector<std::string> environment, cons
   return environment;
 }
 
-// `python_venv`: the job's.
+// `python_venv` is the Python environment of the job.
 PlannedProcess PlanProcess(const std::string& command, std::vector<std::string> environment, const std::string& work,
                            const std::string& python_venv) {
   PlannedProcess process{{"/bin/bash", "-c", command}, std::move(environment)};
@@ -154,12 +156,14 @@ PlannedProcess PlanProcess(const std::string& command, std::vector<std::string> 
   return process;
 }
 
-// MAX_ARG_STRLEN of the kernel: one "NAME=value" with its final zero byte.
+// MAX_ARG_STRLEN of the kernel: the limit for one "NAME=value" with its final zero byte.
 constexpr size_t kLongestVariable = 128 << 10;
 
-// Where torch.distributed.elastic's @record writes the exception that ended a program. Our parser reads its form, too.
+// The variable for the file in which @record of torch.distributed.elastic writes the exception that ended a program.
+// ParseErrorReport() reads this format too.
 constexpr const char* kTorchErrorFile = "TORCHELASTIC_ERROR_FILE";
-// Its name for a launch of a whole group. Libraries take it for the sign that somebody else starts the processes.
+// The name that torchrun gives to the launch of a whole group. Libraries take this variable as a sign that another
+// program starts the processes.
 constexpr const char* kTorchRunId = "TORCHELASTIC_RUN_ID";
 
 void Add(const std::vector<std::string>& variables, Environment& environment) {
@@ -169,7 +173,7 @@ void Add(const std::vector<std::string>& variables, Environment& environment) {
   }
 }
 
-// `inherited` without what belongs to the submitting shell or, if that is itself a task, to another job.
+// Returns `inherited` without the variables of the submitting shell or, if that shell runs in a task, of another job.
 Environment Inherited(const JobSpec& spec, const std::vector<std::string>& inherited) {
   Environment environment;
   Add(inherited, environment);
@@ -213,13 +217,14 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
   if (!ValueNames(spec, place.attempt.task).empty()) own["TONY_PUBLISH_FILE"] = PublishFile(place.folder.work).string();
   if (!spec.checkpoint.directory.empty()) own["TONY_CHECKPOINT_DIR"] = spec.checkpoint.directory;
   if (!place.resume_from.empty()) own["TONY_RESUME_FROM"] = place.resume_from;
-  // TonY restarted only whole jobs, and told programs so by this; it was not set before.
+  // TonY restarted only whole jobs, and this variable counted the restarts. It was not set before the first restart.
   const int64_t formed_again = cluster.generation.value - 1;
   if (formed_again > 0) own["NUM_AM_RETRIES"] = StrCat(formed_again);
   return own;
 }
 
-// What the scheduler's node decided for this container; it is not the job's to say where the role asks for GPUs.
+// Returns the GPU variables that the node has set for this container. If the role requests GPUs, the job cannot
+// override them.
 Environment GpuVariables(const std::vector<std::string>& inherited) {
   Environment found;
   for (const auto& variable : inherited)
@@ -229,7 +234,7 @@ Environment GpuVariables(const std::vector<std::string>& inherited) {
   return found;
 }
 
-// Whether links in the task's folder lead to what other jobs may use too.
+// Returns whether links in the task's folder lead to folders that other jobs may use as well.
 bool SharesFolders(const JobSpec& spec, const std::string& role_name) {
   const RoleSpec* role = spec.FindRole(role_name);
   return !spec.python_venv.empty() || !spec.files.empty() || (role && !role->files.empty());
@@ -239,10 +244,10 @@ void Override(Environment& environment, const Environment& with) {
   for (const auto& [name, value] : with) environment[name] = value;
 }
 
-// The PATH of a shell where none is set.
+// The PATH of a shell if none is set.
 constexpr const char* kUsualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// As bin/activate does.
+// Sets the variables that the environment's bin/activate sets.
 void Activate(const std::filesystem::path& venv, Environment& environment) {
   const std::string path = environment.try_emplace("PATH", kUsualPath).first->second;
   environment["PATH"] = StrCat((venv / "bin").string(), ":", path);
@@ -250,10 +255,10 @@ void Activate(const std::filesystem::path& venv, Environment& environment) {
   environment.erase("PYTHONHOME");
 }
 
-// The search paths of a shell, the loader and Python.
+// Returns whether the variable is a search path of the shell, the loader or Python.
 bool IsSearchPath(std::string_view name) { return name == "PATH" || name == "LD_LIBRARY_PATH" || name == "PYTHONPATH"; }
 
-// The folders of src_dir that the job's own search paths name are those of the task's copy.
+// Changes folders of src_dir in the job's own search paths to the same folders of the task's copy.
 void MeanCopy(const JobSpec& spec, const std::filesystem::path& work, Environment& environment) {
   if (!spec.src_dir.starts_with('/')) return;
   for (const auto* own : {&spec.container_env, &spec.execution_env})
@@ -328,14 +333,14 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   Add(secrets, environment);
   MeanCopy(spec, place.folder.work, environment);
   if (!spec.python_venv.empty()) Activate(place.folder.work / kVenvFolder, environment);
-  // Or the last words of a Python program that dies are lost with its buffer.
+  // Without this variable, the last output of a Python program that dies is lost with its buffer.
   environment.try_emplace("PYTHONUNBUFFERED", "1");
-  // As root it would write __pycache__ into the staged folders that all jobs share.
+  // Python that runs as root would write __pycache__ into the staged folders that all jobs share.
   if (SharesFolders(spec, place.attempt.task.role)) environment.try_emplace("PYTHONDONTWRITEBYTECODE", "1");
   if (spec.framework == FrameworkKind::kPytorch) {
     environment.try_emplace(kTorchErrorFile, ErrorFile(place.folder.work, place.process).string());
     environment.try_emplace(kTorchRunId, place.job.value);
-    // As torchrun does, where the user has not said otherwise.
+    // torchrun sets the same values, unless the user has set others.
     environment.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
     if (spec.ProcessesOf(place.attempt.task.role) > 1) environment.try_emplace("OMP_NUM_THREADS", "1");
   }

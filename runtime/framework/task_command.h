@@ -1,4 +1,4 @@
-// How a role's command is started: as `bash -c` does.
+// How the command of a task is started (as `bash -c` does), and in which environment; also for the plan of `tony plan`.
 #pragma once
 
 #include <filesystem>
@@ -19,26 +19,30 @@ struct SimpleCommand {
   std::vector<std::string> argv;
 };
 
-// A command for which bash would only look up the program and become it: plain words without anything that a shell
-// expands, and no builtin. Nothing where bash is needed, or where in doubt: a script, a program that is not there, a
-// shell that the environment configures.
+// Returns a command that can be started without bash, because bash would only look up the program and replace itself
+// with it. Such a command has plain words that a shell does not expand, and no builtin. Returns nothing if bash is
+// needed, or may be: for a script, for a missing program, and if the environment configures a shell.
 std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const std::vector<std::string>& environment);
 
-// What bash would add for the program that it becomes: its path, and bash's own depth, which it takes back.
+// Adds the variables that bash sets for a program that replaces it: `_` is the program's path, and SHLVL is what it was
+// before bash.
 void AddBashVariables(std::vector<std::string>& environment, const std::string& program);
 
-// Starts the command with all else as `spec` has it. A simple one is started without bash, which saves about 1.5 ms of
-// CPU; its environment is what bash would have given it. What cannot be started so is left to bash, which says why.
+// Starts the command; all other settings are those of `spec`. A simple command is started without bash, which saves
+// about 1.5 ms of CPU. Its environment is the one that bash would have given it. If the start fails, bash is started
+// instead, because it reports the reason.
 Result<pid_t> StartCommand(ProcessRunner& processes, const std::string& command, ProcessSpec spec,
                            const ProcessRunner::OnExit& on_exit);
 
-// What the processes of a task will be started with, as far as it is known before there is a job: for `tony plan`.
+// ---- The processes of a task, as far as they are known before the job exists: for `tony plan`.
 
-// Where the tasks will run.
+// The node where the tasks will run.
 struct PlannedNode {
-  std::string host;                      // "<host>" where it is not known
-  std::vector<std::string> environment;  // what executors inherit there, "NAME=value"
-  bool is_here = false;                  // so that programs can be looked for
+  std::string host;  // "<host>": not known
+  // The variables that executors inherit there, as "NAME=value".
+  std::vector<std::string> environment;
+  // True: the node is this machine, where programs can be looked up.
+  bool is_here = false;
 };
 
 struct PlannedProcess {
@@ -48,34 +52,35 @@ struct PlannedProcess {
 
 struct PlannedTask {
   std::string directory;
-  std::vector<PlannedProcess> processes;  // of the first attempt
+  std::vector<PlannedProcess> processes;  // processes of the first attempt
 };
 
-// What is not known stands as "<job>", "<container>", "<folder>" (the job's on that node) and "<gpus>", what others
-// publish as "<READY>" and "<MODEL_PARAMS>", ports as 0. The
-// task is one of the spec's. `secrets`: "NAME=value".
+// Returns the plan of a task of the spec. Unknown values are written as "<job>", "<container>", "<folder>" (the job's
+// folder on that node) and "<gpus>". Values that other tasks publish are "<READY>" and "<MODEL_PARAMS>", and ports are
+// 0. `secrets` are "NAME=value".
 PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode& node,
                      const std::vector<std::string>& secrets);
 
-// The environment of a process of the user's. A pure function, so that `tony plan` may show exactly what a task will
+// ---- The environment of a process of the user. A pure function, so that `tony plan` shows exactly what a task will
 // get.
 //
-// Later wins: what the executor inherited (without variables of ours, which would be another job's), container_env,
-// execution_env, secrets ("NAME=value"), what activates the job's Python environment, the framework's variables, the
-// job's own (TONY_TASK, ...). README.md lists them.
+// Later sources override earlier ones: the variables that the executor inherited (without TonY's variables, which would
+// be those of another job), container_env, execution_env, secrets ("NAME=value"), the variables that activate the job's
+// Python environment, the framework's variables, and the job's own (TONY_TASK, ...). README.md lists them.
 
 struct AttemptPlace {
   JobId job;
   AttemptId attempt;
   ContainerId container;
-  AttemptFolder folder;     // `work` is the process's working directory
-  std::string resume_from;  // the newest checkpoint, where a restarted task may go on from; empty: none
-  int process = 0;          // which one of the task
-  NamedPorts ports;         // of the task besides its own
+  AttemptFolder folder;  // `work` is the process's working directory
+  // The newest checkpoint, from which a restarted task may resume; empty: none.
+  std::string resume_from;
+  int process = 0;   // index of the task's process
+  NamedPorts ports;  // additional ports of the task
 };
 
-// What a process finds in its working directory. A value of ours that is longer than the kernel lets one variable be
-// (128 KiB) goes to one, which the variable <NAME>_FILE names instead; <NAME> itself is not set then.
+// A file that TonY writes into a process's working directory. A value that is longer than the kernel allows for one
+// variable (128 KiB) goes to such a file. The variable <NAME>_FILE then names the file, and <NAME> is not set.
 struct GivenFile {
   std::filesystem::path path;
   std::string content;
@@ -83,23 +88,26 @@ struct GivenFile {
 
 struct UserEnvironment {
   std::vector<std::string> variables;  // "NAME=value", sorted by name
-  std::vector<GivenFile> files;        // to be written before the process starts
+  // The files to write before the process starts.
+  std::vector<GivenFile> files;
 };
 
 UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,
                                     const std::vector<std::string>& inherited,
                                     const std::vector<std::string>& secrets = {});
 
-// Where a process may say why it failed: $TONY_ERROR_FILE; see runtime/job/error_report.h.
+// Returns the file in which a process may report why it failed: $TONY_ERROR_FILE; see runtime/job/error_report.h.
 std::filesystem::path ErrorFile(const std::filesystem::path& work_folder, int process = 0);
 
-// Where the chief may leave the job's outputs as one JSON object: $TONY_OUTPUT_FILE.
+// Returns the file in which the chief may leave the job's outputs as one JSON object: $TONY_OUTPUT_FILE.
 std::filesystem::path OutputFile(const std::filesystem::path& work_folder);
 
-// Where a task whose framework names values publishes them, as lines of NAME=value: $TONY_PUBLISH_FILE.
+// Returns the file in which a task publishes its values as lines of NAME=value: $TONY_PUBLISH_FILE. Only tasks with
+// ValueNames() have it.
 std::filesystem::path PublishFile(const std::filesystem::path& work_folder);
 
-// Where a task is told that it is about to be stopped, and why: $TONY_NOTICE_FILE; see attempt_files.h.
+// Returns the file in which a task finds a notice before it is stopped, with the reason: $TONY_NOTICE_FILE; see
+// attempt_files.h.
 std::filesystem::path NoticeFile(const std::filesystem::path& work_folder);
 
 }  // namespace tony
