@@ -25,7 +25,7 @@ struct SimpleCommand {
 std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const std::vector<std::string>& environment);
 
 // Adds the variables that bash sets for a program that replaces it: `_` is the program's path, and SHLVL is what it was
-// before bash.
+// before bash, or 0.
 void AddBashVariables(std::vector<std::string>& environment, const std::string& program);
 
 // Starts the command; all other settings are those of `spec`. A simple command is started without bash, which saves

@@ -1,4 +1,5 @@
-// When the job is over: what the keys of roles, TonY's lists, and the rule for all make of each role.
+// When the job is over: what the keys of roles, TonY's lists, and the rule for the whole job mean for each role. Also
+// how roles wait for each other, and how long they may outlive each other.
 #include <algorithm>
 
 #include "runtime/base/strings.h"
@@ -25,7 +26,8 @@ class CompletionParser {
     if (!rule) return values_.Bad(kRule, "expected strict or tony");
     TRY_ASSIGN(const bool any_fails, values_.Flag(kAnyFails));
     for (RoleSpec& role : roles) {
-      if (single_task) break;  // its name is ours, and no list speaks of it
+      // TonY itself chose the name of the only role, so no list can mean it.
+      if (single_task) break;
       role.completion = CompletionOf(role.name);
       TRY(ReadOwn(role));
       const bool listed = Lists(kStops, role.name);
@@ -51,7 +53,7 @@ class CompletionParser {
     return std::ranges::find(listed, name) != listed.end();
   }
 
-  // A role in both lists is a sidecar: one list may be the default.
+  // A role in both lists is a sidecar, because one of the lists may be the default.
   Completion CompletionOf(const std::string& name) const {
     if (Lists(kSidecars, name)) return Completion::kSidecar;
     return Lists(kUntracked, name) ? Completion::kUntracked : Completion::kTracked;
@@ -96,7 +98,7 @@ class CompletionParser {
     }
   }
 
-  // Of a job that speaks of TonY's rule, or of TonY, where that rule would have it end otherwise.
+  // Warns if the job mentions TonY or TonY's completion rule, and would end differently under that rule.
   void WarnOfTonysRule(const std::vector<RoleSpec>& roles) {
     if (values_.Has(kRule)) return;
     const auto speaks = std::ranges::find_if(kSpeakOfTony, [&](const auto key) { return values_.Has(key); });
@@ -121,7 +123,7 @@ class CompletionParser {
   Warnings& warnings_;
 };
 
-// Which roles wait for which: tony.<role>.depends-on, and TonY's two stages.
+// ---- Which roles wait for which: tony.<role>.depends-on, and TonY's two stages.
 
 using Until = Dependency::Until;
 
@@ -135,7 +137,7 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
 void Add(std::vector<Dependency>& dependencies, Dependency dependency) {
   const auto same = std::ranges::find(dependencies, dependency.role, &Dependency::role);
   if (same == dependencies.end()) return dependencies.push_back(std::move(dependency));
-  if (dependency.until == Until::kSucceeded) same->until = Until::kSucceeded;  // the later of the two
+  if (dependency.until == Until::kSucceeded) same->until = Until::kSucceeded;  // the later of both conditions
 }
 
 Result<Dependency> ParseDependency(const PropertyValues& values, const std::string& key, const std::string& text) {
@@ -151,7 +153,8 @@ class Stages {
   Stages(const PropertyValues& values, const std::vector<RoleSpec>& roles)
       : values_(values), roles_(roles), prepare_(values.List(kPrepare)), training_(values.List(kTraining)) {}
 
-  // Each role is in one of the two; where only one is given, the rest is the other. TonY compared their sizes alone.
+  // Each role is in one of the two stages. If only one stage is given, all remaining roles form the other one. TonY
+  // compared only the sizes of the two lists.
   Status Check() const {
     for (const auto& [key, names] : {std::pair(kPrepare, &prepare_), std::pair(kTraining, &training_)}) {
       for (const std::string& name : *names)
@@ -168,7 +171,7 @@ class Stages {
     return Ok();
   }
 
-  // As in TonY: every role of the second stage waits for all tracked ones of the first.
+  // As in TonY, every role of the second stage waits for all tracked roles of the first stage.
   std::vector<Dependency> Of(const RoleSpec& role) const {
     std::vector<Dependency> dependencies;
     if (!IsTraining(role.name)) return dependencies;
@@ -198,7 +201,8 @@ class Stages {
   const std::vector<std::string> prepare_, training_;
 };
 
-// How long roles may run on after groups of others: tony.application.group.<group> and the keys of dependency timeouts.
+// ---- How long roles may run on after groups of other roles have ended: tony.application.group.<group>, and the
+// timeouts under tony.application.dependency.
 
 constexpr std::string_view kDependency = "tony.application.dependency.";
 constexpr std::string_view kAfter = ".timeout.after.";
@@ -209,7 +213,7 @@ struct Named {
   std::string role, group;
 };
 
-// Of "tony.application.dependency.worker.timeout.after.A".
+// Returns the role and the group in "tony.application.dependency.worker.timeout.after.A".
 std::optional<Named> NamesIn(std::string_view key) {
   if (key.ends_with(kIgnored)) return std::nullopt;
   key.remove_prefix(kDependency.size());
@@ -229,7 +233,8 @@ class OutlivingParser {
 
   Status Run() {
     for (const auto& [key, property] : values_.properties().all()) {
-      // Names of other characters make it an unknown key, which is ignored, as in TonY; job_spec_parser.cc warns of it.
+      // Names with other characters make the key unknown. Unknown keys are ignored, as in TonY; job_spec_parser.cc
+      // warns about them.
       if (!key.starts_with(kDependency) || !FindKey(key)) continue;
       if (const auto names = NamesIn(key)) TRY(Take(key, *names));
       const bool alone = key.ends_with(kIgnored) && !values_.Has(key.substr(0, key.size() - kIgnored.size()));
@@ -239,7 +244,7 @@ class OutlivingParser {
   }
 
  private:
-  // What can have no effect is told, and harms nobody: TonY passed over it, too.
+  // A timeout that can have no effect causes a warning and no error, because it does no harm. TonY ignored it too.
   Status Take(const std::string& key, const Named& names) {
     TRY_ASSIGN(const Duration limit, values_.Seconds(key, 0, kLongestOutliving));
     TRY_ASSIGN(const bool ignored, IsIgnored(values_, key + std::string(kIgnored)));

@@ -1,4 +1,4 @@
-// What a job brings along: its program, its Python environment, and TonY's lists of SRC[::NAME][#archive].
+// The files that a job brings along: its program, its Python environment, and TonY's lists of SRC[::NAME][#archive].
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -27,13 +27,13 @@ Error BadItem(const PropertyValues& values, std::string_view key, std::string_vi
   return values.Bad(key, StrCat(Quoted(item), ": ", expected));
 }
 
-// Of a URI, as Hadoop reads it: letters before the first colon; "" if the text is a plain path.
+// Returns the scheme of a URI as Hadoop reads it: the text before the first colon. Returns "" for a plain path.
 std::string_view SchemeOf(std::string_view text) {
   const size_t end = text.find_first_of(":/");
   return end == std::string_view::npos || text[end] == '/' ? std::string_view() : text.substr(0, end);
 }
 
-// The path that a plain path or a file: URI means; else what was expected.
+// Returns the path in a plain path or a file: URI. The error says what was expected.
 Result<std::string> LocalPath(std::string_view text) {
   const std::string_view scheme = SchemeOf(text);
   if (scheme.empty() && !text.starts_with(':')) return std::string(text);
@@ -49,7 +49,7 @@ Result<std::string> LocalPath(std::string_view text) {
   return std::string(text);
 }
 
-// The absolute path, where there is a file or a folder; else what was expected.
+// Returns the absolute path of an existing file or folder. The error says what was expected.
 Result<fs::path> Existing(std::string_view text, const fs::path& directory) {
   TRY_ASSIGN(const std::string local, LocalPath(text));
   const fs::path path = AbsolutePath(local, directory);
@@ -81,7 +81,7 @@ Result<std::string> SourceOf(const PropertyValues& values, std::string_view key,
   return path.string();
 }
 
-// The file or folder that is the whole value of `key`; "" if it is not set.
+// Returns the file or folder that is the whole value of `key`; "" if the key is not set.
 Result<std::string> ParseOne(const PropertyValues& values, std::string_view key, const fs::path& directory) {
   if (!values.Has(key)) return std::string();
   const std::string text = values.Text(key);
@@ -91,7 +91,7 @@ Result<std::string> ParseOne(const PropertyValues& values, std::string_view key,
   return source;
 }
 
-// The same, of a file in Hadoop's XML format.
+// Returns the file in Hadoop's XML format that is the whole value of `key`; "" if the key is not set.
 Result<std::string> ParseSiteFile(const PropertyValues& values, std::string_view key, const fs::path& directory) {
   TRY_ASSIGN(std::string path, ParseOne(values, key, directory));
   std::error_code unknown;
@@ -115,7 +115,7 @@ Status CheckName(const PropertyValues& values, std::string_view key, const std::
                  StrCat(file.name, " is a file that TonY itself keeps there; expected another NAME"));
 }
 
-// Both are called what their sources are.
+// FileHere() and FileInHdfs() give a file the name of its source.
 Result<FileSpec> FileHere(const std::string& source, bool archive, const fs::path& directory) {
   TRY_ASSIGN(const fs::path path, Existing(source, directory));
   std::error_code unknown;
@@ -149,7 +149,8 @@ Result<FileSpec> ParseItem(const PropertyValues& values, std::string_view key, c
   return file;
 }
 
-// `others`: what the same process finds beside them. What is there already, and the same, is left out.
+// Returns the files in the list. `others` are files that the same process finds too. A file that is repeated unchanged
+// in the list or in `others` is left out.
 Result<std::vector<FileSpec>> ParseList(const PropertyValues& values, std::string_view key, const fs::path& directory,
                                         const std::vector<FileSpec>& others, bool has_venv) {
   std::vector<FileSpec> files;
@@ -174,19 +175,20 @@ Result<std::vector<FileSpec>> ParseList(const PropertyValues& values, std::strin
   return files;
 }
 
-// Commands that name programs of the job's: `-executes train.py`, as users of TonY write it, or a path into src_dir.
+// ---- Commands that name programs of the job: `-executes train.py`, as users of TonY write it, or a path into src_dir.
 
 constexpr std::string_view kSuffix = ".py";
 
 constexpr std::string_view kBlanks = " \t\n";
 
-// Outside of ASCII no character means anything to a shell.
+// Returns whether the character has no special meaning to a shell. Characters outside of ASCII never have one.
 bool IsPlain(char c) {
   const bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   return alphanumeric || c < 0 || std::string_view("_./-+").find(c) != std::string_view::npos;
 }
 
-// The first word as a shell takes it, quotes and backslashes removed; "" where it needs a shell to say what it is.
+// Returns the first word as a shell reads it, with quotes and backslashes removed. Returns "" if only a shell can
+// expand it.
 std::string FirstWord(std::string_view text) {
   std::string word;
   char quote = 0;
@@ -213,13 +215,14 @@ bool IsInTasksFolder(std::string_view path) {
   return !path.empty() && !path.starts_with('/') && path.find("..") == std::string_view::npos;
 }
 
-// The relative path of a Python file that the command begins with; "" if it begins with something else.
+// Returns the relative path of the Python file that the command begins with; "" if it begins with something else.
 std::string ScriptOf(const std::string& command) {
   std::string word = FirstWord(Trim(command));
   return IsInTasksFolder(word) && word.ends_with(kSuffix) && word.size() > kSuffix.size() ? word : "";
 }
 
-// Where a file of the task's folder comes from; nothing: from nowhere that can be looked at.
+// Returns the source of a file in the task's folder. Returns nothing if the source cannot be inspected, e.g. in an
+// archive.
 std::optional<fs::path> SourceOf(const fs::path& script, const JobSpec& spec, const RoleSpec& role) {
   const fs::path inside = script.lexically_normal();
   for (const auto* files : {&role.files, &spec.files}) {
@@ -239,8 +242,8 @@ bool IsFileOfHdfs(const std::string& script, const JobSpec& spec, const RoleSpec
   return std::ranges::any_of(role.files, is_it) || std::ranges::any_of(spec.files, is_it);
 }
 
-// The kernel starts a file that is not a text, or whose first line names a program without a carriage return at the end
-// of that name. A shell takes any other file for a script of its own.
+// Returns whether the kernel can start the file: a file that is not a text, or a text whose first line names a program
+// without a carriage return at the end. A shell would run any other file as its own script.
 bool StartsByItself(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string line;
@@ -256,12 +259,14 @@ constexpr mode_t kRunBits = S_IXUSR | S_IXGRP | S_IXOTH;
 
 enum class HowToRun { kAsItIs, kByPython, kNotThere };
 
-// A name without a slash is looked for in PATH alone, and never in the task's folder.
+// Returns how the script has to be run. A name without a slash is searched in PATH only, and never in the task's
+// folder.
 HowToRun HowToRunIt(const std::string& script, const JobSpec& spec, const RoleSpec& role) {
   const bool path_only = script.find('/') == std::string::npos;
   if (IsFileOfHdfs(script, spec, role)) return HowToRun::kByPython;
   const auto source = SourceOf(script, spec, role);
-  if (!source && !spec.src_dir.empty()) return path_only ? HowToRun::kByPython : HowToRun::kAsItIs;  // an archive
+  // src_dir is an archive
+  if (!source && !spec.src_dir.empty()) return path_only ? HowToRun::kByPython : HowToRun::kAsItIs;
   struct stat file {};
   if (!source || stat(source->c_str(), &file) != 0 || !S_ISREG(file.st_mode))
     return path_only ? HowToRun::kNotThere : HowToRun::kAsItIs;
@@ -274,7 +279,8 @@ bool IsFile(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
-// `my train.py --fast` where src_dir has a file `my train.py` and none `my`: the name gets quotes.
+// Puts quotes around a name with blanks. Example: `my train.py --fast`, if src_dir has the file `my train.py` and no
+// file `my`.
 void QuoteNameWithBlanks(JobSpec& spec, RoleSpec& role) {
   std::string command(Trim(role.command));
   const std::string first = FirstWord(command);
@@ -292,8 +298,8 @@ void QuoteNameWithBlanks(JobSpec& spec, RoleSpec& role) {
   }
 }
 
-// A file that is run, as its kind says. A command may mean the original of another file, as a log that outlives the
-// job.
+// Returns whether the file is of a kind that is run. For other files, the command may mean the original on purpose,
+// e.g. a log that outlives the job.
 bool IsProgram(const fs::path& file) {
   struct stat info {};
   if (stat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
@@ -302,7 +308,8 @@ bool IsProgram(const fs::path& file) {
          (file.filename() == "activate" && file.parent_path().filename() == "bin");
 }
 
-// A program of src_dir by its absolute path is the one of the task's copy.
+// Replaces the absolute path of a program in src_dir with the path in the task's copy. Warns if the original stays in
+// use.
 void MeanCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
   constexpr std::string_view kAround = " \t\n;&|<>()`'\"=:,";
   const std::string prefix = spec.src_dir + "/";
@@ -313,7 +320,7 @@ void MeanCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
     const bool quoted = before == '"' || before == '\'';
     const size_t end = std::min(quoted ? command.find(before, at) : command.find_first_of(kAround, at), command.size());
     const std::string file = command.substr(at, end - at), inside = file.substr(prefix.size());
-    // A relative path would lead elsewhere.
+    // After cd or pushd, a relative path would lead elsewhere.
     const bool moves = command.find("cd ") < at || command.find("pushd ") < at;
     if (IsProgram(file) && !moves) {
       command.replace(at, file.size(), "./" + inside);

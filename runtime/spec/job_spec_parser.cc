@@ -23,7 +23,8 @@ constexpr std::string_view kName = "tony.application.name";
 constexpr std::string_view kQueue = "tony.yarn.queue";
 constexpr std::string_view kGangHold = "tony.yarn.gang-hold";
 constexpr std::string_view kType = "tony.application.type";
-constexpr size_t kLongestType = 20;  // YarnConfiguration.APPLICATION_TYPE_LENGTH: YARN cuts it there
+// YARN cuts the type at this length (YarnConfiguration.APPLICATION_TYPE_LENGTH).
+constexpr size_t kLongestType = 20;
 constexpr std::string_view kScheduler = "tony.scheduler";
 constexpr std::string_view kTags = "tony.application.tags";
 
@@ -31,7 +32,7 @@ constexpr int kMostAmCores = 1024;
 constexpr size_t kLongestJobName = 256;
 constexpr int64_t kYearSeconds = 365 * 24 * 3600;
 
-// What TonY and its users' wishes know, and we do not run yet.
+// Frameworks that TonY supported, or that its users have requested, and that are not supported here yet.
 constexpr std::string_view kLaterFrameworks[] = {"horovod", "mxnet", "mpi", "ray", "spark"};
 
 Result<FrameworkKind> ParseFramework(const PropertyValues& values) {
@@ -67,7 +68,7 @@ Result<std::vector<std::string>> ParseTags(const PropertyValues& values) {
   return tags;
 }
 
-// The spec's JSON is UTF-8, so what it is made of must be.
+// The spec's JSON is UTF-8, so the keys and values in it must be UTF-8.
 Status CheckUtf8(const PropertyValues& values) {
   for (const auto& [key, property] : values.properties().all()) {
     if (!key.starts_with("tony.")) continue;
@@ -98,7 +99,7 @@ Result<std::string> YarnText(const PropertyValues& values, std::string_view key)
   return text;
 }
 
-// A blank at its beginning means that no user is in it.
+// Keeps a blank at the beginning of the list, because it means that the list has no users.
 Result<std::string> AclText(const PropertyValues& values, std::string_view key) {
   const std::string text = values.Text(key);
   TRY_ASSIGN(std::string trimmed, YarnText(values, key));
@@ -106,7 +107,7 @@ Result<std::string> AclText(const PropertyValues& values, std::string_view key) 
   return !trimmed.empty() && text.starts_with(' ') ? " " + trimmed : trimmed;
 }
 
-// The default, which is nobody's, means none.
+// The default is only an example, so it counts as not set.
 Result<std::string> PortalUrl(const PropertyValues& values) {
   constexpr const char* kPortal = "tony.portal.url";
   TRY_ASSIGN(std::string url, YarnText(values, kPortal));
@@ -117,8 +118,8 @@ Result<std::string> PortalUrl(const PropertyValues& values) {
   return url;
 }
 
-// What tony.am.* says is its only task's where a job has no roles, and its master's else, as in TonY; but not TonY's
-// defaults, which are those of a JVM.
+// In a job without roles, tony.am.* is for the only task, and in other jobs for the AM, as in TonY. The AM does not use
+// TonY's defaults of these keys, because they are for a JVM.
 Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   YarnSpec yarn;
   if (SchedulerOf(values) != kYarnScheduler) return yarn;
@@ -147,8 +148,9 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   return yarn;
 }
 
-// The portal's own key goes first: TonY's application master knew only tony.history.location, and where the two
-// differed the portal found nothing. The default, which is nobody's folder, means none.
+// Returns the folder for the job's history. The portal's own key takes precedence: TonY's application master knew only
+// tony.history.location, and the portal found nothing if the two differed. The default is only an example, so it counts
+// as not set.
 std::string ParseHistoryFolder(const PropertyValues& values, const std::filesystem::path& directory,
                                Warnings& warnings) {
   const bool is_explicit = values.Has(kHistoryIntermediate);
@@ -158,7 +160,7 @@ std::string ParseHistoryFolder(const PropertyValues& values, const std::filesyst
   if (!is_explicit) folder += "/intermediate";
   const bool is_local = folder.starts_with("file:");
   if (is_local) folder.erase(0, folder.starts_with("file://") ? 7 : 5);
-  // As in TonY a path without a scheme is one of the cluster's file system.
+  // As in TonY, a path without a scheme is in the cluster's file system.
   if (SchedulerOf(values) == kYarnScheduler && folder.starts_with('/') && !is_local) folder = "hdfs://" + folder;
   const auto place = ParseInHdfs(values, folder);
   if (place.ok()) return ToString(*place);
@@ -169,11 +171,12 @@ std::string ParseHistoryFolder(const PropertyValues& values, const std::filesyst
 }
 
 constexpr std::string_view kTonyPrefix = "tony.";
-constexpr int kMostUnknown = 20;  // a wrong file altogether should not fill the screen
+// A completely wrong file should not fill the screen.
+constexpr int kMostUnknown = 20;
 
 bool IsOff(std::string_view value) { return Trim(value).empty() || ToLower(Trim(value)) == "false"; }
 
-// The part between "tony." and the next dot.
+// Returns the part between "tony." and the next dot.
 std::string_view SecondPart(std::string_view key) {
   key.remove_prefix(kTonyPrefix.size());
   return key.substr(0, key.find('.'));
@@ -181,7 +184,7 @@ std::string_view SecondPart(std::string_view key) {
 
 bool IsOfRole(const Key* row) { return row && row->name.starts_with("tony.<role>."); }
 
-// Whether another name in the place of the role would make it a known key.
+// Returns whether the key would be known with a valid role name in the place of the role.
 bool HasBadRole(const std::string& key) {
   if (IsReservedRole(SecondPart(key))) return false;
   const size_t end = kTonyPrefix.size() + SecondPart(key).size();
@@ -234,7 +237,7 @@ class KeyCheck {
     warnings_.push_back(StrCat(key, " (from ", property.origin, "): accepted, ", why));
   }
 
-  // A role with instances set to 0 is switched off on purpose.
+  // A role whose instances are set to 0 is switched off on purpose, so its keys cause no warning.
   void CheckRole(const std::string& key, const Property& property) {
     const std::string instances = StrCat(kTonyPrefix, SecondPart(key), ".instances");
     if (values_.Has(instances)) return;
@@ -254,7 +257,7 @@ std::string SchedulerOf(const PropertyValues& values) { return ToLower(Trim(valu
 std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory) {
   const auto base = directory.empty() ? std::filesystem::current_path() : std::filesystem::absolute(directory);
   const auto path = (base / ExpandTilde(text)).lexically_normal();
-  return path.has_filename() ? path : path.parent_path();  // "src/" is "src"
+  return path.has_filename() ? path : path.parent_path();  // "src/" -> "src"
 }
 
 Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory) {
@@ -266,7 +269,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   parsed.warnings = properties.warnings();
   parsed.is_of_tonys = properties.is_of_tonys();
   parsed.configuration = EffectiveConfiguration(properties);
-  // Each part is read whatever is wrong with the others: everything is told at once.
+  // Each part is read even if another part is wrong, so that all errors are reported at once.
   const auto take = [&problems](auto part, auto& into) {
     if (part.ok()) {
       into = *std::move(part);
@@ -318,7 +321,7 @@ void Fields(auto& io, Is<ConfiguredValue> auto& value) {
 
 std::string ToJson(const Configuration& configuration) { return WriteJson(configuration); }
 
-// All other documents are objects, and are read as such.
+// A configuration is a list. All other documents are objects, so the list is wrapped into one for the reader.
 Result<Configuration> ConfigurationFromJson(std::string_view text) {
   Configuration configuration;
   TRY(ReadJsonObject(StrCat(R"({"values":)", text, "}"), "configuration",

@@ -1,5 +1,5 @@
-// Properties in, JobSpec out: the one parser. Every error names key, value, origin and what was expected. All that is
-// wrong is told at once, one thing a line; lines "warning: ..." follow.
+// The one parser of job specs: properties in, JobSpec out. Every error names key, value, origin and what was expected.
+// All problems are reported at once, one on each line; lines "warning: ..." follow.
 #pragma once
 
 #include <filesystem>
@@ -18,20 +18,24 @@ namespace tony {
 
 struct ParsedJobSpec {
   JobSpec spec;
-  Duration watch_timeout{0};    // tony.azkaban.watch-timeout, for Azkaban's adapter; nobody else claims by it
-  SiteFiles site_files;         // none but with tony.scheduler=yarn
-  Configuration configuration;  // what it was made of
-  std::map<std::string, std::string> secrets;  // variables of the tasks that stand neither there nor in the spec
-  // The job is described by a tony.xml or a job file, so its src_dir means what it meant for TonY.
+  // The value of tony.azkaban.watch-timeout. Only Azkaban's adapter uses it.
+  Duration watch_timeout{0};
+  SiteFiles site_files;  // empty without tony.scheduler=yarn
+  // The configuration that the spec was made of.
+  Configuration configuration;
+  // Variables of the tasks that are kept out of the spec and the configuration.
+  std::map<std::string, std::string> secrets;
+  // True: a tony.xml or a job file describes the job, so its src_dir has the meaning that it had in TonY.
   bool is_of_tonys = false;
-  std::vector<std::string> warnings;  // unknown tony.* keys with the nearest known name, keys without effect here
+  // Unknown tony.* keys with the nearest known name, and keys that have no effect in this job.
+  std::vector<std::string> warnings;
 };
 
-// `directory`: what relative paths are relative to. Looks at the file system only to check that the files it
-// names are there and that the checkpoint folder, which need not be, is a folder.
+// Relative paths are relative to `directory`. The file system is read only to check that named files exist, that the
+// checkpoint folder is a folder if it exists, and how the program of a command can be started.
 Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory);
 
-// A configuration as conf.json keeps it and `tony plan --explain --json` shows it: [{"key","value","source"}].
+// ---- The JSON form of a configuration in conf.json and in `tony plan --explain --json`: [{"key","value","source"}].
 
 std::string ToJson(const Configuration& configuration);
 Result<Configuration> ConfigurationFromJson(std::string_view json);

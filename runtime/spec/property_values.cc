@@ -11,8 +11,10 @@
 namespace tony {
 namespace {
 
-constexpr int64_t kMaxMemoryMb = 1'000'000'000;                       // a petabyte: sums still fit
-constexpr int64_t kMaxMillis = int64_t{10} * 365 * 24 * 3600 * 1000;  // ten years: sums still fit
+// A petabyte. Sums over all tasks still fit into 64 bits.
+constexpr int64_t kMaxMemoryMb = 1'000'000'000;
+// Ten years. Sums still fit into 64 bits.
+constexpr int64_t kMaxMillis = int64_t{10} * 365 * 24 * 3600 * 1000;
 constexpr std::string_view kOrWithUnit = ", or one with a unit, as 30s, 10m, 2h";
 
 std::string_view DefaultOf(std::string_view key) {
@@ -21,7 +23,8 @@ std::string_view DefaultOf(std::string_view key) {
   return row->default_value;
 }
 
-// "10m" in any key; a bare number is in the key's own unit, as it was with TonY.
+// Returns the time in a text such as "10m", which any time key accepts. A bare number is in the key's own unit, as in
+// TonY.
 std::optional<Duration> DurationIn(std::string_view text, Duration unit) {
   constexpr int64_t kSecond = 1000;
   constexpr std::pair<std::string_view, int64_t> kUnits[] = {
@@ -44,7 +47,7 @@ void Problems::Note(const Error& error) {
   if (std::ranges::find(errors_, error.message, &Error::message) == errors_.end()) errors_.push_back(error);
 }
 
-// Of a key that is wrong enough is said.
+// Leaves out warnings about a key that already has an error.
 Status Problems::All(const std::vector<std::string>& warnings) const {
   if (errors_.empty()) return Ok();
   std::vector<std::string> lines;
@@ -105,7 +108,8 @@ Result<int64_t> PropertyValues::MemoryMb(std::string_view key, int64_t least) co
 Result<int64_t> PropertyValues::ReadMemoryMb(std::string_view key, const std::string& value, int64_t least) const {
   const std::string text = ToLower(Trim(value));
   std::string_view digits = text;
-  for (const std::string_view rest : {"ib", "b"}) {  // TonY read no further than the m or g
+  // TonY ignored letters after the m or g.
+  for (const std::string_view rest : {"ib", "b"}) {
     const bool unit = digits.ends_with(StrCat("m", rest)) || digits.ends_with(StrCat("g", rest));
     if (unit) digits.remove_suffix(rest.size());
   }

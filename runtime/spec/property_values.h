@@ -1,5 +1,5 @@
-// Typed access to properties by the key table: value or default, and errors that name key, value, origin and what was
-// expected.
+// Typed access to properties by the key table: the value or the default, and errors that name key, value, origin
+// and what was expected.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@
 
 namespace tony {
 
-// What is wrong with a job's properties, so far.
+// The problems found in a job's properties so far.
 class Problems {
  public:
-  // Each text once, in this order.
+  // Adds the error, unless its text was added before.
   void Note(const Error& error);
   size_t count() const { return errors_.size(); }
-  // Ok, or all of them: one a line, then a line "warning: ..." for each of `warnings`. The code is the first one's.
+  // Returns Ok, or all errors, one on each line, then a line "warning: ..." for each of `warnings`. The code is that of
+  // the first error. Warnings about a key that also has an error are left out.
   Status All(const std::vector<std::string>& warnings) const;
 
  private:
@@ -28,33 +29,36 @@ class Problems {
 
 class PropertyValues {
  public:
-  // Both are borrowed. A bad number is noted as a problem and read as the default, so that all are found in one go.
+  // Both must outlive this object. A bad number is noted as a problem and then read as the default, so that all
+  // problems are found in one run.
   PropertyValues(const Properties& properties, Problems& problems) : properties_(properties), problems_(problems) {}
 
   const Properties& properties() const { return properties_; }
   Problems& problems() const { return problems_; }
   bool Has(std::string_view key) const { return properties_.Has(key); }
 
-  // The key must stand in the table. Without a property, the table's default. Numbers fail only if the default is none.
+  // Returns the text of the key, or the default of the key table, which must contain the key. The functions for numbers
+  // below fail only if the table's default is not a number.
   std::string Text(std::string_view key) const;
   std::vector<std::string> List(std::string_view key) const;  // trimmed, without empty items
-  Result<bool> Flag(std::string_view key) const;              // true or false, in any case of letters
+  Result<bool> Flag(std::string_view key) const;              // true or false, in any case
   Result<int64_t> Number(std::string_view key, int64_t least, int64_t most) const;
   Result<int> Count(std::string_view key, int least, int most) const;
   Result<int64_t> MemoryMb(std::string_view key, int64_t least = 1) const;
   Result<Duration> Millis(std::string_view key, int64_t least) const;
   Result<Duration> Seconds(std::string_view key, int64_t least, int64_t most) const;
 
-  // `tony.worker.memory: "1.5x" (from -conf): expected ...`; the property with its value, or the default. A
-  // secret's value is masked.
+  // Returns an error that quotes the value or the default: `tony.worker.memory: "1.5x" (from -conf): expected ...`. The
+  // value of a secret is masked.
   Error Bad(std::string_view key, std::string_view expected) const;
-  // The same words as a warning.
+  // Adds the message of Bad() to the warnings.
   void Warn(std::string_view key, std::string_view what, std::vector<std::string>& warnings) const {
     warnings.push_back(Bad(key, what).message);
   }
 
  private:
-  // What Read() makes of the key's text, or of its default after the text's problem has been noted.
+  // Returns the result of `read` for the key's text. If that fails, notes the problem and returns the result for the
+  // default.
   template <class Read>
   auto OrDefault(std::string_view key, Read read) const;
   Result<int64_t> ReadMemoryMb(std::string_view key, const std::string& value, int64_t least) const;
@@ -63,13 +67,16 @@ class PropertyValues {
   Problems& problems_;
 };
 
-std::string Quoted(std::string_view text, size_t longest = 60);  // for messages: one line, cut after so many bytes
+// Returns the text in quotes for messages: on one line, and cut after `longest` bytes.
+std::string Quoted(std::string_view text, size_t longest = 60);
 
-// Hadoop's site files that a job names beside those of $HADOOP_CONF_DIR.
+// ---- Hadoop's site files that a job names in addition to those of $HADOOP_CONF_DIR.
 
-// Of the submitting machine, absolute; empty: none. Not of the job's spec: no other machine can read them.
+// Absolute paths on the submitting machine; empty: none. They are not part of the job's spec, because other machines
+// cannot read them.
 struct SiteFiles {
-  std::string hdfs, yarn;  // read in this order, each replaces what was said before
+  // The files are read in this order. Each one overrides values that were read before.
+  std::string hdfs, yarn;
   bool operator==(const SiteFiles&) const = default;
 };
 

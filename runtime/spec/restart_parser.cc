@@ -28,7 +28,7 @@ Result<RestartBudget> BudgetOf(const PropertyValues& values, std::string_view le
   return budget;
 }
 
-// TonY restarted nothing less than the whole job, and counted it here. Our own key goes before it.
+// TonY restarted only whole jobs, and this key limited the number. Our own key takes precedence.
 Status TakeTonysRetries(const PropertyValues& values, RestartRules& rules, Warnings& warnings) {
   if (!values.Has(kTonyRetries)) return Ok();
   TRY_ASSIGN(const int retries, values.Count(kTonyRetries, 0, kMostRestarts));
@@ -106,12 +106,15 @@ constexpr std::string_view kFresh = "tony.task.record-fresh-ms";
 constexpr std::string_view kMissed = "tony.task.max-missed-heartbeats";
 
 constexpr int kSuspectHeartbeats = 5;
-constexpr int64_t kLeastMissed = 3;  // TonY's floor: fewer would call a late heartbeat a death
-constexpr Duration kLook{1000};      // until a lease record that has changed is seen to have
-constexpr Duration kMargin{5000};    // between a cut-off task's last instant and its successor's first
+// The minimum in TonY. With fewer missed heartbeats, a late heartbeat would count as a death.
+constexpr int64_t kLeastMissed = 3;
+// The time until a change of a lease record is noticed.
+constexpr Duration kLook{1000};
+// The time between the last instant of a cut-off task and the first of its successor.
+constexpr Duration kMargin{5000};
 
-// max-missed-heartbeats is TonY's word for lost_after; ours goes before it. A value that worked with TonY, which knew
-// no cut-off, still does: it counts from the shortest time that is safe here.
+// Returns `lost_after`. max-missed-heartbeats is TonY's key for it; our own key takes precedence. A value that worked
+// with TonY, which had no cut-off, still works: it is raised to the shortest time that is safe here.
 Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& timers, Warnings& warnings) {
   const Duration least = timers.cutoff_after + timers.grace + kMargin + Duration(1);
   if (!values.Has(kMissed)) {
@@ -132,14 +135,15 @@ Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& time
   return least;
 }
 
-// A heartbeat that is not answered, and a record that does not change for long enough to be stale: only then an AM is
-// seen to be dead, and until then its executor may think itself cut off.
+// Returns the smallest valid `cutoff_after`: the time of an unanswered heartbeat, and the time until an unchanged lease
+// record is stale. Only then is it known that the AM is dead. Until then, an executor could mistake the AM's death for
+// its own cut-off.
 Duration LeastCutoff(const Timers& timers) {
   return timers.heartbeat + CallLimit(timers) + timers.record_fresh + kLook;
 }
 
-// A task that nobody hears must be dead before its successor starts, and the death of an AM must be told from being
-// cut off from it.
+// A task without heartbeats must be dead before its successor starts. The death of an AM must not be mistaken for a
+// lost connection to it.
 Status CheckOrder(const Timers& timers) {
   if (timers.cutoff_after + timers.grace + kMargin >= timers.lost_after) {
     return Error{ErrorCode::kInvalid,
@@ -167,10 +171,11 @@ constexpr std::string_view kExit = "tony.failure.exit.";
 constexpr std::string_view kSignalPrefix = "tony.failure.signal.";
 
 constexpr std::string_view kArrow = "=>";
-constexpr size_t kMostRules = 64;  // each costs a look at every line of a failed task's stderr tail
+// Each rule is matched against every line of a failed task's stderr tail.
+constexpr size_t kMostRules = 64;
 constexpr size_t kLongestMeaning = 200;
 
-// "CLASS[, transient|permanent][, MEANING]". The error says what was expected instead of `text`.
+// Reads "CLASS[, transient|permanent][, MEANING]". The error says what was expected in place of `text`.
 Result<FailureRule> ParseMeaning(std::string_view text, std::string_view name) {
   const auto cut = [&text] {
     const size_t comma = std::min(text.find(','), text.size());
@@ -185,7 +190,8 @@ Result<FailureRule> ParseMeaning(std::string_view text, std::string_view name) {
   const auto advice = FromName<Advice>(ToLower(cut()));
   rule.advice = advice.value_or(Advice::kNone);
   rule.meaning = Trim(advice ? text : behind_class);
-  if (!rule.meaning.empty() && rule.meaning.find(' ') == std::string::npos) {  // a slip of the pen, most likely
+  // A single word is most likely a misspelt advice.
+  if (!rule.meaning.empty() && rule.meaning.find(' ') == std::string::npos) {
     return Error{ErrorCode::kInvalid,
                  StrCat("expected transient, permanent or a meaning of several words, not ", Quoted(rule.meaning))};
   }
@@ -215,7 +221,7 @@ Result<FailureRule> ParsePattern(std::string_view text, std::string_view name) {
   return rule;
 }
 
-// The rules of the keys that begin with `prefix`, in the order of their names.
+// Adds the rules of the keys that begin with `prefix`, in the order of their names.
 template <class Parse>
 Status AddRules(const PropertyValues& values, std::string_view prefix, Parse parse, std::vector<FailureRule>& rules) {
   const auto& all = values.properties().all();
@@ -264,7 +270,8 @@ Result<RestartRules> ParseRestartRules(const PropertyValues& values, Warnings& w
 
 Status ParseRoleRestart(const PropertyValues& values, RoleSpec& role) {
   const auto key_of = [&](std::string_view what) { return StrCat("tony.", role.name, ".", what); };
-  const bool has_own = values.Has(key_of("instances"));  // a role that was asked for
+  // False for a role that RoleOfAm() made (role_parser.cc).
+  const bool has_own = values.Has(key_of("instances"));
   const std::string scope = key_of("restart.scope"), budget = key_of("restart.budget");
   TRY_ASSIGN(role.restart_scope, ScopeOf(values, has_own && values.Has(scope) ? scope : std::string(kScope)));
   if (!has_own || !values.Has(budget)) return Ok();
@@ -297,12 +304,13 @@ Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings) {
   TRY_ASSIGN(timers.record_fresh, values.Millis(kFresh, 1));
   TRY_ASSIGN(timers.cutoff_after, values.Millis(kCutoff, 1));
   TRY_ASSIGN(timers.grace, values.Millis(kGrace, 0));
-  // Defaults make room for what is set, as for TonY's jobs with slow heartbeats.
+  // Defaults adapt to the values that are set, e.g. those of TonY's jobs with slow heartbeats.
   if (!values.Has(kCutoff)) timers.cutoff_after = std::max(timers.cutoff_after, LeastCutoff(timers));
   TRY_ASSIGN(timers.lost_after, ParseLostAfter(values, timers, warnings));
   TRY_ASSIGN(timers.am_lease, values.Millis("tony.am.lease-ms", 1));
   TRY_ASSIGN(timers.orphan_timeout, values.Millis("tony.task.orphan-timeout-ms", 1));
-  const bool all_good = values.problems().count() == problems_before;  // else it is not their order that is wrong
+  // The order of the timers is only checked if each of them is valid.
+  const bool all_good = values.problems().count() == problems_before;
   if (all_good) TRY(CheckOrder(timers));
   return timers;
 }

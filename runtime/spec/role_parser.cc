@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxTasks = 10'000;
 constexpr int kMaxCores = 1'000'000;
 constexpr int kMaxGpus = 100'000;
-constexpr size_t kLongestRole = 63;  // it becomes a folder's name
+constexpr size_t kLongestRole = 63;  // a folder has this name
 
 constexpr std::string_view kPrefix = "tony.";
 constexpr std::string_view kInstances = ".instances";
@@ -22,7 +22,8 @@ constexpr std::string_view kTensorBoard = "tensorboard";
 constexpr std::string_view kSidecarsKey = "tony.application.sidecar.jobtypes";
 constexpr std::string_view kAm = "am";
 constexpr std::string_view kLogDir = "tony.application.tensorboard-log-dir";
-constexpr std::string_view kOutputs = "tony.output.";  // of earlier Azkaban steps; one may be called "instances"
+// Keys of outputs from earlier Azkaban steps. An output may be called "instances".
+constexpr std::string_view kOutputs = "tony.output.";
 
 std::string KeyOf(std::string_view role, std::string_view what) { return StrCat("tony.", role, ".", what); }
 
@@ -35,12 +36,13 @@ bool IsInstancesKey(std::string_view key) {
          key.size() > kPrefix.size() + kInstances.size();
 }
 
-// Names with a tony.<name>.instances, by TonY's rule of letters only; job_spec_parser.cc warns of the others.
+// Returns the names in keys tony.<name>.instances. A name has letters only, as in TonY; job_spec_parser.cc warns about
+// others.
 std::vector<std::string> RolesAskedFor(const PropertyValues& values) {
   std::vector<std::string> names;
   for (const auto& [key, property] : values.properties().all()) {
     if (!IsInstancesKey(key)) continue;
-    // Templates of other products set tony.am.instances, which is a key of its own.
+    // Templates of other products set tony.am.instances, which is a key of its own and does not name a role.
     if (const Key* row = FindKey(key); row && row->name == key) continue;
     std::string name = key.substr(kPrefix.size(), key.size() - kPrefix.size() - kInstances.size());
     if (HasLettersOnly(name)) names.push_back(std::move(name));
@@ -65,7 +67,7 @@ Status CheckCommand(const PropertyValues& values, const std::string& key) {
                                 kMaxStringBytes - 1, " in one argument; put it into a script"));
 }
 
-// The first of `keys` that is set.
+// Returns the value of the first of `keys` that is set.
 Result<std::string> CommandOf(const PropertyValues& values, std::string_view role,
                               const std::vector<std::string>& keys) {
   for (const auto& key : keys) {
@@ -95,7 +97,7 @@ Result<Placement> PlacementOf(const PropertyValues& values, std::string_view key
   return values.Bad(key, "expected pack or spread");
 }
 
-// As torchrun's --nproc-per-node, which takes "gpu", too.
+// Reads a value like that of torchrun's --nproc-per-node, which may also be "gpu".
 Result<int> ProcessesOf(const PropertyValues& values, std::string_view keys_of, const Resources& resources) {
   const std::string key = KeyOf(keys_of, "nproc-per-node");
   const std::string text(Trim(values.Text(key)));
@@ -107,8 +109,8 @@ Result<int> ProcessesOf(const PropertyValues& values, std::string_view keys_of, 
   return values.Bad(key, StrCat("expected 1 to ", kMostProcesses, ", or gpu for as many as the task's GPUs"));
 }
 
-// TensorBoard reads files and speaks to no task, so it is not concerned when these start again. Nobody knows that of
-// another sidecar: the addresses that it was told may be others afterwards.
+// Returns whether a restart of the gang leaves this role running. By default only TensorBoard is left running, because
+// it reads files and is not connected to any task. Other sidecars may know addresses that change in the restart.
 Result<bool> OutlivesRestarts(const PropertyValues& values, const RoleSpec& role) {
   const std::string key = role.Key("outlives-restarts");
   const bool is_sidecar = role.completion == Completion::kSidecar;
@@ -136,18 +138,19 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   return role;
 }
 
-// With 0 instances: it is switched off.
+// Returns a role with 0 instances if the role is switched off.
 Result<RoleSpec> ParseRoleAskedFor(const PropertyValues& values, const std::string& name) {
   TRY(CheckName(values, name));
   const size_t problems_before = values.problems().count();
   TRY_ASSIGN(int instances, values.Count(KeyOf(name, "instances"), 0, kMaxTasks));
-  if (values.problems().count() > problems_before) instances = 1;  // some were meant
+  // Instances were meant, even if their number is bad.
+  if (values.problems().count() > problems_before) instances = 1;
   return instances == 0 ? RoleSpec{.instances = 0} : ParseRole(values, name, instances);
 }
 
-// A role by a name that is none is ignored with a warning beside real ones, as TonY did. But where it is all that was
-// asked for, TonY ran the command once, without a word: one task in place of the two workers that somebody meant. To
-// refuse costs a corrected letter; to run it costs the training, or its result.
+// Refuses a job in which the name of every role is invalid. Next to valid roles, such a name is ignored with a warning,
+// as in TonY. Without valid roles, TonY ran the command once and did not warn: one task instead of the two workers that
+// the user meant. A refusal costs the user a corrected letter; running the command costs the training or its result.
 Status CheckNoRoleWasMeant(const PropertyValues& values) {
   for (const auto& [key, property] : values.properties().all()) {
     if (!IsInstancesKey(key) || FindKey(key) || Trim(property.value) == "0") continue;
@@ -157,7 +160,7 @@ Status CheckNoRoleWasMeant(const PropertyValues& values) {
   return Ok();
 }
 
-// Whoever sets keys of a role expects its tasks, unless it was switched off.
+// Warns if keys of a role are set without its instances, because the user then expects tasks of that role.
 void WarnOfSingleTask(const PropertyValues& values, Warnings& warnings) {
   for (const auto& [key, property] : values.properties().all()) {
     const Key* row = FindKey(key);
@@ -178,7 +181,7 @@ void WarnOfRelativeLogDir(const PropertyValues& values, Warnings& warnings) {
   values.Warn(kLogDir, StrCat(why, "; expected an absolute path"), warnings);
 }
 
-// A role of one task that TonY ran in the AM's container, hence the keys.
+// Returns a role with one task, which TonY ran in the AM's container. The role's keys therefore begin with "tony.am.".
 Result<RoleSpec> RoleOfAm(const PropertyValues& values, std::string_view name) {
   RoleSpec role;
   role.name = name;
@@ -242,7 +245,7 @@ Status CheckSomeTracked(const std::vector<RoleSpec>& roles) {
                                            "tony.application.untracked.jobtypes or tony.application.sidecar.jobtypes")};
 }
 
-// The limits of one task, with the names and meanings that TonY changed between 0.4.6 and 0.5.3.
+// ---- The limits on one task. TonY changed their names and meanings between 0.4.6 and 0.5.3.
 
 constexpr std::string_view kTonyVersion = "tony.compat.version";
 constexpr std::string_view kTony046 = "0.4.6";
@@ -251,10 +254,10 @@ constexpr std::string_view kAllocationTimeout = "tony.container.allocation.timeo
 constexpr std::string_view kRegistrationTimeout = "tony.container.registration.timeout";
 constexpr std::string_view kWorkerTimeout = "tony.worker.timeout";
 
-constexpr Duration kRegistrationOff = std::chrono::years(10);  // a registration timeout that is off
+constexpr Duration kRegistrationOff = std::chrono::years(10);  // stands for no registration timeout
 constexpr int64_t kMostRegistrySeconds = 365 * 24 * 3600;
 
-// Whether the job was written for a TonY whose allocation timeout was what is a registration timeout since.
+// Returns whether the job was written for a TonY release in which the allocation timeout limited the registration.
 Result<bool> IsOfOldTony(const PropertyValues& values) {
   const std::string version(Trim(values.Text(kTonyVersion)));
   if (version == kTony046) return true;
@@ -268,8 +271,8 @@ Status ParseRegistration(const PropertyValues& values, std::string_view key, Job
   return Ok();
 }
 
-// Nobody can tell from the key alone which limit is meant, and the wrong one ends a job that only has to queue. A job
-// that has the newer TonY's key of the other limit as well has said it.
+// The key alone does not show which of the two limits is meant, and the wrong one ends a job that only has to queue. If
+// the job also sets the registration timeout of newer TonY releases, the meaning is clear, and no warning is needed.
 Status ParseAllocation(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
   TRY_ASSIGN(const Duration allocation, values.Millis(kAllocationTimeout, -1));
   spec.allocation_timeout = std::max(allocation, Duration(0));
@@ -301,7 +304,8 @@ Result<Duration> ParseExecutionLimit(const PropertyValues& values, Warnings& war
 
 using Variables = std::map<std::string, std::string>;
 
-constexpr size_t kMaxTotalBytes = 1'500'000;  // the kernel's limit is 2 MB for most, and executors add their own
+// The kernel's usual limit is 2 MB, and executors add their own variables.
+constexpr size_t kMaxTotalBytes = 1'500'000;
 
 Status CheckVariable(std::string_view origin, const std::string& name, const std::string& value) {
   const auto fail = [&](std::string_view what) {
@@ -316,7 +320,8 @@ Status CheckVariable(std::string_view origin, const std::string& name, const std
                      "; put the value into a file"));
 }
 
-// `list_key`: NAME=VALUE pairs that a comma separates. `prefix` + NAME: one variable whose value may hold commas.
+// `list_key` has NAME=VALUE pairs, separated by commas. Each key `prefix` + NAME has one variable, whose value may hold
+// commas.
 Result<Variables> ParseVariables(const PropertyValues& values, std::string_view list_key, const std::string& prefix,
                                  Warnings& warnings) {
   Variables variables;
@@ -326,7 +331,7 @@ Result<Variables> ParseVariables(const PropertyValues& values, std::string_view 
   for (const auto& item : values.List(list_key)) {
     const size_t equals = item.find('=');
     if (equals == std::string::npos) {
-      // The value is not quoted: it may be the rest of a password.
+      // The value is not quoted in the message, because it may be part of a password.
       return Error{ErrorCode::kInvalid,
                    StrCat(list_key, " (from ", origin, "): expected NAME=VALUE pairs, and what follows ",
                           variables.empty() ? "the beginning" : Quoted(last),
@@ -351,7 +356,7 @@ Result<Variables> ParseVariables(const PropertyValues& values, std::string_view 
 
 size_t TotalBytes(const Variables& variables) {
   size_t bytes = 0;
-  for (const auto& [name, value] : variables) bytes += name.size() + value.size() + 2;  // '=' and NUL
+  for (const auto& [name, value] : variables) bytes += name.size() + value.size() + 2;  // for '=' and NUL
   return bytes;
 }
 
@@ -365,7 +370,7 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
     if (!role.ok()) values.problems().Note(role.error());
     if (role.ok() && role->instances > 0) parsed.roles.push_back(*std::move(role));
   }
-  // Not all roles are known: what follows would blame them for what is missing.
+  // Some roles are not known, so the checks below would report errors that are not the user's.
   if (values.problems().count() > problems_before) return parsed;
   parsed.single_task = parsed.roles.empty();
   if (parsed.single_task) {
@@ -380,7 +385,8 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
     parsed.roles.push_back(std::move(role));
   } else {
     WarnOfRelativeLogDir(values, warnings);
-    TRY(CheckTotals(values, parsed.roles));  // of roles, as TonY's
+    // As in TonY, these limits only apply to jobs with roles.
+    TRY(CheckTotals(values, parsed.roles));
   }
   std::ranges::sort(parsed.roles, {}, &RoleSpec::name);
   TRY_ASSIGN(parsed.completion_rule, ParseCompletion(values, parsed.single_task, parsed.roles, warnings));
