@@ -57,7 +57,7 @@ Environment CommonEnvironment(const JobSpec& spec, const TaskId& task) {
   Environment environment = {
       {"DISTRIBUTED_MODE", std::string(ToString(spec.mode))},
       {"JOB_NAME", task.role},
-      {"SESSION_ID", "0"},  // a constant in TonY too
+      {"SESSION_ID", "0"},  // TonY set this constant as well.
       {"TASK_INDEX", StrCat(task.index)},
       {"TASK_NUM", StrCat(spec.TrackedTasks() - (HasPreprocess(spec) ? 1 : 0))},
   };
@@ -110,9 +110,10 @@ bool HasDependencies(const JobSpec& spec) {
   return std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return !role.depends_on.empty(); });
 }
 
-// Checks a job with dependencies. Roles that run at the same time are connected like a job of their own, so all of them
-// must count the same roles. A role that others wait for until it has succeeded is not checked: such a role prepares
-// the job, and gets no variables of the framework if its group cannot be connected.
+// Checks a job with dependencies. The framework connects the roles that run at the same time as if they were a job of
+// their own, so all of them must count the same roles. A role that others wait for until it has succeeded is not
+// checked. Such a role prepares data for the others; if the framework cannot connect it, it just gets no variables of
+// the framework.
 Status CheckTogether(const JobSpec& spec) {
   const auto tracked = [](const JobSpec& with) {
     std::vector<std::string> names;

@@ -29,8 +29,8 @@ Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster
 // Returns the job as a task of the role sees it: only roles that may run at the same time and are in the cluster spec.
 std::pair<JobSpec, ClusterSpec> Together(const JobSpec& spec, const ClusterSpec& cluster, const std::string& role);
 
-// Returns whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT. No other process may
-// then hold the port for it.
+// Returns whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT. If so, the executor
+// must free the port before the process starts.
 bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
 
 // The name of the port at which the one task that serves TensorBoard listens. Its process finds the number in TB_PORT.

@@ -94,8 +94,9 @@ NamedPorts PortsOf(const JobSpec& spec, const TaskId& task) {
   return ports;
 }
 
-// Returns whether the reader's cluster spec has the other role. In FCFS mode it has the roles on which the reader
-// depends, and the reader's own role if it has one task and takes part in dependencies.
+// Returns whether the reader's cluster spec contains the other role. In FCFS mode it contains the roles that the reader
+// depends on. It also contains the reader's own role if that role has one task, and depends on others or is awaited as
+// ready.
 bool Knows(const JobSpec& spec, const RoleSpec& reader, const RoleSpec& other) {
   if (spec.mode == DistributedMode::kGang) return true;
   if (std::ranges::count(reader.depends_on, other.name, &Dependency::role) > 0) return true;

@@ -38,7 +38,8 @@ Result<pid_t> StartCommand(ProcessRunner& processes, const std::string& command,
 
 // The node where the tasks will run.
 struct PlannedNode {
-  std::string host;  // "<host>": not known
+  // The host's name, or "<host>" if it is not known.
+  std::string host;
   // The variables that executors inherit there, as "NAME=value".
   std::vector<std::string> environment;
   // True: the node is this machine, where programs can be looked up.
@@ -52,7 +53,8 @@ struct PlannedProcess {
 
 struct PlannedTask {
   std::string directory;
-  std::vector<PlannedProcess> processes;  // processes of the first attempt
+  // The processes that the first attempt starts.
+  std::vector<PlannedProcess> processes;
 };
 
 // Returns the plan of a task of the spec. Unknown values are written as "<job>", "<container>", "<folder>" (the job's

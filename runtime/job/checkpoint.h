@@ -19,7 +19,8 @@ enum class CheckpointWriter {
   kEarlierJob,
   // The checkpoint was in the directory before, from an unknown job.
   kOthers,
-  kUnknown,  // No listing shows the writer.
+  // The writer cannot be determined, because the job has no valid listing.
+  kUnknown,
 };
 constexpr auto NamesOf(CheckpointWriter) { return EnumNames("this_job", "earlier_job", "others", "unknown"); }
 

@@ -63,12 +63,14 @@ inline std::string AskerOf(const KillRequest& request) {
 
 // The answer to a kill request.
 enum class KillAnswer {
-  kTaken,  // the job is being ended
+  // The request was accepted: the job is being ended.
+  kTaken,
   // The job will be ended when the request is due, unless its condition fails before.
   kPlanned,
   // The condition of the request does not hold, so nothing was done.
   kFenced,
-  kEnded,  // the job had already ended
+  // The job had ended before the request.
+  kEnded,
 };
 
 // Returns whether the condition of `request` holds for a job with this owner and this newest watcher.

@@ -182,7 +182,7 @@ int64_t MostAtOnce(const JobSpec& spec, const std::function<int64_t(const RoleSp
   const size_t count = spec.roles.size();
   const bool any = std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return !role.depends_on.empty(); });
   const bool searched = any && count <= kMostSearched;
-  // For each role, the set of roles that never run at the same time.
+  // For each role: a bit mask of the roles that never run at the same time as this role.
   std::vector<uint32_t> others(count);
   for (size_t i = 0; searched && i < count; ++i) {
     for (size_t j = 0; j < count; ++j)

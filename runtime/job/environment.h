@@ -14,7 +14,8 @@ namespace tony {
 inline constexpr std::string_view kJobMark = "TONY_JOB_ID";
 // Marks executors and their children with "job/container".
 inline constexpr std::string_view kContainerMark = "TONY_CONTAINER";
-inline constexpr std::string_view kAmMark = "TONY_AM";  // Marks AMs with the job.
+// Marks application masters (AMs) with the job.
+inline constexpr std::string_view kAmMark = "TONY_AM";
 
 inline constexpr std::string_view kVisibleGpus = "CUDA_VISIBLE_DEVICES";
 

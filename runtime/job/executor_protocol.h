@@ -21,8 +21,10 @@ struct Caller {
   JobId job;
   AttemptId attempt;
   ContainerId container;
-  Generation generation;  // newest generation the executor knows
-  Epoch epoch;            // newest epoch the executor knows
+  // The newest generation that the executor knows.
+  Generation generation;
+  // The newest epoch of the AM that the executor knows.
+  Epoch epoch;
   std::string token;
 };
 
@@ -40,7 +42,8 @@ struct Registration {
 struct Progress {
   Phase phase = Phase::kWaiting;
   int64_t pid = 0;
-  std::optional<Usage> usage;  // not set: not measured yet
+  // Not set until the usage has been measured.
+  std::optional<Usage> usage;
 };
 
 // The end of an attempt, as its executor reports it.
@@ -57,8 +60,10 @@ struct Command {
   int64_t number = 0;
   Kind kind = Kind::kNone;
   Generation generation;
-  std::string cluster_spec;  // with kStart: JSON
-  Duration grace{0};         // with kStop
+  // With kStart: the cluster spec as JSON.
+  std::string cluster_spec;
+  // With kStop: the time between SIGTERM and SIGKILL.
+  Duration grace{0};
   // With kNext: the number of the attempt that the executor runs from now on.
   int attempt = 0;
   // With kStart: the checkpoint to resume from; empty: none.

@@ -97,7 +97,7 @@ Judgement Judge(const Evidence& evidence, std::span<const FailureRule> extra) {
   if (cause.rule) return {cause.rule, cause.Quoted(), cause.on_stdout, cause.before};
   const FailureLines lines(cause.rest, "");
   const RuleMatch found = FirstThatHolds(BuiltInRules(), heard, lines.all());
-  CHECK(found.rule);  // the last rule always holds
+  CHECK(found.rule);  // The last built-in rule always holds.
   const bool quotes_last = found.place == 0 && SaysLittle(*found.rule, evidence);
   return {found.rule, quotes_last ? lines.QuotedLast() : lines.Quoted(found.place),
           killed ? all.NeedsStdout(0) : lines.NeedsStdout(found.place), cause.before};

@@ -62,7 +62,8 @@ struct FailureRule {
   OutcomeClass cls = OutcomeClass::kUserError;
   Advice advice = Advice::kNone;
   Source source = Source::kItself;
-  std::string meaning;  // a clause for people
+  // The rule's explanation for people, one clause.
+  std::string meaning;
   // Hints on what to check or to do; may be empty.
   std::string remedy;
   bool operator==(const FailureRule&) const = default;
@@ -108,7 +109,8 @@ class FailureLines {
   // `before` is the cause if it stands before the last lines of stderr, else empty.
   FailureLines(const Evidence& evidence, std::string_view before);
 
-  const std::vector<std::string>& all() const { return lines_; }  // in the order of RuleFor()
+  // Returns the lines in the order that RuleFor() describes.
+  const std::vector<std::string>& all() const { return lines_; }
 
   // Returns a line of all() for a message; `place` counts from 1. Returns "" for a line of the report, because the
   // message begins with the report anyway.
@@ -123,7 +125,8 @@ class FailureLines {
   void Add(std::string_view text);
 
   std::vector<std::string> lines_;
-  size_t stdout_end_ = 0, before_end_ = 0, stderr_end_ = 0;  // ends of the parts, as places
+  // The places at which the lines of each part end in `lines_`.
+  size_t stdout_end_ = 0, before_end_ = 0, stderr_end_ = 0;
 };
 
 // Returns the first line of the text as a clause for a verdict: without control characters, and cut if it is too long.

@@ -72,9 +72,10 @@ constexpr auto NamesOf(CompletionRule) { return EnumNames("strict", "tony"); }
 enum class Background {
   // The task waits for processes that do its work, and ends helpers when the work is done (executor/background.h).
   kAuto,
-  kEnd,   // the task ends them
-  kWait,  // the task waits for them
-  kFail,  // the task fails
+  kEnd,   // The task ends these processes.
+  kWait,  // The task waits for these processes.
+  // The task fails because of these processes.
+  kFail,
 };
 constexpr auto NamesOf(Background) { return EnumNames("auto", "end", "wait", "fail"); }
 
@@ -117,7 +118,7 @@ inline constexpr std::string_view kVenvFolder = "venv";  // folder of the job's 
 
 // How much of a job restarts when one of its attempts has ended, from the smallest scope to the largest.
 enum class RestartScope {
-  kTask,  // only the task
+  kTask,  // only the task itself
   kRole,  // all tasks of its role
   // Every task restarts in the next generation. Containers and executors are kept.
   kGang,
@@ -204,7 +205,8 @@ struct RoleSpec {
   // The command line for `bash -c`; never empty.
   std::string command;
   Completion completion = Completion::kTracked;
-  std::optional<RestartScope> restart_scope;  // not set: the framework decides
+  // Not set: the framework decides, see SmallestScope().
+  std::optional<RestartScope> restart_scope;
   // Replaces, for this role, RestartBudget::most at the level of the role's smallest scope.
   std::optional<int> restarts;
   // How many successes complete a tracked role. 0: each of its tasks has to end.
@@ -223,7 +225,7 @@ struct RoleSpec {
   int processes = 1;
   // Sorted by role, without duplicates, and valid by the rules in cluster_spec.h.
   std::vector<Dependency> depends_on;
-  std::vector<Outliving> outlives;  // Each of these limits applies.
+  std::vector<Outliving> outlives;  // All of these limits apply.
   // Only for sidecars: a restart of the gang leaves the running tasks alone.
   bool outlives_restarts = false;
   bool operator==(const RoleSpec&) const = default;
@@ -272,7 +274,8 @@ inline constexpr std::string_view kYarnScheduler = "yarn";
 // A job's settings for YARN, apart from those of its containers.
 struct YarnSpec {
   std::string queue = "default";
-  std::string type = "TONY";  // type in YARN's list of applications
+  // The application type that YARN shows in its lists.
+  std::string type = "TONY";
   // The priority among the applications of the queue; higher values go first.
   int priority = 0;
   // The labels of nodes that may run containers without a label of their own, and the AM. Empty: any node.
@@ -310,8 +313,8 @@ struct JobSpec {
   std::string src_dir;
   // An archive or a folder whose content is put into the folder kVenvFolder there.
   std::string python_venv;
-  std::vector<FileSpec> files;     // for every task
-  std::vector<FileSpec> am_files;  // for the AM's own folder
+  std::vector<FileSpec> files;     // files for every task
+  std::vector<FileSpec> am_files;  // files for the AM's folder
   // On one machine: a task that uses more memory than it requested is ended.
   bool memory_limits = true;
   // On one machine: the priority among the waiting jobs of the same user. The highest goes first.

@@ -187,7 +187,8 @@ class JsonReader {
   }
   // Returns a reader without members, and sets status(), if the member is not an object.
   JsonReader Nested(std::string_view name) const;
-  std::vector<JsonReader> List(std::string_view name) const;  // a reader for each object
+  // Returns a reader for each object in a list.
+  std::vector<JsonReader> List(std::string_view name) const;
   // The names of all members, in the order of the document.
   std::vector<std::string> Names() const;
 
@@ -269,9 +270,11 @@ class JsonReader {
   std::string PathOf(const Place& place) const;
 
   const boost::json::object* object_ = nullptr;
-  std::string path_;  // path of a reader without parent
+  // The path of a reader that has no parent.
+  std::string path_;
   const JsonReader* parent_ = nullptr;
-  Place place_;  // place in the parent
+  // The place of this object in the parent.
+  Place place_;
   std::shared_ptr<Status> status_ = std::make_shared<Status>();
 };
 

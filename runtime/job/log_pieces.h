@@ -13,8 +13,8 @@
 
 namespace tony {
 
-inline constexpr size_t kMostLogWants = 256;         // limit for one call
-inline constexpr int64_t kMostLogBytes = 512 << 10;  // limit for text in one answer
+inline constexpr size_t kMostLogWants = 256;         // most logs in one call
+inline constexpr int64_t kMostLogBytes = 512 << 10;  // bytes of text in one answer
 // The longest wait for text. It is shorter than the time after which a silent connection is closed.
 inline constexpr Duration kLongestLogWait = std::chrono::seconds(20);
 

@@ -15,7 +15,8 @@
 namespace tony {
 
 struct GpuUsage {
-  int64_t memory_bytes = 0;  // memory of all GPUs, newest sample
+  // The memory of all of the attempt's GPUs together, in the newest sample.
+  int64_t memory_bytes = 0;
   int64_t most_memory_bytes = 0;
   // GPU utilisation in percent, averaged over the attempt's GPUs: newest sample, mean, maximum.
   int percent = 0;
@@ -28,7 +29,7 @@ struct GpuUsage {
 // sample. Memory is resident: the private memory of each process, and shared memory counted once.
 struct Usage {
   int samples = 0;
-  int64_t memory_bytes = 0;  // newest sample
+  int64_t memory_bytes = 0;  // in the newest sample
   int64_t mean_memory_bytes = 0;
   int64_t most_memory_bytes = 0;
   // User and system time, including processes that have ended.
@@ -70,7 +71,7 @@ std::vector<OutcomeClass> AllOutcomeClasses();
 
 // The advice of the user's program, or of a failure rule, on whether to try again.
 enum class Advice {
-  kNone,       // the class decides
+  kNone,       // no advice: the class decides
   kTransient,  // try again, free of charge
   kPermanent,  // do not try again
 };
@@ -102,7 +103,8 @@ struct Outcome {
   std::string stdout_tail = {};
   Advice advice = Advice::kNone;
   Source source = Source::kItself;
-  std::optional<Usage> usage;  // not set: not measured
+  // Not set if the usage was not measured.
+  std::optional<Usage> usage;
   // The process with this exit and these last lines. Set only if a task with several processes has failed.
   std::optional<int> process = {};
   bool Succeeded() const { return cls == OutcomeClass::kSuccess; }
@@ -120,7 +122,8 @@ std::string DescribeExit(const Outcome& outcome);
 enum class Charge {
   // No restart: the next attempt would end the same way, or a person wants the end.
   kNever,
-  kCharged,  // budget of the user's program
+  // The budget for failures of the user's program pays.
+  kCharged,
   // The end is not the program's fault. Only the budget `lost` pays, so that a broken cluster does not restart tasks
   // forever.
   kFree,
@@ -137,11 +140,14 @@ constexpr auto NamesOf(FinalState) { return EnumNames("SUCCEEDED", "FAILED", "KI
 struct Verdict {
   FinalState state = FinalState::kSucceeded;
   OutcomeClass cls = OutcomeClass::kSuccess;
-  std::string message;               // the first cause in one line
-  std::optional<AttemptId> attempt;  // attempt that failed first
-  std::string host;                  // host of that attempt
+  std::string message;  // the first cause in one line
+  // The attempt that failed first; not set if no attempt failed.
+  std::optional<AttemptId> attempt;
+  // The host on which this attempt ran.
+  std::string host;
   std::optional<ExitStatus> exit;
-  std::string stderr_tail, stdout_tail;  // as in that attempt's outcome
+  // The last lines of this attempt, as in Outcome.
+  std::string stderr_tail, stdout_tail;
   Advice advice = Advice::kNone;
   bool operator==(const Verdict&) const = default;
 };

@@ -170,7 +170,7 @@ class Scanner {
     const size_t value = out_.size();
     TRY(Value(1));
     SkipBlanks();
-    // The text after a value that continues in an unexpected way may be another value.
+    // The reading ends here, because the text after an unexpected character may belong to another value.
     if (Next() != ',' && Next() != '}') return Bad(at_, "expected , or } after the member");
     if (++names_[name_] == 2) outputs_.Add({name_, Bad(begin, "the name is there twice").message});
     if (names_[name_] > 1) return Ok();
@@ -361,7 +361,7 @@ class Scanner {
   std::string name_, out_, last_string_;
   // The reason why the member is left out; empty: the member is kept.
   std::string spoiled_;
-  // The problem of a part that was taken as text; empty: no part was.
+  // The message about a NaN or an Infinity that became a text; empty: none did.
   std::string as_text_;
   std::map<std::string, int> names_;
   Outputs outputs_;

@@ -16,12 +16,12 @@
 
 namespace tony {
 
-using PublishedValues = std::map<std::string, std::string>;  // values by their names
+using PublishedValues = std::map<std::string, std::string>;  // name -> value
 
 // These limits keep START commands small: in a later stage each carries all values of the earlier stages, at most 256
 // KiB.
-constexpr size_t kMostPublishedValues = 8;         // limit for one task
-constexpr size_t kMostPublishedValuesOfJob = 256;  // limit for all tasks together
+constexpr size_t kMostPublishedValues = 8;         // values of one task
+constexpr size_t kMostPublishedValuesOfJob = 256;  // values of all tasks together
 constexpr size_t kLongestPublishedValue = 1024;    // bytes
 // The value that a preprocessing task publishes for all other tasks. It may be longer, because only one task has it.
 inline constexpr std::string_view kModelParams = "MODEL_PARAMS";
@@ -67,13 +67,14 @@ struct Outputs {
   void Add(OutputProblem problem);
 };
 
-inline constexpr int64_t kLongestOutputs = 1 << 20;  // limit on the kept text
+inline constexpr int64_t kLongestOutputs = 1 << 20;  // bytes of kept text
 
 // The part of a chief's output file that is kept and reported with its outcome.
 struct KeptOutputs {
   // The content of the file. If the file is too long: only the members that fit.
   std::string text;
-  std::vector<OutputProblem> left_out;  // problems of the members left out
+  // The problems of the members that are not in `text`.
+  std::vector<OutputProblem> left_out;
   // The reason why no text was kept; empty if a text was kept.
   std::string problem;
   bool operator==(const KeptOutputs&) const = default;

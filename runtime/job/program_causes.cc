@@ -76,7 +76,7 @@ struct Label {
   Kind kind = Kind::kUncaught;
   std::string remark;
   Chain chain = Chain::kNone;
-  // The first line of the label.
+  // The place of the label's first line.
   size_t begin = 0;
 };
 

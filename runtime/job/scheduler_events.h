@@ -39,8 +39,8 @@ struct ContainerGranted {
 struct ContainerStarted {
   ContainerId container;
 };
-// The outcome that an executor left when its attempt ended. `attempt` is part of it, because the container may have
-// been given to the next attempt after the outcome was read.
+// The outcome that an executor left when its attempt ended. `attempt` names that attempt, because the container may run
+// the next attempt by now.
 struct KeptOutcome {
   AttemptId attempt;
   Outcome outcome;

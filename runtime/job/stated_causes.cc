@@ -249,8 +249,8 @@ class Choice {
     return FirstThatHolds(BuiltInRules(), evidence_, lines);
   }
 
-  // Returns the most likely cause. If several processes wrote, a process that only lost its connection to another is
-  // passed over.
+  // Returns the most likely cause. If several processes wrote, a process that lost its connection to another is only
+  // chosen if all of them did.
   const StatedCause* MostLikely() const {
     constexpr int kMostCompared = 64;
     int compared = 0;

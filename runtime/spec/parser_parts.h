@@ -15,7 +15,8 @@ namespace tony {
 
 using Warnings = std::vector<std::string>;
 
-std::string SchedulerOf(const PropertyValues& values);  // tony.scheduler, in lower case
+// Returns the value of tony.scheduler in lower case.
+std::string SchedulerOf(const PropertyValues& values);
 
 // Checks that every tony.* key is known, has an effect in this job, and belongs to a role with instances. Otherwise
 // adds a warning, or returns an error if the job would run differently from what the key means.

@@ -40,8 +40,10 @@ class PropertyValues {
   // Returns the text of the key, or the default of the key table, which must contain the key. The functions for numbers
   // below fail only if the table's default is not a number.
   std::string Text(std::string_view key) const;
-  std::vector<std::string> List(std::string_view key) const;  // trimmed, without empty items
-  Result<bool> Flag(std::string_view key) const;              // true or false, in any case
+  // Returns the items of a list, trimmed and without empty items.
+  std::vector<std::string> List(std::string_view key) const;
+  // Reads true or false, in any case.
+  Result<bool> Flag(std::string_view key) const;
   Result<int64_t> Number(std::string_view key, int64_t least, int64_t most) const;
   Result<int> Count(std::string_view key, int least, int most) const;
   Result<int64_t> MemoryMb(std::string_view key, int64_t least = 1) const;

@@ -13,7 +13,8 @@ namespace {
 constexpr int kMaxTasks = 10'000;
 constexpr int kMaxCores = 1'000'000;
 constexpr int kMaxGpus = 100'000;
-constexpr size_t kLongestRole = 63;  // a folder has this name
+// The name of a role is also the name of a folder.
+constexpr size_t kLongestRole = 63;
 
 constexpr std::string_view kPrefix = "tony.";
 constexpr std::string_view kInstances = ".instances";
@@ -356,7 +357,7 @@ Result<Variables> ParseVariables(const PropertyValues& values, std::string_view 
 
 size_t TotalBytes(const Variables& variables) {
   size_t bytes = 0;
-  for (const auto& [name, value] : variables) bytes += name.size() + value.size() + 2;  // for '=' and NUL
+  for (const auto& [name, value] : variables) bytes += name.size() + value.size() + 2;  // 2 for '=' and NUL
   return bytes;
 }
 
