@@ -33,7 +33,7 @@ constexpr const char* kWhoEndedIt =
 
 // clang-format off
 
-// Exit codes by which the program itself gives an advice.
+// Exit codes by which the program itself advises whether to try again.
 Rules SaidByTheProgram() {
   return {
       {.name = "said-transient", .exit_code = 193, .cls = kUserError, .advice = kTransient,

@@ -195,7 +195,7 @@ struct Outliving {
   bool ignored = false;
   bool operator==(const Outliving&) const = default;
 
-  std::string Key(std::string_view role) const;  // "tony.application.dependency.worker.timeout.after.A"
+  std::string Key(std::string_view role) const;  // e.g. "tony.application.dependency.worker.timeout.after.A"
 };
 
 struct RoleSpec {
@@ -223,7 +223,7 @@ struct RoleSpec {
   std::string key_prefix;
   // The number of processes that each task runs in parallel; at most kMostProcesses.
   int processes = 1;
-  // Sorted by role, without duplicates, and valid by the rules in cluster_spec.h.
+  // Sorted by role, without duplicates; CheckDependencies() has further rules.
   std::vector<Dependency> depends_on;
   std::vector<Outliving> outlives;  // All of these limits apply.
   // Only for sidecars: a restart of the gang leaves the running tasks alone.

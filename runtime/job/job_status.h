@@ -54,7 +54,7 @@ struct RestartStatus {
 // The checkpoints of a job that has declared a checkpoint directory.
 struct CheckpointStatus {
   std::string directory;
-  // The checkpoint that TonY gave to the newest attempts to resume from.
+  // The checkpoint from which the newest attempts resume.
   std::optional<Checkpoint> resumed_from;
   // The earlier job of the same request that wrote the checkpoint.
   std::optional<JobId> earlier_job;

@@ -111,7 +111,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// The JSON is that of an outcome in status documents (job_fields.h).
+// Writes and reads an outcome in the form that status documents have (job_fields.h).
 std::string ToJson(const Outcome& outcome);
 Result<Outcome> OutcomeFromJson(std::string_view json);
 

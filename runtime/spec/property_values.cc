@@ -108,7 +108,7 @@ Result<int64_t> PropertyValues::MemoryMb(std::string_view key, int64_t least) co
 Result<int64_t> PropertyValues::ReadMemoryMb(std::string_view key, const std::string& value, int64_t least) const {
   const std::string text = ToLower(Trim(value));
   std::string_view digits = text;
-  // TonY ignored letters after the m or g.
+  // Accepts "mb", "mib", "gb" and "gib", because TonY ignored letters after the m or g.
   for (const std::string_view rest : {"ib", "b"}) {
     const bool unit = digits.ends_with(StrCat("m", rest)) || digits.ends_with(StrCat("g", rest));
     if (unit) digits.remove_suffix(rest.size());

@@ -371,7 +371,7 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
     if (!role.ok()) values.problems().Note(role.error());
     if (role.ok() && role->instances > 0) parsed.roles.push_back(*std::move(role));
   }
-  // Some roles are not known, so the checks below would report errors that are not the user's.
+  // Some roles could not be read, so the checks below would report misleading errors.
   if (values.problems().count() > problems_before) return parsed;
   parsed.single_task = parsed.roles.empty();
   if (parsed.single_task) {
