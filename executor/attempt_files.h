@@ -1,4 +1,5 @@
-// The folders of one attempt: its lock, and the working directory of its process.
+// The files of one attempt: its lock, its working directory, the notice for the program, and the values that it
+// publishes. Also the time since the attempt last wrote to its logs.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +21,29 @@
 
 namespace tony::executor {
 
-// Takes logs/<task>/<n>/lock, making the folder. kUnavailable: another executor runs this attempt. Held until closed.
+// Creates the folder logs/<task>/<n>/ and locks its file `lock`. The lock is held until the descriptor is closed.
+// kUnavailable: another executor runs this attempt.
 Result<UniqueFd> LockAttempt(const AttemptFolder& folder);
 
-// Makes work/<task>/<n>/ with `files` and the staged files of the job and the role.
+// Creates work/<task>/<n>/ with `files` and the staged files of the job and the role.
 Status PrepareWorkFolder(const JobRecords& records, const std::string& role, const AttemptFolder& folder,
                          const std::vector<GivenFile>& files);
 
-// What a program finds of a notice: {"reason":"preempted","deadline":"2026-01-31T12:00:04.000Z"}; whole, or not there.
+// Writes a notice for the program: {"reason":"preempted","deadline":"2026-01-31T12:00:04.000Z"}. The program sees the
+// whole file or none, because the file is renamed into place.
 Status WriteNotice(const std::filesystem::path& file, const std::string& reason, Instant deadline);
 
-// Looks for what a program publishes in a file.
-
-// Loop thread only. Made when the attempt's process has been started.
+// Watches the file in which a program publishes values. Loop thread only. To be created once the attempt's processes
+// have been started.
 class PublishWatch {
  public:
-  // `tell` is called with all values there are whenever one of `names` has come; no more once all have.
+  // Calls `tell` with all published values whenever a new one of `names` appears. No further call follows when all
+  // names have values.
   PublishWatch(EventLoop& loop, std::filesystem::path file, std::vector<std::string> names,
                std::function<void(const PublishedValues&)> tell);
 
-  void Look();  // now: the program has ended
+  // Reads the file now. To be called when the program has ended.
+  void Look();
 
  private:
   void LookLater();
@@ -50,17 +54,17 @@ class PublishWatch {
   const std::function<void(const PublishedValues&)> tell_;
   PublishedValues told_;
   std::unique_ptr<EventLoop::Handle> watch_;
-  EventLoop::Timer timer_;  // where nothing can be watched
+  // The timer of the first read, and of later reads if the folder cannot be watched.
+  EventLoop::Timer timer_;
 };
 
-// The values in the first 64 KiB of `file`; none where it is no regular file. Never waits for a pipe, follows no link.
+// Returns the values in the first 64 KiB of `file`; no values if it is not a regular file. Never blocks on a pipe, and
+// follows no link.
 PublishedValues ReadPublished(const std::filesystem::path& file, const std::vector<std::string>& names);
-
-// Since when an attempt has written nothing.
 
 class OutputWatch {
  public:
-  // To these files, from `start` on.
+  // Watches the log files `logs`. The time without output counts from `start`.
   OutputWatch(std::vector<std::filesystem::path> logs, Instant start);
 
   Duration Quiet(Instant now);

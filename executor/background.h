@@ -1,10 +1,11 @@
-// Processes that the command of a task has left in the background when it has ended with exit code 0.
+// Processes that the command of a task leaves in the background when it ends with exit code 0.
 //
-// A shell that only starts its program (`nohup python train.py &`) ends at once, and that program is the task's work. A
-// program that ran in the shell's foreground was the work itself, and what lives on beside or after it is a helper
-// (wandb-service, ssh-agent, `tensorboard --logdir x & python train.py`). The kernel keeps nothing that tells the two
-// apart, so the children of a task's shell are sampled while it lives: every 5 ms at first, and four times a second in
-// the end. Children that a shell starts with `&` ignore SIGINT and SIGQUIT, as POSIX says, also as orphans.
+// A shell that only starts its program (`nohup python train.py &`) ends at once, and the program is the task's work. A
+// program that ran in the shell's foreground was the work itself. Processes that live on beside or after such a program
+// are helpers (wandb-service, ssh-agent, `tensorboard --logdir x & python train.py`). The kernel has no record that
+// distinguishes the two cases. Therefore the children of a task's shell are sampled while the shell lives: every 5 ms
+// at first, and four times a second in the end. Children that a shell starts with `&` ignore SIGINT and SIGQUIT, as
+// POSIX says, and still do as orphans.
 #pragma once
 
 #include <sys/types.h>
@@ -26,50 +27,53 @@ namespace tony::executor {
 
 struct LeftProcess {
   pid_t pid = 0;
-  std::string name;       // "python3 train.py"
-  bool by_shell = false;  // a shell started it with `&`
-  // A program was in the foreground while this process lived.
+  std::string name;       // e.g. "python3 train.py"
+  bool by_shell = false;  // started by a shell with `&`
+  // True if a program was in the foreground while this process lived.
   bool beside_program = false;
-  bool is_service = false;  // as IsService() says
+  bool is_service = false;  // result of IsService()
 };
 
-// The processes that the task waits for. `program_ran`: at any time in the foreground of the shell. Pure.
+// Returns the processes that the task waits for. `program_ran` is true if a program was ever in the foreground of the
+// shell. Pure.
 std::vector<LeftProcess> WorkAmong(const std::vector<LeftProcess>& left, Background rule, bool program_ran);
 
-// Whether a command line is that of a program that people start beside their work: tensorboard, ssh-agent. Pure.
+// Returns whether a command line starts a program that people run in addition to their work, e.g. tensorboard or
+// ssh-agent. Pure.
 bool IsService(const std::vector<std::string>& words);
 
 struct BackgroundEnd {
-  // 0, or the exit status of the first process that failed.
+  // The exit status of the first process that failed; 0 if all succeeded.
   ExitStatus exit;
-  // One clause for a person. It is empty where no process was left.
+  // A clause for people about the processes that were left. Empty if no process was left.
   std::string note;
-  // A process was left, and the job allows none (Background::kFail).
+  // True if a process was left, and the job allows none (Background::kFail).
   bool is_refused = false;
 };
 
-// Watches one attempt. Loop thread only, in a subreaper whose children all belong to the task. It has to live as long
-// as the attempt's processes do.
+// Watches the processes of one attempt. Loop thread only, in a subreaper whose children all belong to the task. The
+// watch has to live as long as the attempt's processes.
 class BackgroundWatch {
  public:
   BackgroundWatch(EventLoop& loop, ProcessRunner& processes, Background rule);
 
   // Adds the attempt's next process, which was started just now.
   void Add(pid_t main);
-  // Notes the end of the process that was added as number `index`, from 0. True: no other one runs.
+  // Notes the end of the process that was added as number `index`, counted from 0. Returns true if no other process
+  // runs.
   bool Ended(int index);
-  // The last process of the attempt has ended with 0. `done` is called once, perhaps at once, when the processes that
-  // the task waits for have ended. A signal to the whole tree ends them, too.
+  // To be called when the last process of the attempt has ended with 0. `done` is called once, perhaps at once, when
+  // the processes that the task waits for have ended. A signal to the whole tree ends these processes, too.
   void Settle(std::function<void(const BackgroundEnd&)> done);
 
  private:
   struct Seen {
-    int64_t since = 0;  // number of the sample
+    int64_t since = 0;  // number of the first sample
     bool by_shell = false;
   };
   struct Orphan {
-    LeftProcess left;  // as last seen alive
-    // The process is a shell, which may be about to become a program.
+    LeftProcess left;  // state when last seen alive
+    // True if the process is a shell, which may be about to become a program.
     bool is_fresh = false;
     std::optional<ExitStatus> exit;
     bool ended_at_once = false;
@@ -89,19 +93,21 @@ class BackgroundWatch {
   const Background rule_;
   std::vector<pid_t> mains_;
   EventLoop::Timer timer_;
-  // The main processes that run; after their end the processes that are waited for.
+  // The running main processes. After their end: the processes that the task waits for.
   std::set<pid_t> roots_;
-  // The roots ignore SIGINT and SIGQUIT. Then an orphan may ignore them without having been started with `&`.
+  // True if the roots ignore SIGINT and SIGQUIT. In this case an orphan may ignore them although no shell started it
+  // with `&`.
   bool roots_ignore_ = false;
   int64_t sample_ = 0;
-  // The number of the last sample with a program in the foreground; 0: none had one.
+  // The number of the last sample with a program in the foreground; 0 if no sample had one.
   int64_t program_seen_ = 0;
-  // The processes that may be left, by the last sample and by the one before.
+  // The processes that may be left: in the last sample, and in the sample before.
   std::map<pid_t, Seen> seen_, before_;
-  // The moment at which the newest process was seen for the first time.
+  // The time when the newest process was first seen.
   Instant quick_since_;
 
-  // The rest is used after Settle(). Orphans are not decided on yet; work and helpers have their descriptions.
+  // The members below are used after Settle(). `orphans_` have not been classified yet. `work_` and `helpers_` hold
+  // descriptions.
   Instant sorts_since_;
   std::map<pid_t, Orphan> orphans_;
   std::map<pid_t, std::string> work_;

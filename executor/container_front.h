@@ -1,14 +1,14 @@
-// A container elsewhere, made to look like a job's folder on this machine, so that all else in an executor is the same
-// in both.
+// Makes the container on a node look like a job's folder on this machine, so that the rest of the executor is the same
+// in both cases.
 //
-//   PWD/.tony-job/         0700: what JobRecords reads here: spec.json, token, secrets, staged.json, am.lease
-//     work/worker-3/2/     the task's folder, as everywhere
+//   PWD/.tony-job/         0700: the files that JobRecords reads: spec.json, token, secrets, staged.json, am.lease
+//     work/worker-3/2/     the task's folder, as on a single machine
 //     logs/worker-3     -> LOGS/attempts
-//   LOGS/attempts/1     -> ..      the first attempt of this container writes where the node's pages look
-//   LOGS/attempts/2/     of a later one the pages show nothing
+//   LOGS/attempts/1     -> ..      the container's first attempt writes where the node's pages show logs
+//   LOGS/attempts/2/     logs of a later attempt, which the node's pages do not show
 //
-// am.lease is where the master was when it started this container. Who finds a newer master replaces it there. Between
-// two of them it says nothing of whether the master lives: an executor that loses it is the one cut off.
+// am.lease holds the address of the AM that started this container. No process renews the lease here, so the lease does
+// not show whether the AM lives. An executor that loses its AM therefore counts as cut off.
 #pragma once
 
 #include <filesystem>
@@ -26,31 +26,33 @@ struct ContainerPlace {
   JobRecords records;
   AttemptId attempt;
   ContainerId container;
-  std::string host;  // this node, as the job's other tasks reach it
+  // The address by which the job's other tasks reach this node.
+  std::string host;
   TlsIdentity tls;
 };
 
-// By this process's working folder, $HADOOP_TOKEN_FILE_LOCATION, $CONTAINER_ID and $NM_HOST, as a NodeManager sets
-// them; `logs` is the container's log folder. May be repeated in the same container. kUsage: this is no container.
-// kInvalid: what was to be told is not there, or damaged. kCannotWrite.
+// Creates the job's folder from this process's working directory, $HADOOP_TOKEN_FILE_LOCATION, $CONTAINER_ID and
+// $NM_HOST, as a NodeManager sets them. `logs` is the container's log folder. May be repeated in the same container.
+// kUsage: this process is not in a container. kInvalid: the credentials are incomplete or damaged. kCannotWrite.
 Result<ContainerPlace> LayContainerFolder(const std::filesystem::path& logs);
 
-// What stands between the NodeManager and an executor in a container, so that no single death leaves a task behind:
-// tasks are in sessions of their own, where nobody else would find them.
+// Two processes stand between the NodeManager and an executor in a container, so that the death of any one process
+// leaves no task behind. Tasks are in sessions of their own, where nothing else would find them.
 //
 //   NodeManager --TERM, 250 ms later KILL, to its group--> front -- guard, in another session -- executor -- tasks
 //
 //   the executor ends, or is killed   the guard is the nearest subreaper above the tasks: it ends what is left of them
-//   the guard is killed               the executor is told by the kernel, and the front ends what is left of both
-//   the front is killed               the guard is told by the kernel. The NodeManager's KILL does not reach it: it has
-//                                     the time it needs
-//   somebody is told to end (TERM)    tells the next one and wakes it, if it was stopped. The guard kills an executor
-//                                     that does not end
+//   the guard is killed               the kernel signals the executor, and the front ends what is left of both
+//   the front is killed               the kernel signals the guard. The NodeManager's KILL does not reach the guard, so
+//                                     it has the time that it needs
+//   a process receives TERM           passes the signal on to the next one, and wakes it if it was stopped. The guard
+//                                     kills an executor that does not end
 
 inline bool IsInContainer(std::string_view argument) { return argument == "--container"; }
 
-// Returns in the executor, a grandchild of this process. This process and the one between them wait for its end, leave
-// nothing below themselves, and end with its exit code, or with 128 and its signal. Before any thread is started.
+// Forks twice, and returns in the executor, a grandchild of this process. This process and the one between them wait
+// for the executor's end, leave no processes behind, and end with its exit code, or with 128 plus its signal. Must be
+// called before any thread is started.
 void LeaveFrontBehind();
 
 }  // namespace tony::executor

@@ -1,4 +1,4 @@
-// What happens to a TaskRun.
+// The events that a TaskRun receives, and the actions that it returns.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@
 
 namespace tony::executor {
 
-// The executor is up. The first event, once.
+// The executor is up. This is the first event, and occurs once.
 struct Begun {};
 
-// Answers of the AM; `link` is that of the UseAm before the call.
+// The events up to ConnectionLost are answers of the AM to calls. `link` is the number of the UseAm action that came
+// before the call.
 struct Registered {
   int64_t link = 0;
   Epoch epoch;
@@ -29,7 +30,7 @@ struct CommandReceived {
 };
 struct HeartbeatAnswered {
   int64_t link = 0;
-  Instant sent{};  // when the heartbeat was
+  Instant sent{};  // sending time of the heartbeat
 };
 struct ValuesAcknowledged {
   int64_t link = 0;
@@ -37,26 +38,31 @@ struct ValuesAcknowledged {
 struct OutcomeAcknowledged {
   int64_t link = 0;
 };
-struct Refused {  // any call
+// The AM refused a call of any kind.
+struct Refused {
   int64_t link = 0;
   RefusalReason reason = RefusalReason::kBadRequest;
 };
-struct ConnectionLost {  // ended any call, also by its limit
+// The connection was lost during a call of any kind, or the call reached its time limit.
+struct ConnectionLost {
   int64_t link = 0;
-  bool crowded = false;  // so many want the AM that its queue was full: it lives, and we are not cut off
+  // True if the AM's request queue was full. The AM is alive in this case, and the executor is not cut off.
+  bool crowded = false;
 };
 
-// Answers to ReadLease; may also come unasked while WatchLease is in force.
+// LeaseRead, LeaseUnreadable and FolderGone answer ReadLease. While WatchLease is in force, they may also occur without
+// a ReadLease.
 struct LeaseRead {
-  std::optional<SeenLease> record;  // nothing: no AM has ruled yet
+  std::optional<SeenLease> record;  // nullopt: no AM has started yet
 };
 struct LeaseUnreadable {};
 struct FolderGone {};  // the job's folder was removed
 
-struct AttemptNotBegun {};  // answers BeginAttempt where it failed
+struct AttemptNotBegun {};  // BeginAttempt has failed
 
-// Exactly one of the first two answers StartProcesses for each process, in their order; after a ProcessNotStarted no
-// further one is tried. ProcessExited follows once reaped, after all of these answers.
+// Each process of StartProcesses is answered by one ProcessStarted or ProcessNotStarted, in the order of the processes.
+// After a ProcessNotStarted no further process is started. ProcessExited occurs after all of these answers, when the
+// process has been reaped.
 struct ProcessStarted {
   int64_t pid = 0;
   int process = 0;
@@ -68,39 +74,46 @@ struct ProcessNotStarted {
 struct ProcessExited {
   ExitStatus exit;
   std::string stderr_tail;
-  std::optional<Outcome> judged;  // what all that was seen means; nothing: what the exit status alone means
+  // The outcome judged from all evidence. nullopt: the exit status alone determines the outcome.
+  std::optional<Outcome> judged;
   int process = 0;
 };
-// No process of the task is left, living or dead: the kernel says that we have no child. Answers a SignalTree, and
-// comes by itself while the attempt is being ended.
+// No process of the task is left, neither running nor zombie: the kernel reports that the executor has no child.
+// TreeGone answers a SignalTree. While the attempt is being ended, TreeGone also occurs without a SignalTree.
 struct TreeGone {};
-// Answers a SignalTree with SIGKILL after which something is left.
+// Some processes have survived a SignalTree with SIGKILL.
 struct TreeLives {
-  std::string what;        // "2 processes, process 4711 for one"
-  bool in_kernel = false;  // all of it: nobody can end it before the kernel lets go of it
+  // A description for people, e.g. "2 processes, process 4711 for one".
+  std::string what;
+  // True if all of these processes are blocked in the kernel. They cannot end before the kernel releases them.
+  bool in_kernel = false;
 };
 
-// What the attempt has used so far. Before TreeGone: all that it used.
+// The resource usage of the attempt so far. The last UsageMeasured before TreeGone contains the total usage.
 struct UsageMeasured {
   Usage usage;
 };
 
-// What the program has published so far. Between ProcessStarted and TreeGone; once more before each ProcessExited.
+// The values that the program has published so far. The event occurs between ProcessStarted and TreeGone. The program's
+// file is read a last time before each ProcessExited.
 struct ValuesSeen {
   PublishedValues values;
 };
 
-struct TermSignal {};  // the keeper or NodeManager wants this executor gone
-struct Tick {};        // NextDeadline() has passed
+// SIGTERM, SIGINT or SIGHUP: the keeper (the supervisor of the job on this machine) or the NodeManager ends this
+// executor.
+struct TermSignal {};
+struct Tick {};  // NextDeadline() has passed
 
 using Event =
     std::variant<Begun, Registered, CommandReceived, HeartbeatAnswered, ValuesAcknowledged, OutcomeAcknowledged,
                  Refused, ConnectionLost, LeaseRead, LeaseUnreadable, FolderGone, AttemptNotBegun, ProcessStarted,
                  ProcessNotStarted, ProcessExited, TreeGone, TreeLives, UsageMeasured, ValuesSeen, TermSignal, Tick>;
 
-// What a TaskRun wants done, in the order given.
+// The actions that a TaskRun requests. The executor performs them in the given order.
 
-struct UseAm {  // drop the connection there is, use this AM for the calls that follow
+// Drops the current connection, and uses this AM for the calls that follow.
+struct UseAm {
   int64_t link = 0;
   Address am;
 };
@@ -110,14 +123,15 @@ struct SendRegister {
 };
 struct SendAwait {
   Caller caller;
-  int64_t since = 0;  // number of the last command carried out
+  int64_t since = 0;  // number of the last executed command
 };
 struct SendHeartbeat {
   Caller caller;
   Progress progress;
-  Instant sent{};  // comes back with the answer
+  Instant sent{};  // returned by HeartbeatAnswered
 };
-struct SendValues {  // all of them: those that the AM has already are passed over
+// Sends all published values. The AM ignores values that it already has.
+struct SendValues {
   Caller caller;
   PublishedValues values;
 };
@@ -125,33 +139,40 @@ struct SendOutcome {
   Caller caller;
   Outcome outcome;
 };
-struct ReadLease {};     // answer with LeaseRead or LeaseUnreadable
-struct WatchLease {};    // until UnwatchLease, read the record whenever it changes; may be repeated
-struct UnwatchLease {};  // may come without a WatchLease
-struct BeginAttempt {    // from now on it is this attempt: take its lock. Failed: AttemptNotBegun
+struct ReadLease {};  // answered by LeaseRead, LeaseUnreadable or FolderGone
+// Reads the lease record whenever it changes, until UnwatchLease. May be repeated.
+struct WatchLease {};
+struct UnwatchLease {};  // allowed without a previous WatchLease
+// Makes `attempt` the current attempt, and locks its folder. AttemptNotBegun reports a failure.
+struct BeginAttempt {
   AttemptId attempt;
 };
-struct StartProcesses {  // all of the attempt
+// Starts all processes of the attempt.
+struct StartProcesses {
   Generation generation;
   std::string cluster_spec;  // JSON
-  std::string resume_from;   // the newest checkpoint; may be empty
+  std::string resume_from;   // newest checkpoint; empty: none
 };
-struct GiveNotice {    // to the program, in $TONY_NOTICE_FILE: it is about to be stopped, and will be killed at
-                       // `deadline`
-  std::string reason;  // "preempted"
+// Writes a notice to $TONY_NOTICE_FILE for the program: it is about to be stopped, and will be killed at `deadline`.
+struct GiveNotice {
+  std::string reason;  // e.g. "preempted"
   Instant deadline;
 };
-struct SignalTree {  // to every process of the task, whole tree; 0: only look. Nothing left: answer with TreeGone,
-                     // else, to SIGKILL, with TreeLives
+// Sends a signal to every process in the task's tree; signal 0 only checks the tree. TreeGone answers if no process is
+// left. TreeLives answers if processes survive SIGKILL.
+struct SignalTree {
   int signal = 0;
 };
-struct WarnOfTree {  // tell people that the tree outlives SIGKILL
+// Logs a warning that the tree survives SIGKILL.
+struct WarnOfTree {
   std::string what;
 };
-struct KeepOutcome {  // on disk, before it is reported
+// Writes the outcome to disk, before it is reported.
+struct KeepOutcome {
   Outcome outcome;
 };
-struct Leave {  // end the executor; nothing follows
+// Ends the executor. No action follows.
+struct Leave {
   int exit_code = 0;
 };
 
@@ -159,12 +180,14 @@ using Action =
     std::variant<UseAm, SendRegister, SendAwait, SendHeartbeat, SendValues, SendOutcome, ReadLease, WatchLease,
                  UnwatchLease, BeginAttempt, StartProcesses, GiveNotice, SignalTree, WarnOfTree, KeepOutcome, Leave>;
 
-// Exit codes of the executor, after sysexits.h where there is a fitting one.
+// Exit codes of the executor. They follow sysexits.h where it has a fitting code.
 inline constexpr int kLeftReleased = 0;
-inline constexpr int kLeftFolderGone = 66;   // the job's folder was removed
-inline constexpr int kLeftOrphaned = 69;     // no AM for orphan_timeout
-inline constexpr int kLeftTreeAlive = 71;    // what the task started does not end: its keeper has other means
-inline constexpr int kLeftRefused = 76;      // the AM does not know or no longer wants this attempt
+inline constexpr int kLeftFolderGone = 66;  // the job's folder was removed
+inline constexpr int kLeftOrphaned = 69;    // no AM during orphan_timeout
+// The task's processes do not end. The keeper has other means to end them.
+inline constexpr int kLeftTreeAlive = 71;
+// The AM does not know this attempt, or no longer wants it.
+inline constexpr int kLeftRefused = 76;
 inline constexpr int kLeftTerminated = 143;  // SIGTERM
 
 }  // namespace tony::executor

@@ -1,5 +1,5 @@
-// What a preprocessing program hands on, as TonY read it: the rest of the first line of its standard output that holds
-// "Model parameters: ".
+// Evidence about the end of an attempt, for the rules of runtime/job/failure_rules.h, and the result of a preprocessing
+// program.
 #pragma once
 
 #include <cstdint>
@@ -12,46 +12,49 @@
 
 namespace tony::executor {
 
-// At most kLongestModelParams + 1 bytes of it; nothing where there is no such line, or no regular file.
+// Returns what a preprocessing program hands on, as TonY reads it: the rest of the first line of its standard output
+// that contains "Model parameters: ". At most kLongestModelParams + 1 bytes. nullopt: the file has no such line, or is
+// not a regular file.
 std::optional<std::string> ReadModelParameters(const std::filesystem::path& stdout_file);
 
-// What was seen of an attempt's end, for the rules of runtime/job/failure_rules.h.
-
-// How many processes the kernel's out-of-memory killer has ended so far. Nothing: cannot be known.
+// The number of processes that the kernel's out-of-memory killer has ended so far; nullopt: unknown.
 struct OomKills {
-  std::optional<int64_t> cgroup;   // of the cgroup that this process and its task are in
-  std::optional<int64_t> machine;  // of any cgroup or none
+  std::optional<int64_t> cgroup;   // in the executor's and task's cgroup
+  std::optional<int64_t> machine;  // on the whole machine
 };
 
-// `root` is "/" but in tests. Reads the cgroup's memory.events (cgroup v2) or memory.oom_control (v1), and
-// /proc/vmstat. The kernel's log would tell less: few may read it, and its process ids are not those of a container.
+// Reads the counts from the cgroup's memory.events (cgroup v2) or memory.oom_control (v1), and from /proc/vmstat.
+// `root` is "/" except in tests. The kernel's log is not used, because few users may read it, and its process ids are
+// not those of a container.
 OomKills CountOomKills(const std::filesystem::path& root = "/");
 
 OomEvidence Compare(const OomKills& before, const OomKills& after);
 
-// Why the kernel ended `kills` processes of our cgroup: "out of memory: the container's limit of 2048 MB was reached
-// (peak 2047 MB), 1 process was killed by the kernel; tony.worker.memory sets it". Empty where the cgroup has no limit.
+// Explains why the kernel ended `kills` processes of the executor's cgroup: "out of memory: the container's limit of
+// 2048 MB was reached (peak 2047 MB), 1 process was killed by the kernel; tony.worker.memory sets it". Empty if the
+// cgroup has no limit.
 std::string DescribeOom(int64_t kills, const std::string& memory_key, const std::filesystem::path& root = "/");
 
-// The oom_score_adj of a task's processes: so much above our own that the kernel, where memory runs out, chooses any of
-// them before their executor, and no more, because a machine that runs out as a whole compares them with all other
-// processes. A point stands for a thousandth of the limit of our cgroup, or of the machine's memory where there is no
-// limit. The processes get the points of twice the executor's resident memory, and one more. "": it cannot be known.
+// Returns the oom_score_adj for the task's processes; "" if it cannot be computed. The score is so far above the
+// executor's own that the kernel chooses any process of the task before the executor when memory runs out. The score is
+// not higher, because a machine that runs out of memory compares these processes with all others. A point stands for a
+// thousandth of the cgroup's limit, or of the machine's memory without such a limit. The processes get the points of
+// twice the executor's resident memory, plus one.
 std::string OomScoreOfTask(const std::filesystem::path& root = "/");
 
-// Removes what stands where a file will be that the program writes for us, or we for it: a link into the user's
-// sources, perhaps.
+// Removes `file`, where the program will write for the executor, or the executor for the program. A link at this place
+// may lead into the user's sources.
 void ForgetFile(const std::filesystem::path& file);
 
-// The folder, if its disk has no room left; else "".
+// Returns `folder` if its disk has no room or no free inodes left, otherwise "".
 std::string FullDiskUnder(const std::filesystem::path& folder);
 
 struct ProcessFiles {
   std::filesystem::path error_file, stdout_file, stderr_file;
 };
 
-// To be called once the process was reaped; `before` was counted before it started. `memory_key` sets its limit.
-// Secrets of the task are masked in all that it said.
+// Collects the evidence about a process that was reaped. `before` was counted before the process started. `memory_key`
+// is the key that sets its memory limit. `mask` hides the task's secrets in all texts.
 Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& before, const std::string& memory_key,
                 const SecretMask& mask = SecretMask());
 

@@ -1,4 +1,5 @@
-// The shell around TaskRun: it performs actions and feeds back what came of them. It decides nothing.
+// An Executor is the shell around a TaskRun: it performs the actions of the TaskRun, and feeds back the results as
+// events. The Executor itself decides nothing.
 #pragma once
 
 #include <deque>
@@ -29,29 +30,33 @@
 
 namespace tony::executor {
 
-// What an executor stands on. All of it must outlive the executor.
+// The objects that an executor uses. All of them must outlive the executor.
 struct Surroundings {
   EventLoop& loop;
   ExecutorCalls& am;
   ProcessRunner& processes;
-  std::vector<std::string> environment;  // "NAME=value", of this process
-  PortReservation* port = nullptr;       // of the task; null: its endpoint stays as it is, and is the caller's care
-  NamedPorts named_ports;                // besides that
-  // The reservations of the named ports; null: the caller keeps them.
+  std::vector<std::string> environment;  // this process's variables, "NAME=value"
+  // The reservation of the task's port. null: the endpoint stays as given, and the caller reserves its port.
+  PortReservation* port = nullptr;
+  // The task's named ports, in addition to `port`.
+  NamedPorts named_ports;
+  // The reservations of the named ports; null: the caller holds them.
   ReservedPorts* reserved = nullptr;
-  bool tells_logs = false;  // with an outcome: nobody reads them here once the executor has left
+  // True: excerpts of the logs are sent with the outcome, because the logs cannot be read here after the executor has
+  // left.
+  bool tells_logs = false;
 };
 
-// Loop thread only. The process that an executor lives in is a subreaper and has no children but the task's: every
-// descendant of it belongs to the task and is ended with it.
+// Loop thread only. The executor's process is a subreaper, and all of its children belong to the task. Every descendant
+// is therefore part of the task, and is ended with it.
 class Executor {
  public:
   Executor(Surroundings surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint, double jitter);
 
-  // `left` is called once, with the exit code, when there is nothing more to do.
+  // Starts the executor. `left` is called once, with the exit code, when nothing is left to do.
   void Begin(std::function<void(int)> left);
-  void Terminate();     // SIGTERM
-  void OnChildEnded();  // SIGCHLD: reaps all that have ended
+  void Terminate();     // on SIGTERM, SIGINT or SIGHUP
+  void OnChildEnded();  // on SIGCHLD: reaps all ended children
 
  private:
   void Feed(Event event);
@@ -74,7 +79,8 @@ class Executor {
   void Perform(const KeepOutcome& action);
   void Perform(const Leave& action);
 
-  // The callback of a call: feeds `on_success` of the value, or what became of the call instead.
+  // Returns the callback of a call to the AM. On success the callback feeds the event that `on_success` makes of the
+  // answer, otherwise Refused or ConnectionLost.
   template <class T, class OnSuccess>
   OnAnswer<T> Answered(OnSuccess on_success);
   std::optional<KeptOutputs> OutputsToReport(const Outcome& outcome) const;
@@ -99,23 +105,29 @@ class Executor {
   const JobRecords records_;
   FolderPresence presence_;
   const JobSpec spec_;
-  AttemptPlace place_;     // of the attempt at hand
-  UniqueFd attempt_lock_;  // of one begun here; the first one's is the caller's
-  // Masks each text of the task that leaves this executor.
+  AttemptPlace place_;  // the current attempt
+  // The lock of an attempt that was begun by NEXT. The caller holds the lock of the first attempt.
+  UniqueFd attempt_lock_;
+  // Masks secrets in every text of the task that leaves this executor.
   const SecretMask mask_;
   TaskRun run_;
-  Caller caller_;  // as it was when the AM was last asked for a command
+  // The identity in the newest Await call. Pieces of logs are sent with it, too.
+  Caller caller_;
   LogAnswers log_answers_;
-  int64_t link_ = 0;  // of the last UseAm
+  int64_t link_ = 0;  // link number of the last UseAm
   std::string last_disconnected_;
   std::function<void(int)> left_;
-  std::deque<Event> events_;  // not empty while Feed() is at work
+  // Events that Feed() still has to apply. The queue is not empty while Feed() runs.
+  std::deque<Event> events_;
   EventLoop::Timer timer_;
   std::unique_ptr<EventLoop::Handle> lease_watch_;
-  SharedMemory shared_memory_;                   // of processes that are being ended
-  std::unique_ptr<UsageWatch> usage_;            // of the attempt at hand, once its process was started
-  std::unique_ptr<PublishWatch> published_;      // the same, where its task publishes anything
-  std::unique_ptr<BackgroundWatch> background_;  // of the attempt at hand
+  // Files in /dev/shm of the processes that are being ended.
+  SharedMemory shared_memory_;
+  std::unique_ptr<UsageWatch> usage_;  // null until the processes have started
+  // Watches the values that the task publishes. null until its processes have started, and if it publishes none.
+  std::unique_ptr<PublishWatch> published_;
+  // Watches the processes of the current attempt; null before their start.
+  std::unique_ptr<BackgroundWatch> background_;
 };
 
 }  // namespace tony::executor

@@ -1,4 +1,4 @@
-// What an executor that lost its AM makes of the lease record: does some AM look alive? Pure.
+// Judges by the lease record whether an AM looks alive, for an executor that lost its AM. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tony::executor {
 
-// The lease record as read.
+// The contents of the lease record.
 struct SeenLease {
   Epoch epoch;
   Address am;
@@ -18,31 +18,36 @@ struct SeenLease {
   bool operator==(const SeenLease&) const = default;
 };
 
-// Freshness is judged by our own clock: a record is fresh if it was seen to change within `record_fresh`. A store that
-// cannot be read proves nothing about the AM; it counts as a fresh record, because we may be the one cut off.
+// Judges freshness by the executor's own clock: a record is fresh if it was seen to change within `record_fresh`. A
+// store that cannot be read proves nothing about the AM. It counts as a fresh record, because this executor may be
+// the one that is cut off.
 class LeaseSight {
  public:
   explicit LeaseSight(Duration record_fresh) : record_fresh_(record_fresh) {}
 
-  void Read(const std::optional<SeenLease>& record, Instant now);  // nothing: no AM has ruled yet
+  void Read(const std::optional<SeenLease>& record, Instant now);  // nullopt: no AM has started yet
   void Unreadable(Instant now);
-  void NotRuling(Instant now);  // the AM that the record names says that it does not rule: it is as good as dead
-  void Heard(Instant when, Instant now);  // an AM was there at `when`; the link to it is lost now
+  // The AM in the record has answered that it is not the leader. It counts as dead.
+  void NotRuling(Instant now);
+  // An AM answered a call that was sent at `when`. The link to it is lost now.
+  void Heard(Instant when, Instant now);
 
-  const std::optional<SeenLease>& record() const { return record_; }  // as last read
+  const std::optional<SeenLease>& record() const { return record_; }  // the record as last read
 
-  // The AM looked alive without a break from `since`, and does so until `until` if nothing more is seen.
+  // The AM has looked alive without a break since `since`. Without further signs of life it counts as alive until
+  // `until`.
   struct Alive {
     Instant since;
     Instant until;
   };
-  const std::optional<Alive>& alive() const { return alive_; }  // nothing: it never did
+  const std::optional<Alive>& alive() const { return alive_; }  // nullopt: never looked alive
 
  private:
   void Sign(Instant now);
 
   Duration record_fresh_;
-  Instant looked_{};  // when the last sign was looked for: while nobody looked, nothing says that it did not live
+  // The time of the last check. A gap between checks does not prove that the AM was dead meanwhile.
+  Instant looked_{};
   std::optional<SeenLease> record_;
   std::optional<Alive> alive_;
 };

@@ -1,13 +1,13 @@
-// A port of a task, kept from others.
+// Reserves a port for a task, so that no other process gets it.
 //
-// Until the task's process starts, the port is bound for IPv4 and IPv6, so that nobody else gets it. Then it is let go,
-// because a server that sets neither SO_REUSEADDR nor SO_REUSEPORT, or listens at [::], cannot bind a port that anybody
-// holds. Nobody takes it before the server does: the port is a quiet one, which the kernel gives neither to bind() with
-// port 0 nor to connect(), and other executors of this machine see by a name that it is taken. That name is one of the
-// abstract sockets, which live in the same network namespace as ports do, and end with their process.
+// The port is bound for IPv4 and IPv6 until the task's process starts. Then both sockets are closed, because a server
+// that sets neither SO_REUSEADDR nor SO_REUSEPORT, or listens at [::], cannot bind a port that is held. No other
+// process takes the port before the server does. The port is a quiet one: the kernel gives it neither to bind() with
+// port 0 nor to connect(). Other executors on this machine see by a name that the port is taken. The name is an
+// abstract socket, which lives in the same network namespace as the port, and ends with its process.
 //
-// Where the kernel gives away all ports, there is no quiet one. Then an ephemeral port is held by a socket that never
-// listens and has both options: a server of the same user that sets one of them binds it as if it were free.
+// If the kernel gives away all ports, no port is quiet. Then an ephemeral port is held by a socket that never listens
+// and has both options. A server of the same user that sets one of the options can bind this port as if it were free.
 #pragma once
 
 #include <map>
@@ -21,18 +21,19 @@ namespace tony::executor {
 
 class PortReservation {
  public:
-  static Result<PortReservation> Make();           // a quiet port if there is one; kUnavailable when none is left
-  static Result<PortReservation> MakeEphemeral();  // not a quiet one
+  // Reserves a quiet port if possible, otherwise an ephemeral one. kUnavailable: no port is left.
+  static Result<PortReservation> Make();
+  static Result<PortReservation> MakeEphemeral();  // reserves an ephemeral port
 
   int port() const { return port_; }
   bool is_quiet() const { return name_.valid(); }
 
-  // Makes room for the task's process, which is about to start.
+  // Closes the sockets, so that the task's process can bind the port when it starts.
   void LetGo();
 
-  // After LetGo(), for the next process: holds the port again. Where a connection of the process before lingers, which
-  // keeps a server that sets no option out, takes another port if it `may_change`, and else leaves this one unbound.
-  // kUnavailable when none is left.
+  // Holds the port again after LetGo(), for the next process. A lingering connection of the previous process would keep
+  // out a server that sets no option, and then the port cannot be held. In this case another port is taken if
+  // `may_change` is true; otherwise this one stays unbound. kUnavailable: no port is left.
   Status Renew(bool may_change);
 
  private:
@@ -40,12 +41,12 @@ class PortReservation {
   bool Hold();
 
   int port_ = 0;
-  UniqueFd name_;              // of a quiet port
-  UniqueFd socket_, socket6_;  // none once it was let go
+  UniqueFd name_;              // invalid for an ephemeral port
+  UniqueFd socket_, socket6_;  // invalid after LetGo()
 };
 
 using ReservedPorts = std::map<std::string, PortReservation>;
-// One for each name; none if not all can be had.
+// Reserves one port for each name. Returns an error, and keeps no port, if not all can be reserved.
 Result<ReservedPorts> ReservePorts(const std::vector<std::string>& names);
 
 }  // namespace tony::executor

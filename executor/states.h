@@ -1,4 +1,4 @@
-// The states of an attempt as its executor sees them, and every way from one to the next.
+// The states of an attempt as its executor sees them, and every transition between them.
 //
 //            START            ProcessStarted          ProcessExited           TreeGone
 //   Waiting ------> Starting ---------------> Running --------------> Sweeping -------+
@@ -10,20 +10,23 @@
 //      +---------------+----------------------------------------------------------------+
 //                        ProcessNotStarted
 //
-// With several processes the picture is the same: Running begins when all have been started, and ends when the last one
-// has been reaped, or at once when one fails: the others are stopped (Starting or Running to Stopping), and the outcome
-// is that of the first which failed. One that ends well leaves the others running.
+// With several processes the states are the same. Running begins when all processes have been started, and ends when
+// the last one has been reaped. When one process fails, the others are stopped at once (Starting or Running to
+// Stopping), and the outcome is that of the process that failed first. A process that ends well leaves the others
+// running.
 //
-// NEXT takes Ended back to Waiting, as the next attempt of the task.
+// NEXT moves from Ended back to Waiting, for the next attempt of the task.
 //
-// "stop" is a STOP or RELEASE command, a refusal of the attempt, being cut off, having no AM for orphan_timeout, or
-// SIGTERM. An attempt starts its process at most once. It has ended when the process has been reaped *and* nothing of
-// its tree is left; what a finished process leaves behind is killed at once (Sweeping). What does not end for 30 s
-// although somebody could end it is left to the keeper: Sweeping or Killing goes to Left, without an end.
+// "stop" is a STOP or RELEASE command, a refusal of the attempt by the application master (AM), the loss of contact
+// to a living AM (cut off), orphan_timeout without an AM, the execution limit, or SIGTERM. An attempt starts its
+// processes at most once. An attempt has ended when its processes have been reaped *and* its tree is empty.
+// Processes that a finished process leaves behind are killed at once (Sweeping). A tree that survives SIGKILL for 30 s,
+// although it could be ended, is left to the keeper (the supervisor of the job on this machine): Sweeping or Killing
+// moves to Left, without an end.
 //
-// The link to the AM is a second small state: Searching (reads the lease record), Registering, Linked; Closed once the
-// AM does not want this attempt. Each UseAm has a new link number; answers that belong to an earlier one are ignored,
-// so a late answer of a dead AM is never obeyed.
+// The link to the AM is a second small state machine: Searching (reads the lease record), Registering, Linked, and
+// Closed after the AM has refused this attempt. Each UseAm has a new link number. Answers with an earlier link number
+// are ignored, so the executor never obeys a late answer of a dead AM.
 #pragma once
 
 #include <optional>
@@ -33,14 +36,14 @@
 namespace tony::executor {
 
 enum class State { kWaiting, kStarting, kRunning, kSweeping, kStopping, kKilling, kEnded, kLeft };
-std::string_view ToString(State state);  // "Waiting", ...
+std::string_view ToString(State state);  // e.g. "Waiting"
 
 enum class Trigger {
   kStart,
-  kStarted,     // all processes
-  kNotStarted,  // none
-  kExited,      // the last one
-  kFailed,      // one of several, and others are left
+  kStarted,     // all processes have been started
+  kNotStarted,  // no process could be started
+  kExited,      // the last process was reaped
+  kFailed,      // a process failed, others are left
   kStop,
   kGraceOver,
   kTreeGone,
@@ -55,9 +58,9 @@ struct Transition {
   Trigger trigger;
   State to;
 };
-// Every change of state there is; what has no row here changes nothing.
+// All transitions. A trigger without a row for the current state changes nothing.
 std::span<const Transition> Transitions();
-std::optional<State> Next(State from, Trigger trigger);  // nothing: no such row
+std::optional<State> Next(State from, Trigger trigger);  // nullopt: no such row
 
 enum class Link { kSearching, kRegistering, kLinked, kClosed };
 std::string_view ToString(Link link);

@@ -1,4 +1,4 @@
-// The log files of one attempt.
+// Reads the log files of one attempt, limits their size, and records their growth.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +19,31 @@
 
 namespace tony::executor {
 
-// What a program left in a log, for people, in an outcome: as valid UTF-8 (bad bytes replaced) without control
-// characters other than tab and line end. What cannot be read, or is no regular file but a link or a pipe, is empty.
+// The end of a program's log, for people, as part of an outcome. The text is valid UTF-8 (bad bytes are replaced)
+// without control characters except tab and line end. A log that cannot be read, or is not a regular file but a link or
+// a pipe, gives empty text.
 struct LastWords {
-  std::string lines;  // the last 20, at most 4 KiB
-  // The last MiB, because the lines of other threads may follow the cause of a failure.
+  // The last 20 lines, at most 4 KiB.
+  std::string lines;
+  // The last MiB of the log, because lines of other threads may follow the cause of a failure.
   std::string text;
 };
 
-// Secrets are masked before anything is cut.
+// Returns the end of a log. Secrets are masked before the text is cut.
 LastWords ReadLastWords(const std::filesystem::path& file, const SecretMask& mask = SecretMask());
 
-// The same of a text.
+// Returns the end of a log whose content is `text`.
 LastWords LastWordsOf(std::string_view text);
 std::string LastLines(std::string_view text);
 
-// Notes when a log has grown (runtime/logs/log_reader.h). Who writes the log does not wait for it.
+// Records when a log has grown (runtime/logs/log_reader.h). The writers of the log do not wait for this.
 
 class LogNotes {
  public:
   explicit LogNotes(std::filesystem::path log);
 
-  // Looks at the log: a call of the kernel, and a few more where it has grown. What cannot be written is left out.
+  // Checks the log. A check costs one system call, and a few more if the log has grown. A note that cannot be written
+  // is skipped.
   void Look(Instant now);
 
  private:
@@ -52,57 +55,61 @@ class LogNotes {
   size_t count_ = 0;
 };
 
-// Keeps a log that other processes write within a limit of room on the disk. Nobody can rotate such a file, for its
-// writers hold it open; instead its middle is freed (fallocate, FALLOC_FL_PUNCH_HOLE): what was first and last stays
-// where it was, the file keeps its length, and its writers notice nothing. Read it with runtime/logs/log_source.h.
+// Limits the disk space of a log that other processes write. Such a file cannot be rotated, because its writers hold it
+// open. Instead its middle is freed (fallocate, FALLOC_FL_PUNCH_HOLE). The beginning and the end stay in place, the
+// file keeps its length, and its writers notice nothing. The file can be read with runtime/logs/log_source.h.
 
 class LogCap {
  public:
-  static constexpr int64_t kHeadBytes = 1 << 20;  // of a log's beginning stay whatever the limit
+  static constexpr int64_t kHeadBytes = 1 << 20;  // bytes at the beginning, always kept
 
-  // Holds the file open: what stands under its name later is somebody else's. Anything but a regular file is left
-  // alone.
+  // Keeps the file open, because another file may later have its name. A file that is not regular is left alone.
   LogCap(const std::filesystem::path& file, int64_t limit_bytes);
-  LogCap(UniqueFd file, int64_t limit_bytes);  // open for writing
+  LogCap(UniqueFd file, int64_t limit_bytes);  // `file` is open for writing
 
-  // Frees what is over the limit, to a whole MiB, so that at most that much more than head and limit stays. Cheap when
-  // there is nothing to do. How many bytes have been freed; kUnavailable: this file system cannot.
+  // Frees the bytes above the limit in whole MiB, so that the log keeps at most a MiB more than head and limit. Cheap
+  // when there is nothing to do. Returns the number of freed bytes. kUnavailable: this file system cannot free parts of
+  // files.
   Result<int64_t> Check();
-  // How much longer the log is than at the Check() before.
+  // Returns how many bytes the log grew between the last two calls of Check().
   int64_t growth() const { return growth_; }
 
  private:
-  UniqueFd file_;  // not valid: not to be capped
+  UniqueFd file_;  // invalid: the log is not capped
   int64_t limit_bytes_;
-  int64_t size_ = 0;  // as last seen
+  int64_t size_ = 0;  // bytes at the last Check()
   int64_t growth_ = 0;
-  int64_t freed_to_ = 0;  // from kHeadBytes on
+  int64_t freed_to_ = 0;  // end of the freed range
 };
 
-// When to check next a log that has grown by so many bytes in the time since the last check: before it has grown by a
-// quarter of the limit, or by 64 MiB, at the same speed. A log that is quiet now may begin to grow by a GB a second. At
-// least 10 ms, at most a second.
+// Returns when to check a log again that has grown by `growth` bytes within `since`, the time since the last check. At
+// the same speed it grows until then by at most a quarter of the limit, or 64 MiB. A log that is quiet now may begin to
+// grow by a GB a second. At least 10 ms, at most a second.
 Duration UntilNextCheck(int64_t limit_bytes, int64_t growth, Duration since);
 
-// Reads what the executor's task has written, for readers that its master passes on. Loop thread only.
+// Reads the logs of the executor's task for readers whose requests the AM passes on. Loop thread only.
 //
-// Who waits for more is looked after ten times a second, and nobody looks while nobody waits.
+// The logs are checked ten times a second while a request waits for more, and not otherwise.
 
 class LogAnswers {
  public:
   using Send = std::function<void(int64_t id, const std::vector<LogNews>& news)>;
   struct Logs {
-    std::filesystem::path job_folder;  // on this node
+    std::filesystem::path job_folder;  // the job's folder on this node
     TaskId task;
-    std::vector<std::string> names;  // those that may be read; nothing else that lies beside them
-    SecretMask mask =
-        SecretMask();  // secrets are stars in what is read, and a log that ends amid one waits for the rest
+    // The logs that may be read. Other files beside them may not be read.
+    std::vector<std::string> names;
+    // Replaces secrets by stars. A log that ends amid a secret is read only up to it until the rest has been written.
+    SecretMask mask = SecretMask();
   };
   LogAnswers(EventLoop& loop, Logs logs, Send send) : loop_(loop), logs_(std::move(logs)), send_(std::move(send)) {}
 
-  void Take(const std::vector<LogAsk>& asks);  // each is answered once, now or later
-  void Look();    // answers those for whom there is something new, or who waited long enough
-  void Forget();  // who asked is gone
+  // Takes requests of the AM. Each is answered once, now or later, unless Forget() drops it.
+  void Take(const std::vector<LogAsk>& asks);
+  // Answers the requests for which new text exists, or which have waited long enough.
+  void Look();
+  // Drops all requests, because their sender is not connected any more.
+  void Forget();
 
  private:
   struct Waiting {
@@ -121,7 +128,7 @@ class LogAnswers {
   EventLoop::Timer timer_;
 };
 
-// Beginning and end of stdout and stderr of this process of an attempt.
+// Returns the beginning and the end of stdout and stderr of one process of an attempt.
 std::vector<LogExcerpt> ExcerptsOf(const std::filesystem::path& log_folder, int process,
                                    const SecretMask& mask = SecretMask());
 

@@ -1,5 +1,5 @@
-// The attempts at running one task in one container, one after the other, from the executor's side. The pure core: no
-// I/O, no threads, no clock. See states.h.
+// Runs the attempts of one task in one container, one after the other, from the executor's side. This is the pure core:
+// no I/O, no threads, no clock. See states.h.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,26 @@ namespace tony::executor {
 
 class TaskRun {
  public:
-  // `self` is who we are in every call; its generation and epoch are kept up to date here. `endpoint` is the task's
-  // reserved address. `jitter` in [0, 1) spreads the executors of a job when they all lose their AM at once.
-  // `processes`: of each attempt.
+  // `self` identifies the executor in every call; its generation and epoch are kept up to date here. `endpoint` is the
+  // task's reserved address. `jitter` in [0, 1) spreads the calls of a job's executors when they all lose their AM at
+  // once. `processes` is the number of processes of each attempt.
   TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter, int processes = 1);
 
   std::vector<Action> Apply(const Event& event, Instant now);
-  std::optional<Instant> NextDeadline() const;  // when to Apply(Tick); nothing: not before the next event
+  // The time when Apply(Tick) is due. nullopt: nothing is due before the next event.
+  std::optional<Instant> NextDeadline() const;
 
   State state() const { return state_; }
   Link link() const { return link_; }
   Phase phase() const;
-  const std::optional<Outcome>& outcome() const { return outcome_; }  // set once Ended
+  const std::optional<Outcome>& outcome() const { return outcome_; }  // set once the attempt has ended
 
  private:
-  // What happens once the attempt has ended, if not to stay and report until released.
+  // The way in which the executor leaves when the attempt has ended. Without a Departure it stays and reports until the
+  // AM releases it.
   struct Departure {
     int exit_code = 0;
-    Duration report_limit{0};  // how long to try to report before leaving
+    Duration report_limit{0};  // time limit of the final report
   };
 
   void On(const Begun&);
@@ -61,7 +63,7 @@ class TaskRun {
   void On(const TermSignal&);
   void On(const Tick&);
 
-  // The link to the AM: task_run_link.cc.
+  // Functions for the link to the AM; see task_run_link.cc.
   bool IsCurrent(int64_t link) const;
   void Lose();
   void Search();
@@ -78,15 +80,16 @@ class TaskRun {
   std::optional<Instant> OrphanedAt() const;
   Duration Spread(Duration delay) const;
 
-  // Its processes: task_run.cc.
+  // Functions for the processes of the attempt; see task_run.cc.
   bool AllReaped() const;
   Outcome Named(Outcome outcome, int process) const;
   void RunOutOfTime();
   void Fail(Outcome outcome);
-  void LookAnew(int signal);  // soon after this signal, then ever less often
+  // Checks the tree soon after this signal, and later at growing intervals.
+  void LookAnew(int signal);
   void LookAgain(int signal);
 
-  // The task: task_run.cc.
+  // Functions for the task; see task_run.cc.
   bool Go(Trigger trigger);
   void Obey(const Command& command);
   void Announce(const Command& stop);
@@ -102,50 +105,69 @@ class TaskRun {
     actions_.push_back(std::move(action));
   }
 
-  Caller identity_;  // its attempt is the one at hand
+  Caller identity_;  // holds the current attempt
   const Endpoint endpoint_;
   const Timers timers_;
   const double jitter_;
   const int processes_;
 
-  Instant now_;                  // of the event at hand
-  std::vector<Action> actions_;  // of the event at hand
+  Instant now_;                  // time of the current event
+  std::vector<Action> actions_;  // the current event's actions
 
   State state_ = State::kWaiting;
-  int64_t pid_ = 0;                 // of the first process while it is there
-  int unanswered_ = 0;              // processes that are to be started: nobody has said yet whether they were
-  int started_ = 0, reaped_ = 0;    // processes
-  std::optional<Usage> usage_;      // of the attempt, newest
-  PublishedValues values_;          // of the attempt: the first of each name
-  size_t values_acknowledged_ = 0;  // so many of them are in the journal
-  size_t values_sent_ = 0;          // on this link, and not answered yet; 0: none
-  std::optional<Outcome> ending_;   // the outcome to be, once everything is gone
+  // The pid of the first process while it runs, otherwise 0.
+  int64_t pid_ = 0;
+  // The number of processes whose start was requested, and has neither succeeded nor failed yet.
+  int unanswered_ = 0;
+  int started_ = 0, reaped_ = 0;  // numbers of processes
+  std::optional<Usage> usage_;    // newest usage of the attempt
+  // The values that the attempt has published. The first value of each name counts.
+  PublishedValues values_;
+  // The number of values that the AM has written to its journal.
+  size_t values_acknowledged_ = 0;
+  // The number of values in the unanswered call on this link; 0: no call is open.
+  size_t values_sent_ = 0;
+  // The outcome that the attempt will have when its tree has ended.
+  std::optional<Outcome> ending_;
   std::optional<Outcome> outcome_;
   std::optional<Departure> departure_;
-  bool is_unexplained_ = false;          // the outcome to be, or that is: we were told to end, and not why
-  std::optional<Instant> limit_at_;      // Running: when its processes have had their time
-  std::optional<Instant> kill_at_;       // Stopping: when the grace is over
-  std::optional<Instant> killed_since_;  // when the tree was first sent SIGKILL, or was last warned of
-  int warnings_ = 0;                     // of a tree that outlives SIGKILL
-  std::optional<Instant> look_at_;       // when to look at the tree again
+  // True if the present or future outcome is due to a SIGTERM whose reason the executor does not know.
+  bool is_unexplained_ = false;
+  // Running: the time when the execution limit is reached.
+  std::optional<Instant> limit_at_;
+  // Stopping: the time when the grace period ends.
+  std::optional<Instant> kill_at_;
+  // The time of the first SIGKILL to the tree, or of the last warning about the tree.
+  std::optional<Instant> killed_since_;
+  // The number of warnings about a tree that survives SIGKILL.
+  int warnings_ = 0;
+  std::optional<Instant> look_at_;  // time of the next tree check
   Duration look_delay_{0};
-  std::optional<Instant> leave_at_;  // Ended, with a departure: the limit for the report
+  // Ended, with a departure: the time limit of the report.
+  std::optional<Instant> leave_at_;
 
   Link link_ = Link::kSearching;
   int64_t link_number_ = 0;
   Epoch epoch_;            // newest known
   Generation generation_;  // newest known
-  int64_t since_ = 0;      // number of the last command carried out
+  int64_t since_ = 0;      // number of the last executed command
   LeaseSight lease_;
-  std::optional<SeenLease> tried_;  // what the last UseAm came from
-  Instant heard_at_;                // when the newest call was sent that an AM has answered
+  // The lease record that led to the last UseAm.
+  std::optional<SeenLease> tried_;
+  // The sending time of the newest call that an AM has answered.
+  Instant heard_at_;
   Instant register_sent_, await_sent_, publish_sent_, report_sent_;
-  Instant crowded_at_;              // when an AM's queue was last full: it is there, and hears others first
-  Instant noticed_at_;              // when the loss of the link was noticed
-  std::optional<Instant> read_at_;  // Searching, Registering: when to read the record again
-  Instant retry_at_;                // Searching: the AM that was tried is not tried again before
+  // The last time when an AM's request queue was full. Such an AM lives, and serves other executors first.
+  Instant crowded_at_;
+  // The time when the loss of the link was noticed.
+  Instant noticed_at_;
+  // Searching, Registering: the time to read the lease record again.
+  std::optional<Instant> read_at_;
+  // Searching: the earliest time to try the same AM again.
+  Instant retry_at_;
   Duration retry_delay_{0};
-  std::optional<Instant> beat_at_;  // Linked: the next heartbeat; nothing: one has not been answered yet
+  // Linked: the time of the next heartbeat. nullopt: the last heartbeat has not been answered yet.
+  std::optional<Instant> beat_at_;
 };
 
 }  // namespace tony::executor

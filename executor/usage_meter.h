@@ -1,4 +1,4 @@
-// What an attempt has used, from samples of its process tree. Pure arithmetic; reading is usage_watch.h.
+// Computes what an attempt has used from samples of its process tree. Pure arithmetic; usage_watch.h takes the samples.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,34 @@ namespace tony::executor {
 
 struct TreeSample {
   int processes = 0;
-  int64_t memory_bytes = 0;      // what each process has for itself, and the largest part that one shares
-  Duration cpu{0};               // since the attempt's start, of ended processes too
-  int64_t most_ended_bytes = 0;  // most that any one of the ended processes ever had resident; 0: not known
+  // The sum of all processes' private memory, and the largest shared part of a single process.
+  int64_t memory_bytes = 0;
+  // CPU time since the attempt's start. Ended processes are included.
+  Duration cpu{0};
+  // The largest resident memory that any ended process ever had; 0: unknown.
+  int64_t most_ended_bytes = 0;
 };
 
-// A stretch of an attempt's life.
+// An interval of an attempt's life.
 struct UsagePoint {
-  Duration at{0};  // its end, since the attempt's start
+  Duration at{0};  // end, since the attempt's start
   Duration length{0};
   int64_t mean_memory_bytes = 0;
   int64_t most_memory_bytes = 0;
   int64_t mean_millicores = 0;
 };
 
-// The course of an attempt in at most 60 points: when there are more, each two become one and from then on each point
-// stands for twice as long.
+// The course of an attempt in at most 60 points. When there are more, neighbouring points are joined in pairs, and from then on each
+// point covers twice the time.
 class UsageSeries {
  public:
-  void Add(const UsagePoint& stretch);                               // that follows the one before
-  const std::vector<UsagePoint>& points() const { return points_; }  // the last one may still grow
+  // Adds the interval that follows the previous one.
+  void Add(const UsagePoint& stretch);
+  const std::vector<UsagePoint>& points() const { return points_; }  // the last point may still grow
 
  private:
   std::vector<UsagePoint> points_;
-  Duration span_{1000};  // a point that is so long is complete
+  Duration span_{1000};  // length of a complete point
 };
 
 class UsageMeter {
@@ -42,7 +46,7 @@ class UsageMeter {
   explicit UsageMeter(Instant start) : start_(start), last_(start) {}
 
   void Add(const TreeSample& sample, Instant now);
-  // As if `rest`, taken when all processes had ended, had been added; changes nothing.
+  // Returns a copy of this meter that includes `rest`, a sample taken when all processes had ended.
   UsageMeter Ended(const TreeSample& rest, Instant now) const;
 
   const Usage& usage() const { return usage_; }
@@ -52,8 +56,9 @@ class UsageMeter {
   void Account(const TreeSample& sample, Instant now);
 
   Instant start_;
-  Instant last_;                // of the sample before
-  double weighted_memory_ = 0;  // bytes x milliseconds: too much for an integer
+  Instant last_;  // time of the previous sample
+  // The sum of bytes x milliseconds, which may exceed an integer.
+  double weighted_memory_ = 0;
   Usage usage_;
   UsageSeries series_;
 };

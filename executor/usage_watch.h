@@ -1,4 +1,5 @@
-// What an attempt uses of its GPUs, by NVIDIA's management library (NVML), where there is one.
+// Measures what an attempt uses: its processes from /proc, its GPUs through NVIDIA's management library (NVML) if
+// available, and its logs.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +20,36 @@
 
 namespace tony::executor {
 
-// The devices in a value of CUDA_VISIBLE_DEVICES: numbers ("0"), or names ("GPU-...", "MIG-..."). As CUDA does it, what
-// follows one that is neither ("-1") does not count.
+// Returns the devices in a value of CUDA_VISIBLE_DEVICES: numbers ("0"), or names ("GPU-...", "MIG-..."). As in CUDA,
+// the list ends at the first entry that is neither ("-1").
 std::vector<std::string> VisibleGpus(std::string_view value);
 
-// Looks at the devices about once a second, on a thread of its own: the library may take seconds for its first answer,
-// and a driver that is broken may never give one. Where there is no library, or it fails, there is no usage.
+// Samples the devices about once a second on a thread of its own, because the library may take seconds for its first
+// answer, and a broken driver may never answer. If the library is missing or fails, no usage is reported.
 class GpuWatch {
  public:
-  // Opens `library` on that thread. The devices' utilisation counts as the attempt's: they are its own.
+  // Opens `library` on that thread. The devices' utilisation counts as the attempt's, because the attempt has the
+  // devices for itself.
   explicit GpuWatch(std::vector<std::string> devices, std::string library = "libnvidia-ml.so.1");
-  // Stops, and waits at most half a second for the thread; one that hangs in the driver is left behind.
+  // Stops the thread, and waits at most half a second for it. A thread that hangs in the driver is left behind.
   ~GpuWatch();
   GpuWatch(const GpuWatch&) = delete;
 
-  std::optional<GpuUsage> Newest() const;  // nothing: none measured so far
-  void Stop();                             // no more looks; waits for nobody
+  std::optional<GpuUsage> Newest() const;  // nullopt: nothing measured yet
+  // Ends the sampling. Does not wait for the thread.
+  void Stop();
 
  private:
   struct Shared;
-  std::shared_ptr<Shared> shared_;  // also the thread's
+  std::shared_ptr<Shared> shared_;  // shared with the thread
 };
 
-// Reads from /proc what the descendants of this process use. It looks at nobody else's: the tree is walked by the
-// lists of children that the kernel keeps.
+// Reads from /proc what the descendants of this process use. Other processes are not read, because the tree is walked
+// by the lists of children that the kernel keeps.
 
-// Of one attempt: made when its process has been started. This process is a subreaper that has no children but the
-// attempt's, so whatever the attempt started is among its descendants, and who has ended is in what the kernel
-// counted for reaped children.
+// Samples one attempt. To be created when the attempt's processes have been started. This process is a subreaper that
+// has no children except the attempt's. All processes that the attempt started are therefore among its descendants.
+// Ended processes are included in the kernel's counts for reaped children.
 //
 // Memory that processes share after a fork and have not written to since counts for each of them.
 class UsageSampler {
@@ -55,30 +58,31 @@ class UsageSampler {
   TreeSample Sample() const;
 
  private:
-  Duration cpu_before_;        // of children that were reaped earlier
-  int64_t most_before_bytes_;  // the largest of them
+  Duration cpu_before_;        // CPU time of children reaped earlier
+  int64_t most_before_bytes_;  // peak memory of children reaped earlier
 };
 
-// Watches what one attempt uses while it runs: samples of its processes and GPUs, the room that its logs take, and when
-// they grow. It decides nothing about the attempt.
+// Watches what one attempt uses while it runs: samples of its processes and GPUs, the disk space of its logs, and their
+// growth. The watch decides nothing about the attempt.
 
 struct WatchedAttempt {
-  std::filesystem::path log_folder;  // with stdout and stderr of each process; gets usage.json
-  int64_t log_limit_mb = 0;          // of each of them; 0: none
-  std::vector<std::string> gpus;     // VisibleGpus()
+  // The folder with stdout and stderr of each process. usage.json is written there.
+  std::filesystem::path log_folder;
+  int64_t log_limit_mb = 0;       // MiB for each log; 0: unlimited
+  std::vector<std::string> gpus;  // result of VisibleGpus()
   int processes = 1;
 };
 
-// Loop thread only. Made when the attempt's process has been started, in a process that has no other children.
+// Loop thread only. To be created when the attempt's processes have been started, in a process without other children.
 class UsageWatch {
  public:
-  // `tell` is called with each sample.
+  // Calls `tell` with the usage after each sample.
   UsageWatch(EventLoop& loop, WatchedAttempt attempt, std::function<void(const Usage&)> tell);
 
-  // To be called once all processes have ended, perhaps again when more of them were reaped: all that was used.
+  // Returns the total usage. To be called once all processes have ended, and again if more of them were reaped later.
   Usage Total();
-  // The end: frees what the logs have too much and writes usage.json, but not for an attempt that was over before the
-  // first sample; of that one everything is in its outcome. A file that cannot be written is none.
+  // Ends the watch: frees the excess of the logs, and writes usage.json. An attempt that ended before the first sample
+  // gets no usage.json, because its outcome contains the usage. A failed write is ignored.
   void Finish();
 
  private:
@@ -95,8 +99,8 @@ class UsageWatch {
   const Instant start_;
   UsageSampler sampler_;
   UsageMeter meter_;
-  std::optional<UsageMeter> total_;  // since Total()
-  std::unique_ptr<GpuWatch> gpus_;   // none: no GPUs
+  std::optional<UsageMeter> total_;  // set by Total()
+  std::unique_ptr<GpuWatch> gpus_;   // null: no GPUs
   std::vector<LogCap> logs_;
   std::vector<LogNotes> notes_;
   OutputWatch output_;
@@ -105,8 +109,10 @@ class UsageWatch {
   EventLoop::Timer sample_timer_, log_timer_;
 };
 
-// usage.json: {"schema":1,"usage":{...},"points":[{"at_ms":1200,"length_ms":1000,"mean_memory_bytes":...,
-// "most_memory_bytes":...,"mean_millicores":...}]}; "usage" as in runtime/job/job_fields.h, at most 60 points.
+// Returns the text of usage.json:
+// {"schema":1,"usage":{...},"points":[{"at_ms":1200,"length_ms":1000,"mean_memory_bytes":...,
+// "most_memory_bytes":...,"mean_millicores":...}]}. "usage" is as in runtime/job/job_fields.h; "points" has at most 60
+// elements.
 std::string UsageDocument(const Usage& usage, const UsageSeries& series);
 
 }  // namespace tony::executor
