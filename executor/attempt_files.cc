@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A job of the release before.
+// Links the sources of a job that was submitted by the previous release.
 Status LinkSources(const fs::path& src, const fs::path& work) {
   std::error_code error;
   for (fs::directory_iterator entry(src, error), end; !error && entry != end; entry.increment(error)) {
@@ -35,7 +35,8 @@ Status LinkSources(const fs::path& src, const fs::path& work) {
   return Ok();
 }
 
-// What is meant for fewer tasks goes before what is meant for more, and what is named before the contents of src_dir.
+// Files for fewer tasks take precedence over files for more tasks, and files named in the job over the contents of
+// src_dir.
 Status LinkAll(const StagedFiles& staged, const std::string& role, const fs::path& work) {
   if (const auto own = staged.roles.find(role); own != staged.roles.end()) TRY(LinkStaged(own->second, work));
   return LinkStaged(staged.job, work);
@@ -80,7 +81,7 @@ PublishWatch::PublishWatch(EventLoop& loop, std::filesystem::path file, std::vec
   LookLater();
 }
 
-// Once at once: the process may have been faster than the watch.
+// The first read is immediate, because the process may have written before the watch began.
 void PublishWatch::LookLater() {
   timer_ = loop_.After(timer_ ? kWithoutWatch : Duration(0), [this] {
     Look();
@@ -118,7 +119,8 @@ Duration SinceEpoch(const timespec& time) {
 OutputWatch::OutputWatch(std::vector<std::filesystem::path> logs, Instant start)
     : logs_(std::move(logs)), looked_(start), wrote_(start) {}
 
-// The files say in wall time when they were written: between two looks, so a clock that steps does little harm.
+// The modification times of the files are wall time. They are used only within the time since the last check, so a
+// clock that steps does little harm.
 Duration OutputWatch::Quiet(Instant now) {
   int64_t written = 0;
   Duration newest{0};

@@ -19,21 +19,22 @@ namespace {
 
 constexpr Duration kShortestGap{5};
 constexpr Duration kLongestGap{250};
-// A gap between two samples is this part of the time since a new process was seen.
+// The gap between two samples is the time since the last new process, divided by this number.
 constexpr int kGapsInTime = 50;
 constexpr int kDeepest = 8;
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
-// A helper that ends by itself so soon after its program is not named: `tee` at the end of the program's pipe.
+// A helper that ends by itself within this time after its program is not named in the outcome, e.g. `tee` at the end of
+// the program's pipe.
 constexpr Duration kMoment{100};
-// The same for what a shell has started with `&` just before its end.
+// A process that a shell started with `&` just before its own end is not named either, if it ends within this time.
 constexpr Duration kAtOnce{20};
 constexpr size_t kMostNamed = 3;
 constexpr size_t kLongestName = 60;
 
-// Shells, and programs that only run another one and wait for it.
+// Shells, and programs that only run another program and wait for it.
 constexpr std::array<std::string_view, 12> kShells = {"bash", "sh",   "dash", "ash",     "zsh",  "ksh",
                                                       "mksh", "fish", "tcsh", "timeout", "sudo", "busybox"};
-// They do no work of their own; scripts use them to prepare the work, or while it runs in the background.
+// Programs that do no work of their own. Scripts use them to prepare the work, or while it runs in the background.
 constexpr std::array<std::string_view, 42> kIdle = {
     "awk",   "basename", "cat",   "chmod",      "cp",    "curl",     "cut",  "date",  "df",     "dirname", "echo",
     "env",   "find",     "free",  "grep",       "head",  "hostname", "id",   "kill",  "ln",     "ls",      "mkdir",
@@ -62,9 +63,9 @@ std::vector<std::string> WordsOf(pid_t pid) {
 }
 
 struct ProcessLook {
-  bool is_there = false;  // and no zombie
-  std::string name;       // of its program
-  bool ignores = false;   // SIGINT and SIGQUIT
+  bool is_there = false;  // exists, and is not a zombie
+  std::string name;       // name of its program
+  bool ignores = false;   // ignores SIGINT and SIGQUIT
 };
 
 std::string_view FieldIn(std::string_view status, std::string_view name) {
@@ -88,7 +89,7 @@ ProcessLook LookAt(pid_t pid) {
   return look;
 }
 
-// "python3 train.py": without options, which may hold secrets.
+// Returns e.g. "python3 train.py". Options are left out, because they may hold secrets.
 std::string NameOf(const std::vector<std::string>& words) {
   if (words.empty()) return "";
   std::string name(Base(words[0]));
@@ -102,7 +103,8 @@ std::string NameOf(const std::vector<std::string>& words) {
   return name;
 }
 
-// A tracker of Python's multiprocessing ends by itself when it notices that its program has.
+// Returns whether the process is a tracker of Python's multiprocessing. A tracker ends by itself when it notices the
+// end of its program.
 bool IsTracker(const std::vector<std::string>& words) {
   return std::ranges::any_of(words, [](const auto& word) { return word.starts_with("from multiprocessing."); });
 }
@@ -141,7 +143,7 @@ std::vector<LeftProcess> WorkAmong(const std::vector<LeftProcess>& left, Backgro
     const bool is_work = process.by_shell ? !process.beside_program : !program_ran;
     if (is_work) (process.is_service ? services : work).push_back(process);
   }
-  // A service is the work only where no other process is, as in a role that shows TensorBoard.
+  // A service is the work only if no other process is left, e.g. in a role that shows TensorBoard.
   if (!work.empty() || program_ran) return work;
   std::erase_if(services, [](const LeftProcess& process) { return !process.by_shell; });
   return services;
@@ -204,7 +206,7 @@ void BackgroundWatch::See(pid_t pid, bool by_shell) {
   seen_[pid] = {is_new ? sample_ : earlier->second.since, by_shell || (!is_new && earlier->second.by_shell)};
 }
 
-// Adopts those that are new: from now on their exit codes are not lost.
+// Adopts new orphans, so that their exit codes are not lost from now on.
 void BackgroundWatch::LookAtOrphans() {
   for (const pid_t pid : OwnChildren().value_or(std::vector<pid_t>())) {
     const ProcessLook look = LookAt(pid);
@@ -231,7 +233,8 @@ void BackgroundWatch::Settle(std::function<void(const BackgroundEnd&)> done) {
   Sort();
 }
 
-// A process that a shell forked at its end is still that shell for a moment, and does not ignore signals yet.
+// Waits a moment before orphans are sorted. A process that a shell forked at its end is first still a shell, and does
+// not ignore signals yet.
 void BackgroundWatch::Sort() {
   timer_ = nullptr;
   LookAtOrphans();
@@ -241,7 +244,8 @@ void BackgroundWatch::Sort() {
   timer_ = loop_.After(kShortestGap, [this] { Sort(); });
 }
 
-// A script in the background may itself leave its program in the background, so this begins again when the work ends.
+// A script in the background may leave its own program in the background. Therefore the sorting begins again when the
+// work has ended.
 void BackgroundWatch::Wait() {
   std::vector<LeftProcess> left;
   for (const auto& [pid, orphan] : orphans_) left.push_back(orphan.left);

@@ -35,8 +35,8 @@ Status LinkTo(const fs::path& target, const fs::path& link) {
   return FileError(ErrorCode::kCannotWrite, "link", link, errno);
 }
 
-// Where the node's pages and its log aggregation look. They may run as another user, of the group that the node gave
-// the folder: what they show must be readable to it.
+// Creates the logs where the node's pages and its log aggregation read them. These may run as another user. The node
+// gave the folder a group for them, so the logs must be readable for this group.
 Status LayLogs(const AttemptFolder& first, const fs::path& logs, int processes) {
   const fs::path attempts = logs / "attempts";
   TRY(MakeFolder(attempts));
@@ -52,9 +52,10 @@ Status LayLogs(const AttemptFolder& first, const fs::path& logs, int processes) 
   return Ok();
 }
 
-// Nobody renews a lease here, so after its first look an executor cannot tell by it whether its master lives: it is the
-// same as a store that cannot be reached. Else it would take its master for dead and go on with its task, while the
-// master, who hears nothing, gives the task to another.
+// A record store that returns each lease only once. The lease is not renewed in a container, so after the first read an
+// executor cannot judge by it whether its AM lives. Later reads fail, as if the store could not be reached. Otherwise
+// the executor would take its AM for dead and continue its task, while the AM, which receives nothing, gives the task
+// to another executor.
 class LaidRecords : public LocalRecordStore {
  public:
   using LocalRecordStore::LocalRecordStore;
@@ -66,7 +67,7 @@ class LaidRecords : public LocalRecordStore {
   }
 
  private:
-  mutable std::string seen_;  // the newest lease
+  mutable std::string seen_;  // bytes of the newest lease
 };
 
 void MakeAbsolute(std::vector<StagedEntry>& entries, const fs::path& folder) {
@@ -112,9 +113,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// An executor that is told to end does so in 0.1 s; a busy machine may take longer.
+// An executor ends within 0.1 s of a signal. A busy machine may take longer.
 constexpr std::chrono::seconds kExecutorsTime{5};
-// What does not end on SIGKILL by then is held by the kernel.
+// A process that survives SIGKILL for this long is held by the kernel.
 constexpr std::chrono::seconds kLongestSweep{10};
 constexpr timespec kBetweenSweeps{0, 10'000'000};
 constexpr timespec kBetweenLooks{0, 50'000'000};
@@ -131,10 +132,10 @@ sigset_t WatchedSignals() {
 
 int ExitCodeOf(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
-// Waits for a child, and ends as it does.
+// Waits for a child, and ends with the child's exit code.
 class Waiting {
  public:
-  // `patience`: so long the child may take to end when it is told to.
+  // `patience` is the time that the child may take to end after a signal; nullopt: unlimited.
   Waiting(pid_t child, std::optional<Clock::duration> patience) : child_(child), patience_(patience) {}
 
   [[noreturn]] void Run(const sigset_t& watched) {
@@ -163,7 +164,7 @@ class Waiting {
     return ended != 0;
   }
 
-  // Reaps those that have ended.
+  // Reaps all children that have ended. Returns whether a child is left.
   static bool AnyChild() {
     int status = 0;
     pid_t ended = 0;
@@ -189,10 +190,10 @@ class Waiting {
 
 void DieWithParent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) raise(SIGTERM);  // it ended meanwhile
+  if (getppid() != parent) raise(SIGTERM);  // the parent ended meanwhile
 }
 
-// Returns in a child, whose parent waits for it.
+// Forks, and returns in the child. The parent waits for the child.
 void LeaveParentBehind(const sigset_t& watched, std::optional<Clock::duration> patience) {
   BecomeSubreaper();
   const pid_t parent = getpid();
@@ -205,7 +206,8 @@ void LeaveParentBehind(const sigset_t& watched, std::optional<Clock::duration> p
 }  // namespace
 
 void LeaveFrontBehind() {
-  std::signal(SIGCHLD, SIG_DFL);  // it may be inherited that children are not waited for
+  // SIGCHLD may have been inherited as ignored. Children could not be waited for in that case.
+  std::signal(SIGCHLD, SIG_DFL);
   const sigset_t watched = WatchedSignals();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &watched, &before);

@@ -42,13 +42,14 @@ std::optional<std::string> ReadModelParameters(const std::filesystem::path& stdo
       return rest;
     }
     if (piece.size() < kPiece) return std::nullopt;
-    offset += kPiece - kMarker.size();  // it may stand across two pieces
+    offset += kPiece - kMarker.size();  // the marker may cross two pieces
   }
 }
 
 namespace {
 
-// The nearest that counts, from ours upwards: one that was made to keep processes together counts no memory.
+// Returns the nearest cgroup that counts memory, from the executor's own upwards. A cgroup that only groups processes
+// counts no memory.
 std::optional<OwnCgroup> CountingCgroup(const std::filesystem::path& root) {
   auto own = OwnMemoryCgroup(root);
   while (own && own->folder != own->mount && !CountsMemory(own->folder)) own->folder = own->folder.parent_path();
@@ -64,7 +65,7 @@ bool Grew(const std::optional<int64_t>& before, const std::optional<int64_t>& af
   return before && after && *after > *before;
 }
 
-// The file's text; nothing: there is none.
+// Returns the text of the file; nullopt: the file does not exist.
 Result<std::optional<std::string>> ReadErrorFile(const std::filesystem::path& file) {
   const auto fail = [](const std::string& why) { return InvalidError("error file: " + why); };
   const auto opened = OpenRegularFile(file, O_RDONLY);
@@ -127,7 +128,8 @@ std::string OomScoreOfTask(const std::filesystem::path& root) {
 void ForgetFile(const std::filesystem::path& file) { unlink(file.c_str()); }
 
 std::string FullDiskUnder(const std::filesystem::path& folder) {
-  // A page for each of some files that are being written; less on a disk that is itself small.
+  // The disk counts as full below this much free space: a page for each of some files that are being written. A small
+  // disk counts as full below a sixteenth of its size, if that is less.
   constexpr uint64_t kNoRoom = 64 << 10;
   constexpr uint64_t kPart = 16;
   struct statvfs disk {};

@@ -32,7 +32,8 @@ std::vector<std::string> ReadableLogs(int processes) {
   return names;
 }
 
-// Secrets that cannot be read now cannot be read as the task starts either, and nothing is started without them.
+// Returns the mask for the task's secrets. Secrets that cannot be read are missing from the mask. This is harmless,
+// because the start of the task reads them again, and starts nothing without them.
 SecretMask MaskFor(const JobRecords& records, const JobSpec& spec, std::vector<std::string> environment) {
   for (const auto* variables : {&spec.container_env, &spec.execution_env})
     for (const auto& [name, value] : *variables) environment.push_back(StrCat(name, "=", value));
@@ -65,7 +66,7 @@ void Executor::Begin(std::function<void(int)> left) {
 
 void Executor::Terminate() { Feed(TermSignal{}); }
 
-// Performing an action may feed further events; they wait for their turn.
+// Performing an action may feed further events. They wait in the queue until the current event has been handled.
 void Executor::Feed(Event event) {
   events_.push_back(std::move(event));
   if (events_.size() > 1) return;
@@ -88,7 +89,7 @@ void Executor::ArmTimer() {
 void Executor::LogChange(State before_state, Link before_link) const {
   const std::string who = "task " + ToString(place_.attempt);
   if (run_.link() == Link::kLinked && before_link != Link::kLinked) LogInfo(StrCat(who, " registered"));
-  const bool goes_on = before_state == State::kEnded && run_.state() == State::kWaiting;  // with the next attempt
+  const bool goes_on = before_state == State::kEnded && run_.state() == State::kWaiting;  // the next attempt begins
   if (run_.link() != Link::kLinked && before_link == Link::kLinked && !goes_on)
     LogWarn(StrCat(who, " lost its application master"));
   if (run_.state() == before_state) return;
@@ -113,7 +114,7 @@ OnAnswer<T> Executor::Answered(OnSuccess on_success) {
   };
 }
 
-// Once for each reason: a search goes on for minutes.
+// Logs a reason only when it changes, because a search can last for minutes.
 void Executor::TellWhy(const std::string& disconnected) {
   if (std::exchange(last_disconnected_, disconnected) != disconnected) LogInfo(disconnected);
 }
@@ -189,7 +190,8 @@ void Executor::Perform(const WatchLease&) {
   if (watch.ok()) {
     lease_watch_ = *std::move(watch);
   } else {
-    LogWarn(watch.error().message);  // the core reads the record from time to time anyway
+    // The core reads the record from time to time even without a watch.
+    LogWarn(watch.error().message);
   }
 }
 
@@ -239,12 +241,14 @@ void Executor::Perform(const WarnOfTree& action) {
 
 void Executor::Perform(const GiveNotice& action) {
   const Status given = WriteNotice(NoticeFile(place_.folder.work), action.reason, action.deadline);
-  if (!given.ok()) LogWarn(given.error().message);  // the signal says the same, but for the reason
+  // The signal follows in any case. Only its reason is missing.
+  if (!given.ok()) LogWarn(given.error().message);
 }
 
 void Executor::Perform(const KeepOutcome& action) {
   if (usage_) usage_->Finish();
-  // Before the outcome: what is known to have succeeded has its outputs beside it, also if this is our last moment.
+  // Keeps the outputs before the outcome, so that an outcome with success on disk always has its outputs, even if this
+  // process dies in between.
   if (action.outcome.Succeeded() && LeavesOutputs(spec_, place_.attempt.task)) {
     const auto kept = KeepOutputs(OutputFile(place_.folder.work), place_.folder.logs);
     if (!kept.ok()) LogError(StrCat("outputs: ", kept.error().message));
@@ -252,18 +256,20 @@ void Executor::Perform(const KeepOutcome& action) {
       LogWarn(StrCat("outputs: ", Describe(problem)));
   }
   const Status kept = place_.folder.WriteOutcome(action.outcome);
-  if (!kept.ok()) LogError(kept.error().message);  // it is reported all the same
+  // The outcome is reported even if it could not be written.
+  if (!kept.ok()) LogError(kept.error().message);
   log_answers_.Look();
 }
 
 void Executor::Perform(const Leave& action) { left_(action.exit_code); }
 
-// How the processes of an attempt are started, and watched from then on.
+// Functions that start the processes of an attempt, and watch them afterwards.
 
 namespace {
 
 Outcome CannotStart(const Error& error) {
-  const bool users_fault = error.code == ErrorCode::kInvalid;  // more arguments or environment than the kernel takes
+  // The arguments or the environment exceed the limits of the kernel.
+  const bool users_fault = error.code == ErrorCode::kInvalid;
   return {users_fault ? OutcomeClass::kUserConfig : OutcomeClass::kInfra, std::nullopt, error.message, ""};
 }
 
@@ -274,7 +280,8 @@ void Executor::Perform(const StartProcesses& action) {
   if (std::holds_alternative<ProcessStarted>(answers.front())) {
     WatchUsage();
     WatchPublished();
-    // The task may run for weeks, and what its start took is free, but still ours: libc returns little by itself.
+    // Gives memory that the start does not need any more back to the kernel, because libc returns little by itself. The
+    // task may run for weeks.
     malloc_trim(0);
   }
   for (Event& answer : answers) Feed(std::move(answer));
@@ -286,7 +293,7 @@ std::vector<Event> Executor::Start(const StartProcesses& action) {
   return Start(*processes);
 }
 
-// All that they need to start.
+// Prepares everything that the processes need to start.
 Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action) {
   TRY_ASSIGN(const ClusterSpec cluster, ClusterSpecFromJson(action.cluster_spec));
   const RoleSpec* role = spec_.FindRole(place_.attempt.task.role);
@@ -315,7 +322,7 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
   return processes;
 }
 
-// What became of each.
+// Starts the processes in order. Returns an event for each process, up to the first one that cannot be started.
 std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
   const OomKills killed_before = CountOomKills();
   LetPortsGo();
@@ -331,7 +338,8 @@ std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
   return answers;
 }
 
-// A port that is not a quiet one stays held for those whose servers are known to share it.
+// Closes the ports, so that the task's servers can bind them. An ephemeral port stays held if its server is known to
+// share it.
 void Executor::LetPortsGo() {
   const bool binds_alone = BindsPortAlone(spec_, place_.attempt.task) || spec_.framework == FrameworkKind::kStandalone;
   if (surroundings_.port && (surroundings_.port->is_quiet() || binds_alone)) surroundings_.port->LetGo();
@@ -340,8 +348,8 @@ void Executor::LetPortsGo() {
     if (port.is_quiet()) port.LetGo();
 }
 
-// A port may be another one where nobody goes on with the address that they were told: nobody connects to the task, or
-// the whole gang begins again. The page of a sidecar stays where people have found it.
+// Reserves the ports again. A port may change if no process keeps using its old address: either no other task connects
+// to the task, or the whole gang restarts. The page of a sidecar keeps its port, so that people find it again.
 Status Executor::RenewPorts() {
   const RoleSpec& role = *spec_.FindRole(place_.attempt.task.role);
   const auto in_place = role.restart_scope.value_or(SmallestScope(spec_, role, /*same_address=*/true));
@@ -386,7 +394,7 @@ Outcome Executor::Judge(const BackgroundEnd& end, const Evidence& evidence, cons
   return outcome;
 }
 
-// What cannot be handed on whole is better not trained with.
+// Fails the task if the parameters cannot be handed on completely, because training with a part of them would be worse.
 void Executor::HandOnParameters(const std::filesystem::path& stdout_file, Outcome& outcome) {
   auto parameters = ReadModelParameters(stdout_file);
   if (!parameters) return;

@@ -1,6 +1,12 @@
-// tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST: the executor of one task. HOST is this machine,
-// as the job's other tasks reach it.
-// tony-executor --container LOG_FOLDER: the same in a container of YARN, which says all of that (container_front.h).
+// Runs the executor of one task:
+//
+//   tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST
+//
+// HOST is the address by which the job's other tasks reach this machine.
+//
+//   tony-executor --container LOG_FOLDER
+//
+// The second form runs in a container of YARN, which provides the other arguments (container_front.h).
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -33,12 +39,13 @@ struct Arguments {
   AttemptId attempt;
   ContainerId container;
   std::string host;
-  bool in_container = false;  // of YARN, whose NodeManager ends it
-  MakeChannel tls{};          // to a master on another machine
+  bool in_container = false;  // in YARN: a NodeManager ends it
+  MakeChannel tls{};          // for an AM on another machine
 };
 
-// A NodeManager takes a container for gone 250 ms after its SIGTERM. A tenth of a second is the task's; the rest is for
-// a busy machine, and what is later still container_front.h ends.
+// Kills the tree of a task shortly after SIGTERM, because a NodeManager considers a container ended 250 ms after its
+// SIGTERM. The task has a tenth of a second. The rest is a reserve for a busy machine. The processes of
+// container_front.h end what is left after that.
 class QuickEnd {
  public:
   explicit QuickEnd(EventLoop& loop) : loop_(loop) {}
@@ -66,7 +73,7 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
     return Arguments{place.records, place.attempt, place.container, place.host, true, std::move(tls)};
   }
   if (arguments.size() != 4 && arguments.size() != 5) return usage;
-  const std::string host = arguments.size() == 5 ? arguments[4] : kLoopback;  // masters of 0.1 name none
+  const std::string host = arguments.size() == 5 ? arguments[4] : kLoopback;  // release 0.1 passes no HOST
   const auto task = ParseTaskId(arguments[1]);
   const auto number = ParseInt(arguments[2]);
   if (!task.ok() || !number || *number < 1 || *number > 1'000'000 || arguments[3].empty() || host.empty()) return usage;
@@ -117,7 +124,8 @@ Result<int> Run(const Arguments& arguments) {
 }
 
 #if defined(TONY_HAS_GPU_TWIN)
-// The same program, but able to load the driver's library. Where it is missing, only the GPUs' usage is.
+// Replaces this program by a build that can load the GPU driver's library. If that build is missing, only the usage of
+// GPUs is missing.
 void BecomeTwinIfItHasGpus(char** argv) {
   const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES");
   const std::string loader = SiblingProgram(kGpuLoader), twin = SiblingProgram(kGpuExecutor);
@@ -128,7 +136,7 @@ void BecomeTwinIfItHasGpus(char** argv) {
   execv(loader.c_str(), const_cast<char**>(words.data()));
 }
 #elif defined(TONY_IS_GPU_TWIN)
-// Else it has the loader's name in the list of processes.
+// Without this the process would have the loader's name in the list of processes.
 void BecomeTwinIfItHasGpus(char**) { prctl(PR_SET_NAME, "tony-executor"); }
 #else
 void BecomeTwinIfItHasGpus(char**) {}

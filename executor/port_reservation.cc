@@ -31,19 +31,20 @@ sockaddr_in AnyAddress(int port) {
   return address;
 }
 
-// Not valid: somebody has the name, or there is no socket.
+// Returns the socket that holds the name of a port. Invalid if another process holds the name, or no socket can be
+// created.
 UniqueFd TakeName(int port) {
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string name = StrCat("tony-port-", port);
-  std::memcpy(address.sun_path + 1, name.data(), name.size());  // behind a NUL: an abstract one
+  std::memcpy(address.sun_path + 1, name.data(), name.size());  // a leading NUL: abstract
   return Bind(fd, address, offsetof(sockaddr_un, sun_path) + 1 + name.size()) ? std::move(fd) : UniqueFd();
 }
 
-// Ports that the kernel gives to nobody who asks for any: [first_low, end_low) and [first_high, end_high).
+// Ports that the kernel never chooses by itself: [first_low, end_low) and [first_high, end_high).
 struct QuietPorts {
-  int first_low = 20'000;  // below are most services that people know
+  int first_low = 20'000;  // most well-known services use lower ports
   int end_low = 20'000;
   int first_high = 65'536;
   int end_high = 65'536;
@@ -69,7 +70,8 @@ constexpr int kTries = 100;
 
 }  // namespace
 
-// For both families, with no option: nobody has it, and nobody gets it.
+// Binds the port for IPv4 and IPv6 without socket options. This works only if no other process has the port, and it
+// keeps other processes from getting the port.
 bool PortReservation::Hold() {
   UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!Bind(fd, AnyAddress(port_))) return false;
@@ -79,7 +81,7 @@ bool PortReservation::Hold() {
   address.sin6_family = AF_INET6;
   address.sin6_addr = in6addr_any;
   address.sin6_port = htons(static_cast<uint16_t>(port_));
-  // Without IPv6 there is nothing to hold.
+  // Without IPv6 only the IPv4 port has to be held.
   const bool has_ipv6 = fd6.valid() && setsockopt(fd6.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) == 0;
   if (has_ipv6 && !Bind(fd6, address) && errno == EADDRINUSE) return false;
   socket_ = std::move(fd);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kMask = "***";
 constexpr size_t kShortestLine = 6;
-// Fewer would be met by chance.
+// Shorter base64 text would match by chance.
 constexpr size_t kShortestBase64 = 8;
 constexpr size_t kShortestByName = 8;
 // A log that ends with fewer characters of a secret is not held back.
@@ -21,7 +21,7 @@ using Forms = std::set<std::string>;
 
 bool IsAlphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-// `plain`: what stays besides letters and digits.
+// `plain` contains the characters that stay as they are, besides letters and digits.
 std::string UrlEncoded(std::string_view text, std::string_view plain, bool plus_for_blank, const char* digits) {
   std::string out;
   for (const char c : text) {
@@ -50,7 +50,7 @@ std::string UrlDecoded(std::string_view text) {
   return out;
 }
 
-// As Python's repr() has it, too.
+// Escapes as JSON does, and as Python's repr() does.
 std::string JsonEscaped(std::string_view text, bool escapes_slash) {
   std::string out;
   for (const char c : text) {
@@ -68,7 +68,7 @@ std::string JsonEscaped(std::string_view text, bool escapes_slash) {
   return out;
 }
 
-// With the characters beyond ASCII as \u00e9. What is not UTF-8 comes out as something that nobody writes.
+// Escapes characters beyond ASCII, e.g. as \u00e9. Text that is not UTF-8 results in a form that no program writes.
 std::string AsciiJson(std::string_view text) {
   std::string out;
   const auto escape = [&](uint32_t unit) {
@@ -94,8 +94,8 @@ std::string AsciiJson(std::string_view text) {
   return out;
 }
 
-// The characters that depend on `text` alone, or with `is_last` also on nothing behind it, where `before` bytes (0 to
-// 2) stand before it in the same group of three.
+// Returns the base64 characters that depend on `text` alone, when `before` bytes (0 to 2) stand before it in the same
+// group of three. `is_last`: no byte follows, so the characters at the end of `text` are included.
 std::string Base64Amid(std::string_view text, size_t before, bool is_last, std::string_view alphabet) {
   const std::string bytes = std::string(before, '\0') + std::string(text);
   std::string out;
@@ -130,7 +130,7 @@ void AddEncoded(std::string_view value, Forms& forms) {
   }
 }
 
-// "postgresql://train:PASSWORD@db/x"
+// Returns the password in a URL such as "postgresql://train:PASSWORD@db/x".
 std::string_view PasswordIn(std::string_view url) {
   const size_t scheme = url.find("://");
   if (scheme == std::string_view::npos) return {};

@@ -24,24 +24,24 @@ namespace fs = std::filesystem;
 
 constexpr int kMostLines = 20;
 constexpr size_t kMostBytes = 4096;
-constexpr off_t kReadBytes = 1 << 20;  // from the end of the file
+constexpr off_t kReadBytes = 1 << 20;  // bytes from the end
 
-// Length of the terminal's control sequence (colours, cursor) that `text` begins with; 0 if it begins with none.
+// Returns the length of the terminal's control sequence (colours, cursor) that `text` begins with, otherwise 0.
 size_t ControlSequenceLength(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const size_t last = text.find_first_not_of("0123456789;:<=>?", 2);
   return last == std::string_view::npos ? text.size() : last + 1;
 }
 
-// Length of the control character that `text` begins with, tabs excepted; 0 if it begins with none.
+// Returns the length of the control character, except tab, that `text` begins with, otherwise 0.
 size_t ControlLength(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   const auto second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0;
-  if (first == 0xC2 && second < 0xA0) return 2;  // C1
+  if (first == 0xC2 && second < 0xA0) return 2;  // a C1 control character
   return (first < 0x20 && first != '\t') || first == 0x7F ? 1 : 0;
 }
 
-// One line as a person would see it on a terminal: of a progress bar, its last state.
+// Returns a line as a terminal would show it: for a progress bar, only the last state.
 std::string Printable(std::string_view line) {
   while (line.ends_with('\r')) line.remove_suffix(1);
   line.remove_prefix(line.rfind('\r') + 1);  // npos + 1 is 0
@@ -56,7 +56,7 @@ std::string Printable(std::string_view line) {
 }
 
 std::string ReadEnd(const std::filesystem::path& file) {
-  // A task may have put a link or a pipe in its log's place: nothing of another file gets into its outcome.
+  // A task may have replaced its log by a link or a pipe. Text of other files must not get into its outcome.
   const auto log = OpenRegularFile(file, O_RDONLY);
   if (!log.ok()) return "";
   const off_t from = std::max<off_t>(0, log->size - kReadBytes);
@@ -113,7 +113,7 @@ void LogNotes::Look(Instant now) {
   if (++count_ >= kMostLogNotes) ThinOut();
 }
 
-// The folder is the task's: what it has put in the place of our file is not written to.
+// The folder belongs to the task. If the task has put something else in place of the notes, nothing is written there.
 void LogNotes::Append(const std::string& line) {
   const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (count_ == 0 ? O_CREAT | O_EXCL : 0);
   const UniqueFd fd(open(notes_.c_str(), flags, 0600));
@@ -136,12 +136,12 @@ void LogNotes::ThinOut() {
 
 namespace {
 
-// Of a block that is freed in part the rest reads as NULs; no file system has larger blocks than this.
+// The rest of a block that is freed in part reads as NULs. No file system has larger blocks than this.
 constexpr int64_t kStep = 1 << 20;
-constexpr int64_t kStatBlock = 512;  // whatever the file system's is
+constexpr int64_t kStatBlock = 512;  // unit of st_blocks, always
 
 UniqueFd OpenLogFile(const std::filesystem::path& file) {
-  // A task may have put a link there, to a file that it would like to keep.
+  // A task may have put a link there, to a file that it wants to keep.
   auto opened = OpenRegularFile(file, O_WRONLY);
   return opened.ok() ? std::move(opened->fd) : UniqueFd();
 }
@@ -160,13 +160,14 @@ Result<int64_t> LogCap::Check() {
   if (!file_.valid() || fstat(file_.get(), &info) != 0) return int64_t{0};
   growth_ = std::max<int64_t>(0, info.st_size - size_);
   size_ = info.st_size;
-  freed_to_ = std::min(freed_to_, size_);  // it may have been emptied and begun anew
-  // By the room it takes, not by its length: a program may write a log with holes of its own.
+  // The file may have been emptied and written again.
+  freed_to_ = std::min(freed_to_, size_);
+  // The limit applies to the space on disk, not to the length, because a program may write a log with holes of its own.
   const int64_t room = info.st_blocks * kStatBlock;
   const int64_t end = (size_ - limit_bytes_) / kStep * kStep;
   if (room <= kHeadBytes + limit_bytes_ + kStep || end <= std::max(kHeadBytes, freed_to_)) return int64_t{0};
   if (fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kHeadBytes, end - kHeadBytes) != 0) {
-    // Worth another try: a full disk frees nothing, but may have room for the note of it later.
+    // These errors are worth another try. A full disk may later have room to record the freed range.
     if (errno == EINTR || errno == ENOSPC || errno == EDQUOT) return int64_t{0};
     const int error = errno;
     file_.Reset();
@@ -190,8 +191,8 @@ Duration UntilNextCheck(int64_t limit_bytes, int64_t growth, Duration since) {
 namespace {
 
 constexpr Duration kBetweenLogLooks{100};
-constexpr size_t kMostWaiting =
-    16;  // above what a master has open; one more: the oldest is answered with what there is
+// More requests than an AM has open at a time. When another one comes, the oldest is answered with the text at hand.
+constexpr size_t kMostWaiting = 16;
 constexpr size_t kMostParts = 64;
 constexpr size_t kMostAttempts = 1024;
 
@@ -202,8 +203,8 @@ std::string BytesAt(int fd, int64_t begin, int64_t end) {
   return bytes;
 }
 
-// A secret may begin before the text, and end after it. Returns how many bytes at the end of the text may be the
-// beginning of one that is not written yet.
+// Masks secrets in `text`. A secret may begin before the text, and end after it. Returns how many bytes at the end of
+// the text may be the beginning of a secret that is not written completely yet.
 size_t MaskText(int fd, int64_t begin, const SecretMask& mask, std::string& text) {
   if (mask.longest() == 0) return 0;
   const auto most = static_cast<int64_t>(mask.longest());
@@ -217,7 +218,7 @@ size_t MaskText(int fd, int64_t begin, const SecretMask& mask, std::string& text
   return std::min(text.size(), open - std::min(open, after.size()));
 }
 
-// Up to `most` bytes from the offset on, none of them behind a further hole. `ended`: no more will be written.
+// Returns up to `most` bytes from `offset` on, up to the next hole. `ended`: nothing more will be written.
 LogNews ReadText(int fd, int64_t offset, int64_t most, const SecretMask& mask, bool ended) {
   LogNews news{.is_there = true};
   news.text.resize(static_cast<size_t>(most));
@@ -255,7 +256,7 @@ void AddParts(int fd, int64_t begin, int64_t end, const SecretMask& mask, LogExc
   }
 }
 
-// One that is not there may come.
+// A missing log is not news, because it may appear later.
 bool IsNews(const LogWant& want, const LogNews& news) {
   return want.offset < 0 || news.ended || news.cut > 0 || !news.text.empty();
 }
@@ -302,7 +303,7 @@ bool LogAnswers::Answer(const Waiting& waiting) {
   return is_news;
 }
 
-// The outcome is the last that is written of an attempt.
+// Reads the outcome first: it is the last file that is written for an attempt.
 LogNews LogAnswers::Read(const LogWant& want, int64_t most) const {
   LogNews none;
   const bool is_look = want.offset < 0;

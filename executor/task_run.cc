@@ -8,7 +8,8 @@
 namespace tony::executor {
 namespace {
 
-// After SIGTERM there is not much time: a NodeManager's KILL may follow 250 ms later, a keeper's a little later.
+// The time after SIGTERM is short: a NodeManager may send SIGKILL 250 ms later, and a keeper (the supervisor of the job
+// on this machine) a little later.
 constexpr Duration kLastReport{2000};
 
 }  // namespace
@@ -64,7 +65,7 @@ bool TaskRun::Go(Trigger trigger) {
   state_ = *to;
   limit_at_.reset();
   if (state_ == State::kRunning && timers_.execution_limit > Duration{0}) limit_at_ = now_ + timers_.execution_limit;
-  // The AM hears of these at once. Sweeping is over in a moment, and the outcome is its own message.
+  // The AM is notified of these states at once. Sweeping lasts only a moment, and the outcome is a message of its own.
   if (state_ == State::kRunning || state_ == State::kStopping) Beat();
   return true;
 }
@@ -92,7 +93,8 @@ void TaskRun::Obey(const Command& command) {
   }
 }
 
-// Nothing is left of the attempt before; who we are to the AM is new, so everything asked as the old one is void.
+// Nothing is left of the previous attempt. The AM sees the next attempt as another caller, so all open calls of the
+// previous one are void.
 void TaskRun::BeginNext(int attempt) {
   identity_.attempt.number = attempt;
   pid_ = 0;
@@ -114,7 +116,7 @@ void TaskRun::On(const AttemptNotBegun&) {
   End(Trigger::kStop, {OutcomeClass::kInfra, std::nullopt, "the attempt's folder could not be made or locked", ""});
 }
 
-// Only what concerns this task alone has a reason: at the end of the whole job there is nothing to prepare for.
+// A stop has a reason only if it concerns this task alone. At the end of the whole job there is nothing to prepare for.
 void TaskRun::Announce(const Command& stop) {
   const bool has_process = state_ == State::kStarting || state_ == State::kRunning || state_ == State::kStopping;
   if (stop.reason.empty() || !has_process) return;
@@ -162,7 +164,8 @@ void TaskRun::On(const ValuesSeen& event) {
   Publish();
 }
 
-// Why, its scheduler knows (a memory limit, say), which tells of the container's end: a report would come before that.
+// The scheduler knows the reason of a SIGTERM (e.g. a memory limit), and reports it to the AM with the end of the
+// container. A report from here would arrive before that.
 void TaskRun::On(const TermSignal&) {
   is_unexplained_ = is_unexplained_ || (!ending_ && !outcome_);
   Depart({OutcomeClass::kInfra, std::nullopt, "its executor was terminated", ""}, {kLeftTerminated, kLastReport});
@@ -214,32 +217,32 @@ void TaskRun::LeaveWith(int exit_code) {
   if (Go(Trigger::kLeave)) Do(Leave{exit_code});
 }
 
-// The processes of an attempt, and what is left of their tree: started together, ended together.
+// The processes of an attempt and their tree: they are started together and ended together.
 
 namespace {
 
-// Most trees are gone a moment after their process; one that is not may hang in the kernel for minutes.
+// Most trees end a moment after their process. Other trees may hang in the kernel for minutes.
 constexpr Duration kFirstLook{5};
 constexpr Duration kLongestLook{250};
-// What lives so long under one SIGKILL after the other does not die of the next one either. As long as the keeper's own
-// sweep at the end of a job.
+// A tree that survives SIGKILL again and again for this long will not end by the next one either. The keeper waits as
+// long for its own kills at the end of a job.
 constexpr Duration kLongestKilling{30'000};
-// The kernel may let go of a process soon, as when a server of files answers again. After so many warnings the process
-// is left to the keeper, which ends the job and keeps its place.
+// The kernel may release a process soon, e.g. when a file server answers again. After this many warnings the tree is
+// left to the keeper, which ends the job and keeps its place on the machine.
 constexpr int kMostWarningsOfKernel = 10;
 
 }  // namespace
 
 bool TaskRun::AllReaped() const { return unanswered_ == 0 && reaped_ == started_; }
 
-// Where there is one process, nobody asks which.
+// The outcome names the process only if the attempt has several processes.
 Outcome TaskRun::Named(Outcome outcome, int process) const {
   if (processes_ > 1 && !outcome.Succeeded()) outcome.process = process;
   return outcome;
 }
 
-// One process has failed and others are left: they end as if they had been told to stop. What fails after it may have
-// failed because of it.
+// Stops the other processes after one process has failed, as a stop by the AM does. Later failures may be caused by the
+// first one.
 void TaskRun::Fail(Outcome outcome) {
   ending_ = std::move(outcome);
   kill_at_ = now_ + timers_.grace;
@@ -247,7 +250,7 @@ void TaskRun::Fail(Outcome outcome) {
   Go(Trigger::kFailed);
 }
 
-// Told why, as by a stop of the application master's: the program may still keep what it has.
+// The program receives the reason, as with a stop by the AM, because it may still save what it has.
 void TaskRun::RunOutOfTime() {
   const std::string why = StrCat("ran longer than ", Seconds(timers_.execution_limit), " (", kExecutionLimitKey, ")");
   Do(GiveNotice{why, now_ + timers_.grace});
@@ -271,7 +274,8 @@ void TaskRun::On(const ProcessNotStarted& event) {
   } else if (state_ == State::kStarting) {
     Fail(Named(event.outcome, event.process));
   } else {
-    LookAnew(state_ == State::kStopping ? SIGTERM : SIGKILL);  // the stop came before those that were started
+    // The stop came before the other processes were started, so they have not received the signal yet.
+    LookAnew(state_ == State::kStopping ? SIGTERM : SIGKILL);
   }
 }
 
@@ -289,9 +293,9 @@ void TaskRun::On(const ProcessExited& event) {
     Go(Trigger::kExited);
     LookAnew(SIGKILL);
   } else if (ending_) {
-    // A failure has its own exit; a stop, that of the first process which it ended.
+    // A failure keeps the exit status of its own process. A stop takes the status of the first process that it ended.
     if (!ending_->exit && !ending_->process) ending_->exit = event.exit;
-    // What it said last tells where it hung.
+    // The last output of a process that ran too long shows where it hung.
     if (ending_->cls == OutcomeClass::kTimeout && ending_->stderr_tail.empty())
       ending_->stderr_tail = event.stderr_tail;
     if (AllReaped()) LookAnew(state_ == State::kStopping ? 0 : SIGKILL);
@@ -302,8 +306,8 @@ void TaskRun::On(const TreeGone&) {
   if (ending_ && AllReaped()) End(Trigger::kTreeGone, *ending_);
 }
 
-// The attempt has not ended, and does not as long as anything of it lives. Whoever can still be ended is left to the
-// keeper, which has the container's cgroup; the outcome waits on the disk until nothing is left.
+// The attempt does not end as long as any process of it lives. The keeper, which has the container's cgroup, ends
+// processes that can still be ended. The outcome stays on disk until nothing is left.
 void TaskRun::On(const TreeLives& event) {
   const bool ending = state_ == State::kSweeping || state_ == State::kKilling;
   if (!ending || !killed_since_ || now_ < *killed_since_ + kLongestKilling) return;
@@ -315,7 +319,8 @@ void TaskRun::On(const TreeLives& event) {
   outcome_ = *ending_;
   outcome_->usage = usage_;
   if (outcome_->cls != OutcomeClass::kSuccess) outcome_->message += (outcome_->message.empty() ? "" : "; ") + what;
-  if (AllReaped()) Do(KeepOutcome{*outcome_});  // else a process itself lives, and nobody knows yet how it ends
+  // Otherwise a main process still lives, and its outcome is unknown.
+  if (AllReaped()) Do(KeepOutcome{*outcome_});
   if (Go(Trigger::kGiveUp)) Do(Leave{kLeftTreeAlive});
 }
 

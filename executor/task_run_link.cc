@@ -2,7 +2,7 @@
 //
 //   Searching --- a record not tried yet, or the back-off is over ---> Registering --- Registered ---> Linked
 //       ^                                                                   |                            |
-//       +------------- connection lost, not ruling, older epoch ------------+----------------------------+
+//       +---------- connection lost, not the leader, older epoch -----------+----------------------------+
 //   any --- the AM refuses the attempt ---> Closed
 #include <algorithm>
 #include <utility>
@@ -13,13 +13,14 @@
 namespace tony::executor {
 namespace {
 
-// A local store tells of changes itself; this is for stores that do not, and small against the time an AM needs.
+// The interval for stores that do not report changes. A local store reports them itself. The interval is small compared
+// with the time that an AM needs.
 constexpr Duration kReadEvery{250};
-// Of the AM that did not answer: it may be alive and only the connection broke.
+// Delays before the same AM is tried again: it may be alive, and only the connection broke.
 constexpr Duration kFirstRetry{100};
 constexpr Duration kLongestRetry{1000};
-// When a loss is noticed late, because this executor itself stood still: one more try before the task is stopped.
-// Within the margin that submit demands between cutoff_after + grace and lost_after.
+// The time for one more try before the task is stopped, when a loss is noticed late because this executor itself stood
+// still. The time is within the margin that submit demands between cutoff_after + grace and lost_after.
 constexpr Duration kLastTry{1000};
 
 }  // namespace
@@ -60,7 +61,7 @@ void TaskRun::On(const Registered& event) {
   Await();
   Publish();
   if (state_ == State::kEnded) Report();
-  // The phase may have changed since the call was sent.
+  // The phase may have changed since the call to Register was sent.
   if (phase() == Phase::kRunning || phase() == Phase::kStopping) Beat();
 }
 
@@ -71,7 +72,7 @@ void TaskRun::On(const CommandReceived& event) {
     since_ = event.command.number;
     Obey(event.command);
   }
-  // A command may have ended this link.
+  // The command may have ended this link.
   if (state_ != State::kLeft && IsCurrent(event.link)) Await();
 }
 
@@ -108,7 +109,8 @@ void TaskRun::On(const Refused& event) {
       return;
     case RefusalReason::kBadToken:
     case RefusalReason::kWrongJob:
-      // Once our AM has let us start, it is not ours: another job's AM may get the port of a dead one.
+      // The AM that refuses here is not the one that started the attempt: another job's AM may get the port of a dead
+      // AM.
       if (state_ != State::kWaiting) {
         Search();
         return;
@@ -135,7 +137,7 @@ void TaskRun::On(const ConnectionLost& event) {
 
 void TaskRun::On(const LeaseRead& event) {
   lease_.Read(event.record, now_);
-  if (!event.record && link_ == Link::kSearching) Do(WatchLease{});  // we are up before the first AM is
+  if (!event.record && link_ == Link::kSearching) Do(WatchLease{});  // the executor started before any AM
   if (link_ == Link::kClosed || !event.record || event.record->epoch < epoch_) return;
   const bool is_new = !tried_ || tried_->epoch != event.record->epoch || tried_->am != event.record->am;
   if (is_new) {
@@ -152,13 +154,13 @@ void TaskRun::On(const LeaseUnreadable&) {
   if (link_ == Link::kSearching && tried_ && now_ >= retry_at_) Try(SeenLease(*tried_));
 }
 
-// Nobody can take this job over any more. While an AM is there it decides; it looks for the folder, too.
+// Without its folder no AM can take over this job. A linked AM decides itself, because it checks the folder, too.
 void TaskRun::On(const FolderGone&) {
   if (link_ == Link::kLinked) return;
   Depart({OutcomeClass::kInfra, std::nullopt, "the job's folder was removed", ""}, {kLeftFolderGone});
 }
 
-// The link was good until now; the first retry may be at once.
+// The link was good until now, so the first retry may follow at once.
 void TaskRun::Lose() {
   lease_.Heard(heard_at_, now_);
   noticed_at_ = now_;
@@ -193,7 +195,7 @@ void TaskRun::Try(const SeenLease& lease) {
   Do(SendRegister{Self(), {endpoint_, phase(), pid_}});
 }
 
-// The same AM, on a new link.
+// Registers with the same AM again, on a new link.
 void TaskRun::Rejoin() {
   Lose();
   Try(SeenLease(*tried_));
@@ -212,7 +214,7 @@ void TaskRun::Publish() {
   Do(SendValues{Self(), values_});
 }
 
-// After an outcome nothing counts that was published before it.
+// Waits until all values have been acknowledged, because the AM ignores values after the outcome.
 void TaskRun::Report() {
   if (link_ != Link::kLinked || values_.size() > values_acknowledged_) return;
   report_sent_ = now_;
@@ -224,8 +226,8 @@ void TaskRun::Await() {
   Do(SendAwait{Self(), since_});
 }
 
-// An answer proves that its AM heard us when the call was sent, and nothing later: it may have been on its way for as
-// long as this executor stood still.
+// An answer proves only that its AM lived when the call was sent. The answer may have been on its way for as long as
+// this executor stood still.
 void TaskRun::Hear(Instant sent) { heard_at_ = std::max(heard_at_, sent); }
 
 std::optional<Instant> TaskRun::CutOffAt() const {

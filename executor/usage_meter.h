@@ -28,8 +28,8 @@ struct UsagePoint {
   int64_t mean_millicores = 0;
 };
 
-// The course of an attempt in at most 60 points. When there are more, neighbouring points are joined in pairs, and from then on each
-// point covers twice the time.
+// The course of an attempt in at most 60 points. When there are more, neighbouring points are joined in pairs, and
+// from then on each point covers twice the time.
 class UsageSeries {
  public:
   // Adds the interval that follows the previous one.

@@ -29,12 +29,13 @@
 namespace tony::executor {
 namespace {
 
-// The driver's own figure of utilisation is of the last second at most.
+// The driver's own figure of utilisation covers at most the last second.
 constexpr std::chrono::milliseconds kLookEvery{1000};
 constexpr std::chrono::milliseconds kLongestFarewell{500};
 constexpr size_t kMostDevices = 64;
 
-// What we need of NVML, by its documentation: all of it has been the same since 2014. There is no header of it here.
+// The part of NVML that is used here, declared after NVML's documentation, because its header is not available here.
+// These functions have been unchanged since 2014.
 using NvmlDevice = void*;
 struct NvmlMemory {
   unsigned long long total = 0, free = 0, used = 0;
@@ -47,7 +48,7 @@ constexpr int kNvmlSuccess = 0;
 class Nvml {
  public:
   explicit Nvml(const std::string& library) {
-    // Never closed again: its threads and exit handlers may outlive our use of it.
+    // The library is never closed, because its threads and exit handlers may outlive this object.
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const auto find = [&]<class Function>(Function& function, const char* name) {
       function = handle ? reinterpret_cast<Function>(dlsym(handle, name)) : nullptr;
@@ -71,7 +72,7 @@ class Nvml {
     if (memory_(device, &memory) != kNvmlSuccess) return std::nullopt;
     return static_cast<int64_t>(memory.used);
   }
-  // A part of a device (MIG) has none.
+  // Returns 0 for a part of a device (MIG), which has no utilisation of its own.
   int Percent(NvmlDevice device) const {
     NvmlUtilization utilization;
     if (utilization_(device, &utilization) != kNvmlSuccess) return 0;
@@ -86,7 +87,7 @@ class Nvml {
   int (*utilization_)(NvmlDevice, NvmlUtilization*) = nullptr;
 };
 
-// The devices together.
+// The memory of all devices together, and their mean utilisation.
 struct Look {
   int64_t memory_bytes = 0;
   int percent = 0;
@@ -96,7 +97,7 @@ std::optional<Look> LookAt(const Nvml& nvml, const std::vector<NvmlDevice>& devi
   int measured = 0;
   for (const NvmlDevice device : devices) {
     const auto memory = nvml.MemoryBytes(device);
-    if (!memory) continue;  // it has fallen off the bus
+    if (!memory) continue;  // the device is not reachable
     look.memory_bytes += *memory;
     look.percent += nvml.Percent(device);
     ++measured;
@@ -129,7 +130,7 @@ struct GpuWatch::Shared {
     usage->most_percent = std::max(usage->most_percent, look.percent);
   }
 
-  // On the thread.
+  // Runs on the GpuWatch's own thread.
   void Watch(const std::vector<std::string>& names, const std::string& library) {
     const Nvml nvml(library);
     if (!nvml.usable()) {
@@ -162,7 +163,8 @@ std::vector<std::string> VisibleGpus(std::string_view value) {
 GpuWatch::GpuWatch(std::vector<std::string> devices, std::string library) : shared_(std::make_shared<Shared>()) {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the loop's thread
+  // The thread blocks all signals, because the loop's thread handles them.
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread([shared = shared_, names = std::move(devices), file = std::move(library)] {
     shared->Watch(names, file);
     const std::lock_guard lock(shared->mutex);
@@ -192,7 +194,7 @@ std::optional<GpuUsage> GpuWatch::Newest() const {
 
 namespace {
 
-// Of a fork storm, no more than these are looked at: a quarter of a second of the loop.
+// The most processes of a fork storm that are sampled. They take a quarter of a second of the loop's time.
 constexpr size_t kMostProcesses = 10'000;
 
 int64_t NumberAt(std::string_view& text) {
@@ -203,7 +205,7 @@ int64_t NumberAt(std::string_view& text) {
   return number;
 }
 
-// A file of /proc that is no longer than one page. "" if its process has gone.
+// The text of a file of /proc that fits into one page; "" if its process has ended.
 class SmallFile {
  public:
   SmallFile(const char* format, pid_t pid, pid_t thread = 0) {
@@ -221,17 +223,19 @@ class SmallFile {
 };
 
 struct ProcessTimes {
-  int64_t ticks = 0;  // its own and those of children that it has reaped
+  // CPU ticks of the process and of the children that it has reaped.
+  int64_t ticks = 0;
   int64_t threads = 1;
 };
 
 ProcessTimes ReadTimes(pid_t pid) {
   const SmallFile file("/proc/%d/stat", pid);
   std::string_view rest = file.text();
-  const size_t end_of_name = rest.rfind(')');  // the name may hold anything
+  const size_t end_of_name = rest.rfind(')');  // the name may contain any character
   if (end_of_name == std::string_view::npos) return {};
-  rest.remove_prefix(std::min(end_of_name + 4, rest.size()));  // ") S "
-  for (int field = 4; field < 14; ++field) NumberAt(rest);     // numbers of proc(5); the parent is field 4
+  rest.remove_prefix(std::min(end_of_name + 4, rest.size()));  // the length of ") S "
+  // Field numbers are those of proc(5), where the parent is field 4.
+  for (int field = 4; field < 14; ++field) NumberAt(rest);
   ProcessTimes times;
   for (int field = 14; field <= 17; ++field) times.ticks += NumberAt(rest);
   for (int field = 18; field < 20; ++field) NumberAt(rest);
@@ -253,14 +257,15 @@ ProcessPages ReadPages(pid_t pid) {
   return {std::max<int64_t>(0, resident - shared), shared};
 }
 
-// Adds the children of one thread. False: this kernel does not tell them.
+// Adds the children of one thread. Returns false if the kernel does not list them.
 bool AddChildrenOf(pid_t pid, pid_t thread, std::vector<pid_t>& found) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, thread);
   const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return false;
   char text[4096];
-  pid_t number = 0;  // that a read may end within
+  // The current pid, because a read may end in the middle of a number.
+  pid_t number = 0;
   for (ssize_t got; (got = read(fd.get(), text, sizeof text)) > 0;) {
     for (const char c : std::string_view(text, static_cast<size_t>(got))) {
       if (c != ' ') {
@@ -313,8 +318,8 @@ int64_t MostResident(const rusage& usage) { return int64_t{usage.ru_maxrss} << 1
 UsageSampler::UsageSampler()
     : cpu_before_(CpuOf(OfReapedChildren())), most_before_bytes_(MostResident(OfReapedChildren())) {}
 
-// Who was reaped first, then parents before their children: one that ends meanwhile is missed once, never counted
-// twice.
+// Reads the reaped children first, then parents before their children. A process that ends meanwhile may be missed
+// once, but is never counted twice.
 TreeSample UsageSampler::Sample() const {
   static const int64_t page_bytes = sysconf(_SC_PAGESIZE);
   static const int64_t ticks_a_second = sysconf(_SC_CLK_TCK);
@@ -344,20 +349,21 @@ TreeSample UsageSampler::Sample() const {
 
 namespace {
 
-// A program that is over sooner costs nothing: its time and most memory are what the kernel says at its end.
+// A program that ends before the first sample costs nothing. Its CPU time and its most memory are reported by the
+// kernel at its end.
 constexpr Duration kFirstSample{200};
-// Then each second, and later so often that what is shown is at most a tenth of the attempt's life old.
+// Later samples follow at a tenth of the attempt's age, within these limits.
 constexpr Duration kShortestWait{1000};
 constexpr Duration kLongestWait{5000};
 
-constexpr int64_t kNoDiskHasSoMany = int64_t{1} << 40;  // MiB
+constexpr int64_t kNoDiskHasSoMany = int64_t{1} << 40;  // MiB, more than any disk has
 constexpr Duration kNoteLogsEvery{1000};
 
-// The file is for looking back; who wants to see how it is now asks the AM.
+// usage.json is meant for later analysis. The AM has the current values.
 constexpr Duration kKeepEvery{60'000};
 
-// With many processes seldom enough to take a thousandth of a core, 1 ms for each microsecond; but a storm of them may
-// be over soon.
+// With many processes the waits are long enough that sampling takes a thousandth of a core: 1 ms of wait for each
+// microsecond. The wait is limited, because a storm of processes may be over soon.
 constexpr Duration kLongestAfterMany{60'000};
 Duration WaitAfter(std::chrono::microseconds cost, Duration age) {
   const Duration usual = std::clamp(age / 10, kShortestWait, kLongestWait);
@@ -425,7 +431,8 @@ void UsageWatch::Sample() {
 
 void UsageWatch::CheckLogs() {
   const Instant now = loop_.Now();
-  if (now - noted_ >= kNoteLogsEvery) {  // caps may be checked more often
+  // Size limits may be checked more often than growth is noted.
+  if (now - noted_ >= kNoteLogsEvery) {
     for (LogNotes& log : notes_) log.Look(now);
     noted_ = now;
   }
@@ -451,7 +458,7 @@ void UsageWatch::CapLogs() {
   }
 }
 
-// With what is not of the processes.
+// Adds the usage that does not come from the processes: the time without output, and the GPUs.
 Usage UsageWatch::Whole(Usage usage) {
   usage.quiet = output_.Quiet(loop_.Now());
   if (gpus_) usage.gpu = gpus_->Newest();
