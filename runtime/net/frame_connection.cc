@@ -44,7 +44,7 @@ std::unique_ptr<Channel> MakePlainChannel(UniqueFd socket) { return std::make_un
 
 namespace {
 
-// Thousands of connections are idle most of the time; an idle one keeps no buffer of a large frame.
+// Thousands of connections are idle most of the time. An idle connection does not keep the buffer of a large frame.
 constexpr size_t kKeptCapacity = 4096;
 
 uint32_t ReadLength(std::string_view bytes) {
@@ -82,12 +82,15 @@ Result<std::optional<std::string_view>> FrameCutter::Next() {
 
 namespace {
 
-constexpr size_t kChunk = 8 << 10;   // on the stack, which a user may have limited
-constexpr size_t kUncharged = 4096;  // what an idle connection keeps
+// The buffer is small because it is on the stack, whose size the user may have limited.
+constexpr size_t kChunk = 8 << 10;
+constexpr size_t kUncharged = 4096;  // bytes that an idle connection keeps
 
-// Closing a socket with unread bytes resets the connection, and what we have sent would be lost on its way.
+// Reads the bytes that are left. Closing a socket with unread bytes resets the connection, and sent bytes would be lost
+// on their way.
 void DiscardUnread(int socket) {
-  constexpr int kMostChunks = 512;  // a peer that never stops sending is reset
+  // The connection of a peer that never stops sending is reset.
+  constexpr int kMostChunks = 512;
   std::array<char, kChunk> chunk;
   ssize_t got = 1;
   for (int i = 0; i < kMostChunks && got > 0; ++i) got = ::recv(socket, chunk.data(), chunk.size(), 0);
@@ -120,7 +123,8 @@ void FrameConnection::Send(std::string bytes) {
   if (!writable_) Flush();
 }
 
-// A shut-down socket is readable: OnReadable() ends it, outside of whatever called this.
+// Shuts the socket down, which makes it readable. OnReadable() ends the connection later, outside of the caller of
+// Abort().
 void FrameConnection::Abort(const std::string& reason) {
   if (!channel_ || !ending_.empty()) return;
   ending_ = reason;
@@ -138,16 +142,19 @@ void FrameConnection::Close() {
   writable_.reset();
   readable_.reset();
   channel_.reset();
-  if (charged_ > 0) limits_.budget->left += std::exchange(charged_, 0);  // else its owner may have gone
+  // Without a charge the budget is not used, because its owner may have destroyed it.
+  if (charged_ > 0) limits_.budget->left += std::exchange(charged_, 0);
 }
 
 void FrameConnection::OnReadable() {
-  const auto self = shared_from_this();  // a callback may drop the last other reference
+  // A callback may drop the last other reference to this connection.
+  const auto self = shared_from_this();
   if (!ending_.empty()) return End(ending_);
   do {
     ReadSome();
   } while (running() && channel_->HasMore());
-  if (channel_ && ending_.empty() && unsent() > 0 && !writable_) Flush();  // it may have waited for what was read
+  // Writing may have waited for bytes that have been read now.
+  if (channel_ && ending_.empty() && unsent() > 0 && !writable_) Flush();
 }
 
 void FrameConnection::OnWritable() {
@@ -212,10 +219,10 @@ void FrameConnection::Flush() {
     return Abort(step.why.message);
   }
   if (unsent() > 0) {
-    // Moving the rest to the front costs no more than what has been sent since the last time.
+    // Moving the rest to the front costs at most as much as the bytes sent since the last move.
     if (sent_ > out_.size() / 2) out_.erase(0, std::exchange(sent_, 0));
     if (step.kind == Channel::Step::Kind::kWaitsToWrite) return WaitToWrite();
-    return writable_.reset();  // OnReadable() goes on
+    return writable_.reset();  // OnReadable() continues the writing
   }
   std::string().swap(out_);
   sent_ = 0;
@@ -224,7 +231,7 @@ void FrameConnection::Flush() {
 }
 
 void FrameConnection::End(const std::string& reason) {
-  const std::string last = reason;  // may be ours
+  const std::string last = reason;  // `reason` may be a member
   DiscardUnread(channel_->socket());
   Close();
   callbacks_.on_closed(last);

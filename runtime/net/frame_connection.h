@@ -1,4 +1,5 @@
-// How a connection's bytes go through its socket: as they are, or through TLS (runtime/net/tls.h).
+// Connections that carry frames. A Channel moves bytes through a socket, either directly or by TLS (runtime/net/tls.h).
+// A FrameCutter cuts the bytes into frames. A FrameConnection combines both on the event loop.
 #pragma once
 
 #include <cstddef>
@@ -15,86 +16,96 @@
 
 namespace tony {
 
-// Owns its socket: non-blocking, close-on-exec, connected or with its connect() still under way. No method blocks, none
+// Owns a socket that is non-blocking, close-on-exec, and connected or still connecting. No method blocks, and none
 // calls back. Loop thread only.
 class Channel {
  public:
-  // What came of one try to move bytes.
+  // The result of one attempt to move bytes.
   struct Step {
     enum class Kind { kMoved, kWaitsToRead, kWaitsToWrite, kEnded };
     Kind kind = Kind::kMoved;
     size_t bytes = 0;  // kMoved: at least 1
-    Error why = {};    // kEnded; kNotPermitted: the peer is not who it should be, and was sent nothing
+    // Set for kEnded. kNotPermitted: the peer does not have the expected identity, and nothing was sent to it.
+    Error why = {};
   };
   virtual ~Channel() = default;
-  virtual int socket() const = 0;  // to wait for what a step waits for
+  // The socket to watch when a step has to wait.
+  virtual int socket() const = 0;
   virtual Step Read(char* to, size_t most) = 0;
-  virtual Step Write(std::string_view bytes) = 0;  // after a wait: the same bytes again, and perhaps more behind them
-  virtual bool HasMore() const = 0;                // Read() moves bytes although the socket may not be readable
-  virtual void ShutDown() = 0;                     // both ways; the socket is readable then
+  // After a wait, the same bytes must be passed again, possibly followed by more.
+  virtual Step Write(std::string_view bytes) = 0;
+  // Returns whether Read() can move bytes although the socket may not be readable.
+  virtual bool HasMore() const = 0;
+  // Ends both directions. The socket becomes readable.
+  virtual void ShutDown() = 0;
 };
 
 std::unique_ptr<Channel> MakePlainChannel(UniqueFd socket);
 
-// Of one side of TLS: for sockets that it has accepted, or with which it connects.
+// Makes a TLS channel for a socket. Each MakeChannel belongs to one side: to accepted sockets, or to sockets that
+// connect.
 using MakeChannel = std::function<Result<std::unique_ptr<Channel>>(UniqueFd socket)>;
-
-// Cuts a byte stream into frames: four bytes of length, most significant first, then so many bytes. Pure.
-//
-// Holds what has come and no more: an announced length allocates nothing.
 
 inline constexpr size_t kFrameLengthSize = 4;
 
+// Cuts a byte stream into frames: four bytes of length, most significant first, followed by that many bytes. Pure.
+//
+// A FrameCutter holds only bytes that have been received, so an announced length allocates nothing.
 class FrameCutter {
  public:
   explicit FrameCutter(uint32_t max_frame) : max_frame_(max_frame) {}
 
-  void Allow(uint32_t max_frame) { max_frame_ = max_frame; }  // from the next frame on
+  void Allow(uint32_t max_frame) { max_frame_ = max_frame; }  // applies from the next frame on
 
   void Add(std::string_view bytes);
-  // The next whole frame without its length, valid until the next call of Add or Next; nothing if more bytes are
-  // needed. kInvalid for a length of zero or above the maximum: there is no next frame in this stream any more.
+  // Returns the next whole frame without its length, valid until the next call of Add or Next. nullopt: more bytes are
+  // needed. kInvalid: the length is zero or above the maximum, so no further frame can be read from this stream.
   Result<std::optional<std::string_view>> Next();
   size_t capacity() const { return buffer_.capacity(); }
 
  private:
   uint32_t max_frame_;
   std::string buffer_;
-  size_t begin_ = 0;  // of what has not been handed out
+  size_t begin_ = 0;  // start of the unreturned bytes
 };
 
-// One framed connection, driven by readiness. Both ends use it: the server for accepted sockets, the client also
-// for a socket whose connect() is still under way. Loop thread only.
-
-// Kept by shared_ptr so that a callback may let go of it. Reads all the time, so that a vanished peer is seen at once.
-// Neither callback runs inside one of the methods. After Close() no callback runs.
+// A connection that carries frames, driven by the readiness of its socket. Both ends use it: the server for accepted sockets, the
+// client also for a socket that is still connecting. Loop thread only.
+//
+// The connection is held by shared_ptr, so that a callback may drop it. The connection reads all the time, so that a
+// vanished peer is noticed at once. No callback runs inside a method of the connection, or after Close().
 class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
  public:
-  // Bytes that connections may hold together of frames that have not come whole. Outlives the connections.
+  // A limit for the bytes of incomplete frames that all connections together may hold. Must outlive the connections.
   struct ReadBudget {
     size_t left = 0;
   };
   struct Limits {
     uint32_t max_frame = 0;
-    size_t max_unsent = 0;         // a peer that leaves more than this unread is dropped
-    ReadBudget* budget = nullptr;  // null: the frame's limit is enough
+    // A peer that leaves more bytes than this unread is dropped.
+    size_t max_unsent = 0;
+    ReadBudget* budget = nullptr;  // null: no common limit
   };
   struct Callbacks {
     std::function<void(std::string_view frame)> on_frame;
-    std::function<void(const std::string& reason)> on_closed;  // once, last
+    std::function<void(const std::string& reason)> on_closed;  // called once, as the last callback
   };
 
   FrameConnection(EventLoop& loop, std::unique_ptr<Channel> channel, Limits limits, Callbacks callbacks);
   ~FrameConnection() { Close(); }
 
-  void Allow(uint32_t max_frame, size_t max_unsent);  // from now on
+  void Allow(uint32_t max_frame, size_t max_unsent);  // sets new limits from now on
 
-  void Send(std::string bytes);           // whole frames with their lengths
-  void Abort(const std::string& reason);  // on_closed(reason) soon; what is unsent is lost
-  void Finish();                          // no more frames in; on_closed soon after what is unsent has been sent
-  void Close();                           // now, without on_closed
+  void Send(std::string bytes);  // `bytes`: whole frames with their lengths
+  // Ends the connection. on_closed(reason) is called soon, and unsent bytes are lost.
+  void Abort(const std::string& reason);
+  // Ignores all further frames. on_closed is called soon after the unsent bytes have been sent.
+  void Finish();
+  // Closes the connection at once, without calling on_closed.
+  void Close();
   size_t unsent() const { return out_.size() - sent_; }
-  bool mistrusted() const { return mistrusted_; }  // it ends because the peer is not who it should be
+  // Returns whether the connection ends because the peer does not have the expected identity.
+  bool mistrusted() const { return mistrusted_; }
 
  private:
   bool running() const { return channel_ && ending_.empty() && !finishing_; }
@@ -113,14 +124,15 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   Callbacks callbacks_;
   FrameCutter cutter_;
   std::string out_;
-  size_t sent_ = 0;     // of out_
-  size_t charged_ = 0;  // of the budget
-  std::string ending_;  // the reason, once Abort() has been called
+  size_t sent_ = 0;     // sent bytes of out_
+  size_t charged_ = 0;  // bytes charged to the budget
+  std::string ending_;  // reason given to Abort(), otherwise empty
   bool finishing_ = false;
   bool mistrusted_ = false;
-  bool read_waits_ = false;      // for the socket to be writable
-  EventLoop::FdWatch readable_;  // after channel_: released before it closes
-  EventLoop::FdWatch writable_;  // only while there is something to write
+  // True if reading has to wait until the socket is writable.
+  bool read_waits_ = false;
+  EventLoop::FdWatch readable_;  // declared after channel_: destroyed first
+  EventLoop::FdWatch writable_;  // set only while bytes are unsent
 };
 
 }  // namespace tony

@@ -20,7 +20,7 @@
 namespace tony {
 namespace {
 
-// A master may want the addresses of a thousand nodes at once.
+// An AM may need the addresses of a thousand nodes at once.
 constexpr int kMostThreads = 8;
 
 bool IsNumeric(const std::string& host) {
@@ -28,10 +28,11 @@ bool IsNumeric(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
-// Beyond which the system's resolver has given up two servers twice.
+// After this time the system's resolver has given up two servers twice.
 constexpr Duration kLongestAnswer{30000};
 
-// What more the machine knows than hosts file and name servers: for a static program, which cannot ask for it itself.
+// Returns an address that the machine knows from other sources than the hosts file and name servers. A static program
+// cannot use these sources itself, so getent does.
 std::optional<std::string> AskMachine(const std::string& host) {
   if (host.empty() || host.starts_with('-')) return std::nullopt;
   const auto answer = RunProgram({"/usr/bin/getent", "ahostsv4", host}, kLongestAnswer);
@@ -84,10 +85,12 @@ struct HostResolver::State {
   static void AskAll(const std::shared_ptr<State>& state);
 
   const Lookup lookup;
-  uint64_t last_id = 0;  // of the loop's thread, as is the next one
+  // `last_id` and `waiting` are used on the loop's thread only.
+  uint64_t last_id = 0;
   std::map<uint64_t, OnAddress> waiting;
-  std::mutex mutex;  // guards all below
-  EventLoop* loop;   // null: the resolver is gone, and perhaps its loop
+  std::mutex mutex;  // guards all members below
+  // null after the resolver has been destroyed. The loop may have been destroyed, too.
+  EventLoop* loop;
   std::deque<Question> unasked;
   int threads = 0;
 };
@@ -157,7 +160,7 @@ void HostAddress::AskAgain() {
   asked_ = loop_.Now();
   query_ = resolver_.Resolve(host_, [this](Result<std::string> address) {
     query_.reset();
-    // A name service that does not answer takes no address away.
+    // A name service that does not answer leaves the known address valid.
     if (address.ok() || !known_.ok()) known_ = std::move(address);
   });
 }

@@ -1,6 +1,6 @@
-// Names of hosts to addresses, without blocking the loop: threads beside it ask the system's resolver, a few names at a
-// time, so that one which hangs does not keep the others. None is begun for what is an address already. Loop thread
-// only.
+// Resolves names of hosts to addresses without blocking the loop. Threads of the resolver query the system's resolver,
+// a few names at a time, so that a name which hangs does not delay the others. No thread is started for a numeric
+// address. Loop thread only.
 #pragma once
 
 #include <functional>
@@ -13,41 +13,42 @@
 
 namespace tony {
 
-// Blocks, as long as resolv.conf lets the system's resolver take: 5 s for each try at each server, as a rule. Numeric
-// IPv4; kUnavailable: no such host.
+// Returns the numeric IPv4 address of a host. Blocks for as long as resolv.conf allows the system's resolver, by
+// default 5 s for each try at each server. kUnavailable: the name does not resolve.
 Result<std::string> ResolveHost(const std::string& host);
 
-// Outlives its queries. Nobody waits for a question under way: neither the destructor nor the end of the process. A
-// thread that asks one then is left to itself. It touches nothing of the resolver, and ends with its answer.
+// Must outlive its queries. Neither the destructor nor the end of the process waits for a running lookup. The thread of
+// such a lookup is left behind. It does not touch the resolver any more, and ends with its lookup.
 class HostResolver {
  public:
-  using OnAddress = std::function<void(Result<std::string> address)>;          // as of ResolveHost()
-  using Query = std::unique_ptr<EventLoop::Handle>;                            // destroyed: nobody is told any more
-  using Lookup = std::function<Result<std::string>(const std::string& host)>;  // any thread, several at a time
+  using OnAddress = std::function<void(Result<std::string> address)>;  // result of ResolveHost()
+  using Query = std::unique_ptr<EventLoop::Handle>;                    // destroying it cancels the callback
+  // Called on any thread, and on several threads at a time.
+  using Lookup = std::function<Result<std::string>(const std::string& host)>;
 
   explicit HostResolver(EventLoop& loop, Lookup lookup = ResolveHost);
   ~HostResolver();
   HostResolver(const HostResolver&) = delete;
 
-  // Never calls from inside.
+  // Resolves `host`, and calls `done` with the result later, never from inside Resolve().
   [[nodiscard]] Query Resolve(const std::string& host, OnAddress done);
 
  private:
   struct State;
   EventLoop& loop_;
-  std::shared_ptr<State> state_;  // with the threads
+  std::shared_ptr<State> state_;  // shared with the threads
 };
 
-// Tells callers at the address of a host from others. The host may get another address. Loop thread only.
+// Decides whether a caller has the address of a given host. The host may get another address. Loop thread only.
 class HostAddress {
  public:
-  // Blocks as ResolveHost() does, once.
+  // Blocks once, as ResolveHost() does.
   HostAddress(EventLoop& loop, std::string host, HostResolver::Lookup lookup = ResolveHost,
               Duration ask_again = Duration(5000));
 
   const Result<std::string>& known() const { return known_; }
-  // After a no the name is asked for again, beside the loop and each `ask_again` at most: who is refused because the
-  // host has a new address is admitted soon.
+  // Returns whether `address` is the host's. If not, the name is resolved again in the background, at most once in
+  // `ask_again`. A caller that is refused because the host has a new address is therefore admitted soon.
   bool Is(const std::string& address);
 
  private:
@@ -59,7 +60,7 @@ class HostAddress {
   Result<std::string> known_;
   Instant asked_;
   HostResolver resolver_;
-  HostResolver::Query query_;  // after the resolver
+  HostResolver::Query query_;  // declared after resolver_: destroyed first
 };
 
 }  // namespace tony

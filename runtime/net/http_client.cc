@@ -17,18 +17,19 @@ namespace tony {
 namespace {
 
 constexpr long kBufferBytes = 64 << 10;
-// Hadoop's HTTP servers close a connection that was idle for a minute (hadoop.http.idle_timeout.ms). One that is half
-// as old is not yet being closed while it is used again.
+// Hadoop's HTTP servers close a connection after a minute without use (hadoop.http.idle_timeout.ms). Half of that time
+// ensures that a connection is not being closed while it is used again.
 constexpr long kLongestIdleSeconds = 30;
 
-// libcurl's own sockets would be inherited by programs that are started.
+// Opens sockets in place of libcurl, because started programs would inherit libcurl's own sockets.
 curl_socket_t OpenSocket(void*, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address->protocol);
 }
 
 template <class Value>
 void Set(CURL* easy, CURLoption option, Value value) {
-  CHECK(curl_easy_setopt(easy, option, value) == CURLE_OK);  // anything else: an option that this libcurl lacks
+  // A failure means that this libcurl lacks the option.
+  CHECK(curl_easy_setopt(easy, option, value) == CURLE_OK);
 }
 
 }  // namespace
@@ -59,7 +60,8 @@ void Transfer::Configure() {
   Set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(call_.limits.connect.count()));
   Set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(call_.limits.whole.count()));
   Set(easy, CURLOPT_NOSIGNAL, 1L);
-  // A call that is cancelled while its host's name is being resolved would wait for the resolver, on the loop.
+  // Without this option, cancelling a call while its host's name is being resolved would wait for the resolver, on the
+  // loop.
   Set(easy, CURLOPT_QUICK_EXIT, 1L);
   Set(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
   Set(easy, CURLOPT_MAXAGE_CONN, kLongestIdleSeconds);
@@ -147,7 +149,7 @@ size_t Transfer::OnHeader(char* from, size_t size, size_t count, void* self) {
   return size * count;
 }
 
-// An answer "100 Continue" has headers as well; the last answer's count.
+// An answer "100 Continue" has headers, too. The headers of the last answer count.
 bool Transfer::TakeHeader(std::string_view line) {
   header_bytes_ += line.size();
   if (header_bytes_ > call_.limits.headers)
@@ -179,7 +181,7 @@ Result<HttpResponse> Transfer::Finish(int code) {
   if (refused_) return *refused_;
   if (requests_ == 0 && (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL))
     return Failed(ErrorCode::kInvalid, "a bad URL");
-  // For libcurl an answer that ends among its headers is whole.
+  // libcurl regards an answer that ends within its headers as complete.
   if (code == CURLE_OK && !has_all_headers_) code = CURLE_PARTIAL_FILE;
   if (code != CURLE_OK) return Failed(ErrorCode::kUnavailable, ReasonFor(code));
   return std::move(response_);
@@ -214,20 +216,20 @@ std::string Transfer::ReasonFor(int code) const {
 
 namespace {
 
-// Idle connections that are kept: a NameNode, and the DataNodes of a few files under way.
+// The number of idle connections that are kept: to a NameNode, and to the DataNodes of a few files being transferred.
 constexpr long kMostKept = 8;
-// People see no more of a bar.
+// The interval of progress reports. People do not see a progress bar change more often.
 constexpr Duration kProgressEvery{100};
 
 void StartLibrary() {
-  KeepNameServiceInside();  // libcurl resolves names
+  KeepNameServiceInside();  // needed because libcurl resolves names
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
   CHECK(started == CURLE_OK);
 }
 
 }  // namespace
 
-// Nobody is called out of libcurl's callbacks, where nothing may be destroyed: what they find is told from timers.
+// Runs one call. Nothing may be destroyed inside of libcurl's callbacks, so timers deliver their results.
 class HttpClient::RunningCall : public EventLoop::Handle {
  public:
   RunningCall(HttpClient& client, HttpCall call, Done done)
@@ -259,7 +261,7 @@ class HttpClient::RunningCall : public EventLoop::Handle {
     result_ = std::move(result);
     tell_ = client_.loop_.After(Duration(0), [this] {
       const Done done = std::move(done_);
-      done(*std::move(result_));  // may destroy this
+      done(*std::move(result_));  // may destroy this object
     });
   }
   void OnBytes() {
@@ -284,7 +286,8 @@ class HttpClient::RunningCall : public EventLoop::Handle {
   Transfer transfer_;
   Done done_;
   Instant last_byte_;
-  bool left_ = false;  // libcurl
+  // True if the call was removed from libcurl.
+  bool left_ = false;
   std::optional<Result<HttpResponse>> result_;
   EventLoop::Timer stall_, progress_, tell_;
 };
@@ -317,7 +320,8 @@ int HttpClient::OnSocket(void*, int fd, int what, void* self, void*) {
   try {
     static_cast<HttpClient*>(self)->Watch(fd, what);
     return 0;
-  } catch (const std::exception&) {  // no more descriptors; libcurl is C, and ends all calls then
+  } catch (const std::exception&) {
+    // The process has no descriptors left. libcurl is C, so it receives an error code, and ends all calls.
     return -1;
   }
 }

@@ -1,4 +1,4 @@
-// What is asked of an HTTP server, and what it answers. Values.
+// A client for HTTP servers on the event loop, with the values of its calls and answers.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace tony {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
-// A part of a regular file. The descriptor stays its owner's, who keeps it open as long as the call lives. It is read
-// by position, on the loop thread, in pieces of at most 64 KiB.
+// A part of a regular file. The caller owns the descriptor, and keeps it open as long as the call lives. The file is
+// read by position, on the loop thread, in pieces of at most 64 KiB.
 struct FilePart {
   int fd = -1;
   int64_t offset = 0;
@@ -29,20 +29,26 @@ struct FilePart {
 };
 
 struct HttpCallLimits {
-  Duration connect{10'000};   // until the server has taken the connection; its name is resolved within that
-  Duration stalled{30'000};   // without a byte in either direction; a busy NameNode may think for some seconds
-  Duration whole{60'000};     // from the start to the end of the answer; who moves large files asks for more
-  size_t answer = 1 << 20;    // bytes of HttpResponse::body
-  size_t headers = 64 << 10;  // bytes of the answer's headers, as much as Hadoop's own server takes
+  // The limit until the server has accepted the connection, including the resolution of its name.
+  Duration connect{10'000};
+  // The limit without a byte in either direction. A busy NameNode may need several seconds to answer.
+  Duration stalled{30'000};
+  // The limit from the start of the call to the end of the answer. Calls that move large files need a higher one.
+  Duration whole{60'000};
+  size_t answer = 1 << 20;  // bytes of HttpResponse::body
+  // The limit for the bytes of the answer's headers. Hadoop's own server accepts as much.
+  size_t headers = 64 << 10;
 };
 
 struct HttpCall {
   std::string method = "GET";
-  std::string url;                        // percent-encoded; errors show it without its query, which may hold a token
-  HttpHeaders headers;                    // beside those that are needed anyway
-  std::string body;                       // of PUT and POST
-  std::optional<FilePart> body_file;      // in place of `body`
-  std::function<void(int64_t)> on_moved;  // bytes of the file that were sent so far; at most ten times a second
+  // The URL, percent-encoded. Errors show it without its query, which may hold a token.
+  std::string url;
+  HttpHeaders headers;                // in addition to the necessary headers
+  std::string body;                   // body of PUT and POST
+  std::optional<FilePart> body_file;  // sent in place of `body`
+  // Called with the number of bytes of the file that have been sent so far, at most ten times a second.
+  std::function<void(int64_t)> on_moved;
   HttpCallLimits limits;
 };
 
@@ -52,22 +58,25 @@ struct HttpResponse {
   std::string body;
 };
 
-// The value of the header; of several the first. Empty: there is none. `name` is in lower case.
+// Returns the value of the first header with this name, in lower case; empty if the response has no such header.
 std::string HeaderOf(const HttpResponse& response, std::string_view name);
 
-// One call as libcurl carries it out. Private to this folder. Loop thread only.
+// A Transfer is a single HTTP call that libcurl performs. Used only in this folder. Loop thread only.
 
 class Transfer {
  public:
-  // `on_bytes` is called, inside of libcurl, after bytes have moved: it must not destroy anything.
+  // Calls `on_bytes` after bytes have moved. The call comes from inside libcurl, so `on_bytes` must not destroy
+  // anything.
   Transfer(HttpCall call, std::function<void()> on_bytes);
   Transfer(const Transfer&) = delete;
 
   void* easy() const { return easy_.get(); }  // libcurl's handle
-  int64_t sent() const { return sent_; }      // bytes of the body
+  int64_t sent() const { return sent_; }      // sent bytes of the body
   const HttpCall& call() const { return call_; }
-  Result<HttpResponse> Finish(int code);                // what became of it: `code` is libcurl's CURLcode
-  Error Failed(ErrorCode code, std::string why) const;  // names the call
+  // Returns the answer, or an error if the call has failed. `code` is libcurl's CURLcode.
+  Result<HttpResponse> Finish(int code);
+  // Returns an error that names the call.
+  Error Failed(ErrorCode code, std::string why) const;
 
  private:
   struct Cleanup {
@@ -94,29 +103,30 @@ class Transfer {
   HttpCall call_;
   std::function<void()> on_bytes_;
   HttpResponse response_;
-  std::optional<Error> refused_;  // by ourselves, inside a callback
-  int64_t sent_ = 0;              // of the body
+  // Set if this class itself has ended the call inside a callback.
+  std::optional<Error> refused_;
+  int64_t sent_ = 0;  // sent bytes of the body
   size_t header_bytes_ = 0;
   bool has_all_headers_ = false;
   int requests_ = 0;
-  std::string problem_;                     // libcurl's buffer for its own words
-  std::unique_ptr<void, Headers> headers_;  // before easy_, which uses it
+  std::string problem_;                     // libcurl's buffer for error texts
+  std::unique_ptr<void, Headers> headers_;  // declared before easy_, which uses it
   std::unique_ptr<void, Cleanup> easy_;
 };
 
-// Calls to HTTP servers from the event loop, by libcurl, which is behind this header.
+// Calls HTTP servers from the event loop, by libcurl, which is hidden behind this header.
 //
 //   Send() -> connecting -> sending -> answered | failed | a limit passed  -> done(Result), once
 //        \____________________________ handle destroyed _______________________ no done
 //
-// Loop thread only. A call belongs to who holds its handle; destroying that cancels the call: its connection is closed,
-// and the server may have done the work or not. All handles are gone before the client is.
-// Connections are kept and used again. A call other than GET and HEAD reaches the server at most once: libcurl would
-// repeat one whose kept connection turns out to be closed, and is kept from that. Redirects are answers like others.
-// The environment's proxy variables have no effect, as they have none in Hadoop's clients.
-// Errors: kUnavailable (no connection, no whole answer, a limit; the work may be done all the same), kInvalid (the URL;
-// an answer above its bounds; a file to send that is too short). Any answer that is whole is no error, whatever its
-// status.
+// Loop thread only. A call belongs to the owner of its handle. Destroying the handle cancels the call: its connection
+// is closed, and the server may or may not have done the work. All handles must be destroyed before the client.
+// Connections are kept and reused. A call other than GET and HEAD reaches the server at most once: libcurl would repeat
+// a call whose kept connection turns out to be closed, and is prevented from doing so. Redirects are returned like any
+// other answer. The environment's proxy variables have no effect, as in Hadoop's clients.
+// Errors: kUnavailable (no connection, no complete answer, a limit; the server may have done the work nevertheless),
+// kInvalid (the URL; an answer above its limits; a file to send that is too short). A complete answer is a success,
+// whatever its status.
 
 class HttpClient {
  public:
@@ -126,7 +136,7 @@ class HttpClient {
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
 
-  // `done` may destroy the handle and start further calls.
+  // Starts a call. `done` may destroy the handle and start further calls.
   [[nodiscard]] std::unique_ptr<EventLoop::Handle> Send(HttpCall call, Done done);
 
  private:
@@ -142,9 +152,10 @@ class HttpClient {
   void CollectEnded();
 
   EventLoop& loop_;
-  void* multi_;                          // libcurl's, with the connections
+  void* multi_;                          // libcurl's handle for all connections
   std::map<void*, RunningCall*> calls_;  // by libcurl's handle
-  std::map<int, Watched> watched_;       // sockets of libcurl's, which says when they are closed
+  // Sockets of libcurl, which reports when they are closed.
+  std::map<int, Watched> watched_;
   EventLoop::Timer timer_;
 };
 

@@ -32,13 +32,13 @@ std::optional<std::string> Decode(std::string_view text) {
       c = static_cast<char>(high * 16 + low);
       i += 2;
     }
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return std::nullopt;  // a control byte
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return std::nullopt;  // a control character
     decoded.push_back(c);
   }
   return decoded;
 }
 
-// Unlike Split() of strings.h it keeps an empty last piece: "/logs/" is not "/logs".
+// Splits `text`. In contrast to Split() of strings.h, an empty last piece is kept, because "/logs/" is not "/logs".
 std::vector<std::string_view> Pieces(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
   for (;;) {
@@ -125,7 +125,7 @@ ReadRequest Parse(std::string_view header) {
 
 std::optional<ReadRequest> RequestReader::Next() {
   if (in_.empty()) return std::nullopt;
-  // What is no HTTP at all need not be waited for.
+  // Text that cannot be HTTP is refused without waiting for the rest.
   if (in_.front() < 'A' || in_.front() > 'Z') return Refused(400);
   constexpr std::string_view kEnd = "\r\n\r\n";
   const size_t end = std::string_view(in_).substr(0, kLongestHeader).find(kEnd);
@@ -138,7 +138,7 @@ std::optional<ReadRequest> RequestReader::Next() {
 
 namespace {
 
-constexpr size_t kChunk = 4 << 10;  // on the stack of a small thread
+constexpr size_t kChunk = 4 << 10;  // on a small thread's stack
 constexpr size_t kMostReadAhead = 2 * RequestReader::kLongestHeader;
 
 bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
@@ -155,8 +155,8 @@ std::string_view Reason(int status) {
   return reason == std::end(kReasons) ? "Error" : reason->second;
 }
 
-// Nothing of a page is kept, framed, or sent elsewhere, and nothing but our own two files and the page itself is
-// loaded.
+// Forbids browsers to cache a page, to frame it, and to send it elsewhere. A page may load only itself and the server's
+// own two files.
 constexpr std::string_view kSafety =
     "Content-Security-Policy: default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
@@ -189,7 +189,7 @@ struct HttpReply::Open {
   ~Open() {
     if (const auto dropped = connection.lock()) dropped->Abort();
   }
-  std::weak_ptr<HttpConnection> connection;  // empty: answered
+  std::weak_ptr<HttpConnection> connection;  // empty: already answered
 };
 
 HttpReply::HttpReply(const std::shared_ptr<HttpConnection>& connection) : open_(std::make_shared<Open>(connection)) {}
@@ -225,7 +225,7 @@ void HttpConnection::Abort() {
   socket_.Reset();
   next_ = context_.loop.After(Duration(0), [this] {
     const auto on_closed = std::exchange(on_closed_, nullptr);
-    on_closed();  // may destroy this
+    on_closed();  // may destroy this connection
   });
 }
 
@@ -233,7 +233,7 @@ void HttpConnection::LimitTo(Duration limit) {
   limit_ = context_.loop.After(limit, [this] { Abort(); });
 }
 
-// Also while an answer is awaited, so that a browser that has gone is forgotten at once.
+// The input is also watched while an answer is awaited, so that a disconnected browser is noticed at once.
 void HttpConnection::WatchInput() {
   if (!readable_) readable_ = context_.loop.WhenReadable(socket_.get(), [this] { OnReadable(); });
 }
@@ -287,7 +287,7 @@ void HttpConnection::Flush() {
   if (!writable_) writable_ = context_.loop.WhenWritable(socket_.get(), [this] { Flush(); });
 }
 
-// False: all is sent, or the browser must read first, or it has gone.
+// Returns false if everything is sent, if the browser has to read first, or if it has disconnected.
 bool HttpConnection::FlushSome() {
   const std::string_view body = body_ ? std::string_view(*body_) : std::string_view();
   std::array<iovec, 2> parts{};
@@ -310,7 +310,8 @@ void HttpConnection::Sent() {
   body_.reset();
   std::string().swap(header_);
   if (last_) {
-    // Closing a socket with unread bytes resets the connection, and the answer would be lost on its way.
+    // Reads the rest first. Closing a socket with unread bytes resets the connection, and the answer would be lost on
+    // its way.
     ::shutdown(socket_.get(), SHUT_WR);
     std::array<char, kChunk> unread;
     for (int i = 0; i < 64 && ::recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) continue;
@@ -318,7 +319,7 @@ void HttpConnection::Sent() {
   }
   state_ = State::kReading;
   LimitTo(reader_.buffered() > 0 ? context_.limits.header : context_.limits.idle);
-  // From the loop, so that many requests sent at once do not run on top of each other.
+  // The loop serves the next request, so that many requests sent at once do not run on top of each other.
   next_ = context_.loop.After(Duration(0), [this] {
     if (state_ == State::kReading) ServeNext();
   });
@@ -347,7 +348,8 @@ void HttpServer::Add(UniqueFd socket) {
     const auto peer = PeerAddress(socket);
     if (!peer.ok() || !admits_(peer->host)) return;
   }
-  if (connections_.size() >= static_cast<size_t>(limits_.max_connections) && !CloseOldestStranger()) return;  // closed
+  // closes `socket`
+  if (connections_.size() >= static_cast<size_t>(limits_.max_connections) && !CloseOldestStranger()) return;
   const uint64_t key = ++last_key_;
   const HttpConnection::Context context{loop_, limits_, handler_};
   const auto connection = std::make_shared<HttpConnection>(context, std::move(socket), [this, key] { Remove(key); });

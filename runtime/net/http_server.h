@@ -1,4 +1,4 @@
-// What a browser asks for, and what it gets. Values.
+// A small HTTP server, with the values of its requests and answers.
 #pragma once
 
 #include <cstdint>
@@ -18,64 +18,73 @@
 namespace tony {
 
 struct HttpRequest {
-  bool head = false;                         // HEAD: the headers of the answer alone
-  std::vector<std::string> path;             // decoded: "/a/b%20c/" is {"a", "b c", ""}
-  std::map<std::string, std::string> query;  // decoded; of a name that comes twice, the last
-  std::string cookies;                       // "a=b; c=d", as they came; empty: none
+  bool head = false;  // HEAD: only the headers are answered
+  // The decoded path: "/a/b%20c/" is {"a", "b c", ""}.
+  std::vector<std::string> path;
+  // The decoded query. If a name occurs twice, the last value counts.
+  std::map<std::string, std::string> query;
+  // The Cookie header as received: "a=b; c=d"; empty if the request has none.
+  std::string cookies;
 };
 
-// The value of the cookie, as it came. Empty: there is none.
+// Returns the value of the cookie as received; empty if the request does not contain it.
 std::string CookieOf(const HttpRequest& request, std::string_view name);
 
 struct HttpAnswer {
   int status = 200;
   std::string content_type = "text/html; charset=utf-8";
-  std::shared_ptr<const std::string> body;  // may be shared by many answers; null: empty
+  // Many answers may share a body. null: the body is empty.
+  std::shared_ptr<const std::string> body;
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
 HttpAnswer TextAnswer(int status, std::string text);
-HttpAnswer NotFound();  // tells nothing: the same for a wrong token as for a page that is not there
+// Returns the answer for a page that does not exist, and equally for a wrong token, so that it reveals nothing.
+HttpAnswer NotFound();
 
-// Of a request's target ("/a/b?c=d") the path and the query. Nothing: bad percent-encoding, a control character, or a
-// component of the path that is ".", ".." or, decoded, has a "/".
+// Splits the target of a request ("/a/b?c=d") into path and query. nullopt: bad percent-encoding, a control character,
+// or a component of the path that is ".", "..", or contains "/" after decoding.
 std::optional<HttpRequest> ParseTarget(std::string_view target);
 
-// Cuts HTTP/1.x requests out of the bytes of a connection. Boost.Beast's parser is behind it, in http_server.cc
-// alone.
+// A request that was read from a connection, or the reason to refuse it.
 
 struct ReadRequest {
-  int refusal = 0;  // not 0: the status to answer with; nothing more can be read from this connection
+  // 0 for a good request, otherwise the status to answer with. After a refusal nothing more can be read from the
+  // connection.
+  int refusal = 0;
   bool keep_alive = false;
   HttpRequest request;
 };
 
+// Cuts HTTP/1.x requests out of the bytes of a connection. Only http_server.cc uses Boost.Beast's parser.
 class RequestReader {
  public:
   static constexpr size_t kLongestHeader = 8 << 10;
 
   void Add(std::string_view bytes) { in_.append(bytes); }
   size_t buffered() const { return in_.size(); }
-  // The next request, or refusal; nothing: bytes are missing. Only GET and HEAD without a body are requests.
+  // Returns the next request or refusal; nullopt: bytes are missing. Only GET and HEAD without a body are accepted.
   std::optional<ReadRequest> Next();
 
  private:
   std::string in_;
 };
 
-// One browser's connection: requests in, one after the other, answers out. Loop thread only.
+// The limits of the server and of each of its connections.
 
 struct HttpLimits {
   int max_connections = 512;
-  Duration header{10'000};   // from the first byte of a request, or from the start, to the end of its header
-  Duration idle{60'000};     // between requests
-  Duration stalled{20'000};  // while an answer is sent: without a byte taken
+  // The time from the first byte of a request, or from the start of the connection, to the end of the request's header.
+  Duration header{10'000};
+  Duration idle{60'000};  // time between two requests
+  // The time in which the browser takes no byte of an answer.
+  Duration stalled{20'000};
 };
 
 class HttpConnection;
 
-// The duty to answer one request, once, now or later. Dropped without an answer: the connection is closed. An answer to
-// a browser that has gone is lost, silently. Cheap to copy.
+// The duty to answer one request once, now or later. If all copies are destroyed without an answer, the connection is
+// closed. An answer to a browser that has disconnected is lost silently. Cheap to copy.
 class HttpReply {
  public:
   explicit HttpReply(const std::shared_ptr<HttpConnection>& connection);
@@ -88,20 +97,23 @@ class HttpReply {
 
 using HttpHandler = std::function<void(const HttpRequest& request, HttpReply reply)>;
 
-// Kept by shared_ptr. Bounded: what is read ahead, the time of each step; an answer's body is not copied.
+// The connection of a browser. Its requests are answered one after the other. Held by shared_ptr. Loop thread only. The
+// bytes read ahead and the time of each step are limited. An answer's body is not copied.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  struct Context {  // outlives the connection
+  struct Context {  // must outlive the connection
     EventLoop& loop;
     const HttpLimits& limits;
     const HttpHandler& handler;
   };
-  // `on_closed`, once, never inside a call of ours, may drop the last reference.
+  // `on_closed` is called once, never inside a method of the connection. It may drop the last reference to the
+  // connection.
   HttpConnection(const Context& context, UniqueFd socket, std::function<void()> on_closed);
   void Begin();
-  void Finish();  // closes as soon as the answers already given are sent; a request without one is not answered
+  // Closes the connection as soon as the answers already given are sent. A request without an answer is not answered.
+  void Finish();
   void Abort();
-  // No request of it was answered with what it asked for, and none waits for its answer.
+  // A stranger is a connection none of whose requests was answered with success, and none waits for its answer.
   bool IsStranger() const { return !served_ && (state_ == State::kReading || state_ == State::kSending); }
 
  private:
@@ -123,23 +135,22 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   RequestReader reader_;
   State state_ = State::kReading;
   bool served_ = false;
-  bool last_ = false;  // the connection ends with the answer
+  bool last_ = false;  // the connection ends after this answer
   bool head_ = false;
   std::string header_;
   std::shared_ptr<const std::string> body_;
-  size_t sent_ = 0;  // of header and body together
+  size_t sent_ = 0;  // sent bytes of header and body
   EventLoop::Timer limit_, next_;
-  EventLoop::FdWatch readable_;  // after socket_: released before it closes
+  EventLoop::FdWatch readable_;  // declared after socket_: destroyed first
   EventLoop::FdWatch writable_;
 };
 
-// A small HTTP/1.1 server for pages that are only looked at: GET and HEAD, no bodies, everything bounded. Garbage
-// closes that connection and nothing else. Where there are as many connections as may be, a new one takes the place of
-// the oldest stranger, so nobody who does not know the page's address shuts out those who do. Loop thread only.
-
+// A small HTTP/1.1 server for pages that are only read: GET and HEAD, no bodies, and a limit for everything. Bad input
+// closes only its own connection. When the maximum of connections is reached, a new one replaces the oldest stranger.
+// Therefore users who do not know the page's address cannot shut out users who do. Loop thread only.
 class HttpServer {
  public:
-  // Whether a connection from this address is served at all; the others are closed before anything is read.
+  // Returns whether connections from this address are served. Other connections are closed before anything is read.
   using Admits = std::function<bool(const std::string& address)>;
 
   // `listening` is a listening socket. The server answers until it is destroyed, which closes all connections.
@@ -148,21 +159,21 @@ class HttpServer {
   ~HttpServer();
 
   size_t connections() const { return connections_.size(); }
-  // Closes the listener and, when the answers already given are sent, the connections; `done` is called then, or after
-  // a quarter of a second.
+  // Closes the listener, and each connection when the answers already given are sent. Calls `done` when all connections
+  // are closed, or after a quarter of a second.
   void Stop(std::function<void()> done);
 
  private:
   void Add(UniqueFd socket);
-  bool CloseOldestStranger();  // false: there is none
+  bool CloseOldestStranger();  // false: no stranger is connected
   void Remove(uint64_t key);
 
   EventLoop& loop_;
   const HttpLimits limits_;
   const HttpHandler handler_;
-  const Admits admits_;  // empty: all are
+  const Admits admits_;  // empty: all addresses are served
   uint64_t last_key_ = 0;
-  std::map<uint64_t, std::shared_ptr<HttpConnection>> connections_;  // the oldest first
+  std::map<uint64_t, std::shared_ptr<HttpConnection>> connections_;  // oldest first
   std::function<void()> stopped_;
   EventLoop::Timer stopping_;
   std::unique_ptr<Listener> listener_;

@@ -26,7 +26,8 @@ namespace tony {
 namespace {
 
 bool EveryoneHasAName() {
-  // Lines of "first, first outside, count"; all of them together are every uid but the last, which is none.
+  // The lines contain "first, first outside, count". All counts together make every uid except the last, which is not a
+  // valid uid.
   std::ifstream map("/proc/self/uid_map");
   uint64_t first = 0, outside = 0, count = 0, mapped = 0;
   while (map >> first >> outside >> count) mapped += count;
@@ -87,7 +88,7 @@ Result<sockaddr_in> AddressOf(const Endpoint& endpoint) {
   return address;
 }
 
-// An option that the kernel does not take is no reason to refuse a connection.
+// Sets an option of a socket. A connection is not refused only because the kernel does not accept an option.
 void Set(const UniqueFd& socket, int level, int option, int value) {
   (void)::setsockopt(socket.get(), level, option, &value, sizeof value);
 }
@@ -147,13 +148,16 @@ bool IsLoopback(const std::string& host) {
 namespace {
 
 constexpr Duration kPause(50);
-constexpr int kBatch = 64;  // then the loop's other work has its turn
+// The number of connections accepted in a row, before the loop's other work continues.
+constexpr int kBatch = 64;
 
-// More than a master opens at a time beside its connections: lease, status and journal, each as a new file, the folder
-// of kill requests, the way to its keeper, the history.
+// The number of reserved descriptors. An AM opens fewer at a time besides its connections: lease, status and journal,
+// each as a new file, the folder of kill requests, the connection to its keeper (the supervisor of one job on one
+// machine), and the history.
 constexpr rlim_t kReserved = 32;
 
-// A new descriptor has the lowest free number: so many below the limit are left as its number says.
+// Returns whether `newest` is one of the reserved descriptors. A new descriptor has the lowest free number, so the
+// number shows how many are left below the limit.
 bool IsOfTheReserve(const UniqueFd& newest) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
@@ -187,7 +191,8 @@ void Listener::AcceptSome() {
   for (int i = 0; i < kBatch; ++i) {
     if (!may_accept_()) return Pause();
     UniqueFd accepted(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    // Other errors belong to a connection that has already gone (accept(2)); a readable socket brings us back here.
+    // Other errors belong to a connection that has already ended (accept(2)). The loop calls this function again as
+    // long as the socket is readable.
     if (!accepted.valid() && errno == EMFILE && make_room_()) continue;
     if (!accepted.valid() && IsShortage(errno)) {
       if (!std::exchange(starved_, true)) LogWarn(StrCat("cannot accept connections: ", ErrnoText(errno)));
@@ -199,8 +204,8 @@ void Listener::AcceptSome() {
         if (!std::exchange(starved_, true)) LogWarn("connections are refused: too few descriptors are left");
         continue;
       }
-      // To a number that has been given back: else each that makes room leaves one below the limit, and takes one above
-      // it.
+      // Moves the new socket to a number that has been freed. Otherwise each connection that makes room would free a
+      // number below the limit, and the new one would keep a number above it.
       UniqueFd lower(::fcntl(accepted.get(), F_DUPFD_CLOEXEC, 0));
       if (lower.valid()) accepted = std::move(lower);
     }
@@ -246,8 +251,8 @@ Result<UniqueFd> ListenAt(const SocketPlace& place, SocketKind kind, int backlog
   UniqueFd socket = NewSocket(kind);
   if (!socket.valid()) return Failed("listen on", place, errno);
   RemoveSocket(place);
-  // bind() makes the name with the socket's own mode: there is no moment in which others may connect. What the umask
-  // took away is given back.
+  // bind() creates the name with the socket's own mode, so other users cannot connect at any moment. chmod()
+  // restores what the umask has removed.
   if (::fchmod(socket.get(), 0600) != 0 || ::bind(socket.get(), opened.generic(), sizeof opened.name) != 0 ||
       ::chmod(opened.name.sun_path, 0600) != 0 || ::listen(socket.get(), backlog) != 0)
     return Failed("listen on", place, errno);

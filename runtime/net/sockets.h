@@ -1,8 +1,8 @@
-// Who is at the other end of a Unix socket, and whether that is somebody whom a job's processes talk to.
+// TCP sockets, Unix sockets, and the user at the other end of a Unix socket.
 //
-// The kernel writes a user who has no name in our user namespace as the overflow uid (65534, "nobody"): many strangers
-// under one number. So that number is believed only where every user has a name, as on a machine outside of all user
-// namespaces; elsewhere it is refused, also where it is our own.
+// The kernel reports a user who is not mapped in this user namespace as the overflow uid (65534): many strangers
+// have one number. Therefore this number is accepted only if every user is mapped, as on a machine outside of all user
+// namespaces. Otherwise the number is refused, even if it is this process's own.
 #pragma once
 
 #include <sys/types.h>
@@ -26,54 +26,60 @@ struct Peer {
   pid_t pid = 0;
 };
 
-// For an accepted socket who connected, for a connected one who listens. kUnavailable: not a Unix socket.
+// Returns the process that connected to an accepted socket, or that listens for a connected one. kUnavailable: the
+// socket is not a Unix socket.
 Result<Peer> PeerOf(const UniqueFd& socket);
 
-// How this process's user namespace writes users.
+// How this process's user namespace maps users.
 struct UserNames {
   uid_t overflow = 65534;
-  bool complete = false;  // every user has a name: nobody is written as the overflow uid but who has it
+  // True if every user is mapped. In this case the overflow uid stands only for the user who has that number.
+  bool complete = false;
 };
-UserNames ReadUserNames();  // what cannot be read is taken for a namespace with strangers
+// Reads the mapping. If it cannot be read, not every user counts as mapped.
+UserNames ReadUserNames();
 
-// Root, or one of `own`, and not perhaps somebody else. Pure.
+// Returns whether `peer` is root or one of `own`, and cannot be another user with the same number. Pure.
 bool IsOneOf(uid_t peer, const std::vector<uid_t>& own, const UserNames& names);
 
-// kNotPermitted: this process's own user cannot be told from strangers, so that no job can run.
+// Checks this process's own user. kNotPermitted: the user cannot be distinguished from strangers, so no job can run.
 Status CheckOwnUser();
 
-// TCP sockets by numeric IPv4 address.
+// TCP sockets with numeric IPv4 addresses.
 
-// The length of a listening socket's queue; the kernel cuts it to somaxconn. With less, ten thousand executors that
-// join at once wait for retransmitted SYNs, or try again and again.
+// The length of a listening socket's queue; the kernel cuts it to somaxconn. With a shorter queue, ten thousand
+// executors that join at once would wait for retransmitted SYNs, or try again and again.
 inline constexpr int kMostPending = 65535;
 
-// A listening, non-blocking, close-on-exec socket. kUnavailable if the address cannot be bound.
+// Returns a listening, non-blocking, close-on-exec socket. kUnavailable: the address cannot be bound.
 Result<UniqueFd> ListenOn(const Endpoint& address);
 Result<Endpoint> BoundAddress(const UniqueFd& socket);
-// A non-blocking, close-on-exec socket whose connect() may still be under way.
+// Returns a non-blocking, close-on-exec socket that may still be connecting.
 Result<UniqueFd> StartConnect(const Endpoint& address);
 
-// For either end: what is sent leaves at once, and a peer whose host has vanished is noticed within 30 s.
+// Configures either end of a connection: data is sent without delay, and a peer whose host has vanished is noticed
+// within 30 s.
 void ConfigureConnected(const UniqueFd& socket);
 
-bool IsLoopback(const std::string& host);                 // a number that only this machine reaches
-Result<Endpoint> PeerAddress(const UniqueFd& connected);  // whom it is connected with
+// Returns whether `host` is a numeric address that only this machine reaches.
+bool IsLoopback(const std::string& host);
+Result<Endpoint> PeerAddress(const UniqueFd& connected);  // address of the other end
 
-// A listening socket on the loop. Loop thread only.
-
-// Accepts until it is destroyed. The last descriptors that this process may open are not for newcomers: files must be
-// written and others reached whoever connects. Then somebody has to make room, or the newcomer is closed. With none
-// left at all it pauses for a moment, and newcomers wait in the kernel's queue.
+// Accepts connections on the loop until it is destroyed. Loop thread only. The last descriptors that this process may
+// open are reserved, because files must be written and other processes be reached however many clients connect. When
+// only these are left, an existing connection has to make room, or the new one is closed. When no descriptor is left,
+// the listener pauses for a moment, and new connections wait in the kernel's queue.
 class Listener {
  public:
-  using OnAccept = std::function<void(UniqueFd socket)>;  // configured; must not destroy the listener
-  // Closes a connection that matters less than a new one; false: there is none.
+  // The socket has been configured. The function must not destroy the listener.
+  using OnAccept = std::function<void(UniqueFd socket)>;
+  // Closes a connection that matters less than a new one. Returns false if no such connection exists.
   using MakeRoom = std::function<bool()>;
-  // Whether a newcomer would be served now; false: it waits in the kernel's queue, and is asked about again soon.
+  // Returns whether a new connection would be served now. After false the connection waits in the kernel's queue, and
+  // the function is called again soon.
   using MayAccept = std::function<bool()>;
 
-  // `host` is a numeric IPv4 address. kUnavailable if the address cannot be bound.
+  // `host` is a numeric IPv4 address. kUnavailable: the address cannot be bound.
   static Result<std::unique_ptr<Listener>> Open(EventLoop& loop, const std::string& host, int port, OnAccept on_accept);
   Listener(EventLoop& loop, UniqueFd socket, int port, OnAccept on_accept);
   int port() const { return port_; }
@@ -91,13 +97,14 @@ class Listener {
   OnAccept on_accept_;
   MakeRoom make_room_ = [] { return false; };
   MayAccept may_accept_ = [] { return true; };
-  bool starved_ = false;  // said so already
+  bool starved_ = false;  // the shortage has been logged
   EventLoop::Timer pause_;
   EventLoop::FdWatch readable_;
 };
 
-// Unix sockets by folder and name. The path may be longer than the 107 bytes that an address has room for, because it
-// is reached by way of an open folder; nor does the path then stand in /proc/net/unix, which every user can read.
+// Unix sockets by folder and name. The socket is reached through an open descriptor of its folder. Therefore the path
+// may be longer than the 107 bytes of a socket's address, and is not visible in /proc/net/unix, which every user can
+// read.
 
 struct SocketPlace {
   std::filesystem::path folder;
@@ -107,14 +114,16 @@ std::string ToString(const SocketPlace& place);
 
 enum class SocketKind { kStream, kMessages };
 
-// A listening, non-blocking, close-on-exec socket that its owner alone may connect to (mode 0600). A name that is there
-// already is replaced: the caller knows that it is stale. kUnavailable if it cannot be made.
+// Returns a listening, non-blocking, close-on-exec socket to which only its owner may connect (mode 0600). An existing
+// file of this name is replaced, because the caller knows that it is stale. kUnavailable: the socket cannot be
+// created.
 Result<UniqueFd> ListenAt(const SocketPlace& place, SocketKind kind, int backlog);
 
-// A connected, non-blocking, close-on-exec socket. Nothing: the listener's queue is full, which is no sign of its
-// death; try again later. Never blocks. kUnavailable: nobody listens there.
+// Returns a connected, non-blocking, close-on-exec socket. nullopt: the listener's queue is full, which does not mean
+// that the listener has died; try again later. Never blocks. kUnavailable: no process listens there.
 Result<std::optional<UniqueFd>> ConnectTo(const SocketPlace& place, SocketKind kind);
 
-void RemoveSocket(const SocketPlace& place);  // its name; harmless if it is gone
+// Removes the name of a socket if it exists.
+void RemoveSocket(const SocketPlace& place);
 
 }  // namespace tony

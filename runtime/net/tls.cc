@@ -23,11 +23,12 @@
 namespace tony {
 namespace {
 
-// The first for us. The second for clients of another make, which begin with it.
+// The first group is for TonY's programs. The second is for clients of another make, which begin with it.
 constexpr char kGroups[] = "P-256:X25519";
 constexpr unsigned kGroupIds[] = {0x17, 0x1d};
 
-// A ClientHello of ours has 250 bytes, a certificate 400. OpenSSL itself would take 128 and 100 KiB of anybody.
+// A ClientHello of TonY's programs has 250 bytes, a certificate 400. OpenSSL itself would accept 128 and 100 KiB from
+// any peer.
 constexpr size_t kLongestHello = 4096;
 constexpr int kLongestCertificates = 4096;
 constexpr size_t kRecordHeader = 5;
@@ -43,14 +44,14 @@ unsigned BigEndian(std::string_view bytes) {
   return number;
 }
 
-// The first record holds a ClientHello of a length that we take, or at least its header.
+// Returns whether the first record holds a ClientHello of an accepted length, or at least its header.
 bool BeginsLikeTls(std::string_view bytes) {
   constexpr char kHandshake = 22, kMajor = 3, kClientHello = 1;
   return bytes[0] == kHandshake && bytes[1] == kMajor && BigEndian(bytes.substr(3, 2)) >= kHelloHeader &&
          bytes[5] == kClientHello && BigEndian(bytes.substr(6, 3)) <= kLongestHello;
 }
 
-// The name that has the role; empty where it is not the only alternative name.
+// Returns the alternative name that contains the role; empty if it is not the only alternative name.
 std::string RoleIn(X509* certificate) {
   const Owned<GENERAL_NAMES, GENERAL_NAMES_free> names(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
@@ -62,19 +63,19 @@ std::string RoleIn(X509* certificate) {
   return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)), static_cast<size_t>(ASN1_STRING_length(text))};
 }
 
-// What all channels of one side share.
+// The state that all channels of one side share.
 struct Side {
   bool server = false;
-  std::vector<TlsRole> peers;  // who may be at the other end
+  std::vector<TlsRole> peers;  // allowed roles of the peer
   Context context;
-  bool told = false;  // of the first peer that was refused
+  bool told = false;  // the first refusal has been logged
 };
 
 class TlsChannel : public Channel {
  public:
   TlsChannel(std::shared_ptr<Side> side, UniqueFd socket) : side_(std::move(side)), socket_(std::move(socket)) {}
 
-  // Once, before all else.
+  // Must be called once, before all other methods.
   bool Begin();
 
   int socket() const override { return socket_.get(); }
@@ -92,17 +93,19 @@ class TlsChannel : public Channel {
   }
   bool HasMore() const override { return known_ && SSL_pending(ssl_.get()) > 0; }
   void ShutDown() override {
-    if (known_) SSL_shutdown(ssl_.get());  // what does not leave at once does not matter any more
+    // A closing message that cannot be sent at once is dropped.
+    if (known_) SSL_shutdown(ssl_.get());
     ::shutdown(socket_.get(), SHUT_RDWR);
   }
 
-  // For OpenSSL.
+  // Callbacks of OpenSSL.
   int Receive(BIO* bio, char* to, int most);
   int Send(BIO* bio, const char* bytes, int size);
   bool Judge(bool signed_well, X509_STORE_CTX* chain);
 
  private:
-  // Nothing: the peer is known, and OpenSSL's queue of errors, which all channels of a thread share, is empty.
+  // Drives the handshake. nullopt: the peer is known, and OpenSSL's error queue, which all channels of a thread share,
+  // is empty.
   std::optional<Step> Establish();
   Step StepAfter(int done);
   Error WhyItEnded() const;
@@ -111,16 +114,18 @@ class TlsChannel : public Channel {
   const std::shared_ptr<Side> side_;
   UniqueFd socket_;
   Owned<SSL, SSL_free> ssl_;
-  std::string heard_;           // a server's first bytes, until they are looked at
-  std::string socket_problem_;  // once reading or writing has failed
-  std::string refusal_;         // what is wrong with the peer's certificate
+  // The first bytes that a server has received, until they have been checked.
+  std::string heard_;
+  std::string socket_problem_;  // set once reading or writing failed
+  std::string refusal_;         // error of the peer's certificate
   bool right_role_ = false;
-  bool known_ = false;  // the handshake is over
+  bool known_ = false;  // the handshake is complete
 };
 
 TlsChannel& ChannelOf(BIO* bio) { return *static_cast<TlsChannel*>(BIO_get_data(bio)); }
 
-// OpenSSL's own way to a socket writes without MSG_NOSIGNAL: a peer that has gone would end the process.
+// Replaces OpenSSL's own socket functions, which write without MSG_NOSIGNAL: a peer that has disconnected would end the
+// process.
 const BIO_METHOD* SocketMethod() {
   static const BIO_METHOD* const method = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket of a job");
@@ -181,14 +186,14 @@ int TlsChannel::Send(BIO* bio, const char* bytes, int size) {
   return -1;
 }
 
-// The queue may begin with what another part of OpenSSL found, which has no text: see StartLibrary().
+// The queue may begin with errors of other parts of OpenSSL. These have no text; see StartLibrary().
 std::string ReasonOfTls() {
   while (const unsigned long error = ERR_get_error())
     if (const char* text = ERR_reason_error_string(error)) return text;
   return "unknown reason";
 }
 
-// Called for each certificate of the peer's chain, its own last, and for what is wrong with one.
+// Called for each certificate of the peer's chain, with the peer's own last, and for each error of a certificate.
 bool TlsChannel::Judge(bool signed_well, X509_STORE_CTX* chain) {
   if (!signed_well) {
     const int error = X509_STORE_CTX_get_error(chain);
@@ -233,7 +238,8 @@ Error TlsChannel::WhyItEnded() const {
   if (!refusal_.empty()) return NotPermittedError(refusal_);
   if (!socket_problem_.empty()) return UnavailableError(socket_problem_);
   const int reason = ERR_GET_REASON(ERR_peek_error());
-  // After our side knows the master, the master may still refuse us: it looks at our certificate last.
+  // The AM may refuse this program even after the program has accepted the AM, because the AM checks the program's
+  // certificate last.
   const ErrorCode code = known_ || side_->server ? ErrorCode::kUnavailable : ErrorCode::kNotPermitted;
   if (reason > SSL_AD_REASON_OFFSET) {
     return {code,
@@ -242,7 +248,7 @@ Error TlsChannel::WhyItEnded() const {
   return {code, StrCat("no TLS with the peer: ", ReasonOfTls())};
 }
 
-// The first one is for who looks why nobody joins: a clock that is wrong by days. The others are debugging's.
+// Logs only the first refusal. It shows people why no program joins, e.g. because a clock is wrong by days.
 void TlsChannel::TellOfRefusal() {
   if (!side_->server || refusal_.empty() || std::exchange(side_->told, true)) return;
   const auto peer = PeerAddress(socket_);
@@ -254,11 +260,13 @@ int OnCertificate(int signed_well, X509_STORE_CTX* chain) {
   return static_cast<TlsChannel*>(SSL_get_app_data(ssl))->Judge(signed_well == 1, chain) ? 1 : 0;
 }
 
-// Lets in whose first key fits. The others would have to send a second hello, whose length nobody could look at.
+// Accepts a client if the group of its first key is known. Other clients would have to send a second hello, whose
+// length could not be checked.
 int OnHello(SSL* ssl, int* alert, void*) {
   const unsigned char* bytes = nullptr;
   size_t size = 0;
-  constexpr size_t kBefore = 2, kGroup = 2;  // the length of the list, then the group of its first key
+  // The extension begins with the length of the list, followed by the group of its first key.
+  constexpr size_t kBefore = 2, kGroup = 2;
   if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_key_share, &bytes, &size) == 1 && size >= kBefore + kGroup) {
     const unsigned group = BigEndian({reinterpret_cast<const char*>(bytes) + kBefore, kGroup});
     if (std::ranges::count(kGroupIds, group) > 0) return SSL_CLIENT_HELLO_SUCCESS;
@@ -269,7 +277,7 @@ int OnHello(SSL* ssl, int* alert, void*) {
 
 Error Unreadable(const char* what) { return InvalidError("TLS identity: cannot read its ", what); }
 
-// A key with a password is unreadable: there is nobody to ask for it.
+// Makes a key with a password unreadable, because no person can be asked for the password.
 int NoPassword(char*, int, int, void*) { return -1; }
 
 Owned<BIO, BIO_free> Memory(const std::string& text) {
@@ -297,21 +305,21 @@ Status Use(SSL_CTX* context, const TlsIdentity& own, const std::vector<TlsRole>&
 bool Configure(SSL_CTX* context) {
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  // Writes as FrameConnection writes; no buffers for idle connections. Without AUTO_RETRY one call reads one record, so
-  // that a peer that sends nothing but key updates does not hold the loop.
+  // Partial writes match the writes of FrameConnection. Idle connections keep no buffers. Without AUTO_RETRY one call
+  // reads one record, so that a peer that sends only key updates does not block the loop.
   SSL_CTX_set_mode(context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, OnCertificate);
-  SSL_CTX_set_verify_depth(context, 0);  // nobody between the authority and a program
+  SSL_CTX_set_verify_depth(context, 0);  // no intermediate authorities
   SSL_CTX_set_max_cert_list(context, kLongestCertificates);
   SSL_CTX_set_client_hello_cb(context, OnHello, nullptr);
   return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 && SSL_CTX_set_num_tickets(context, 0) == 1 &&
          SSL_CTX_set1_groups_list(context, kGroups) == 1 && SSL_CTX_set1_sigalgs_list(context, "ECDSA+SHA256") == 1;
 }
 
-// Without the texts of the errors that are not TLS', 50 KB of every executor for what nobody reads. OpenSSL loads them
-// with the first look at its queue of errors, so this comes before.
+// Leaves out the texts of errors outside of TLS, because they take 50 KB of every executor, and are not used. OpenSSL
+// loads them with the first access to its error queue, so this call comes before.
 void StartLibrary() {
   OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS, nullptr);
   OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
@@ -361,13 +369,13 @@ struct Pair {
   Certificate certificate;
 };
 
-// What a certificate says beside its key and its time.
+// The contents of a certificate besides its key and its time.
 struct Content {
-  int number = 0;  // of those of one authority
+  int number = 0;  // serial number within its authority
   std::string name;
   const char* basic = "";
   const char* usage = "";
-  std::string alternative;  // none: empty
+  std::string alternative;  // empty: none
 };
 
 bool SetName(X509_NAME* to, const std::string& name) {
@@ -400,7 +408,7 @@ bool Fill(X509* certificate, const Content& content, const Validity& validity) {
          (content.alternative.empty() || Extend(certificate, NID_subject_alt_name, content.alternative));
 }
 
-// `authority`: null for the authority itself.
+// `authority` is null for the authority itself.
 Result<Pair> Sign(const Content& content, const Validity& validity, const Pair* authority) {
   ERR_clear_error();
   Pair pair{Key(EVP_EC_gen("P-256")), Certificate(X509_new())};

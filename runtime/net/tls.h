@@ -1,4 +1,6 @@
-// Owns what a C library has made, and frees it in its way.
+// TLS between the programs of one job, and the certificates of a job.
+//
+// Owned holds an object that a C library has made, and frees it with the library's function.
 #pragma once
 
 #include <memory>
@@ -20,43 +22,51 @@ struct Freed {
 template <class T, auto Free>
 using Owned = std::unique_ptr<T, Freed<Free>>;
 
-// Who a program of a job is to the others: a certificate of the job's own authority, with a role in it.
+// The identity of a job's program towards the other programs: a certificate of the job's own authority, which contains
+// a role.
 
 enum class TlsRole { kMaster, kExecutor, kClient };
-std::string ToString(TlsRole role);  // "tony:master": as it stands in a certificate, the only URI among its names
+// Returns e.g. "tony:master", as in a certificate. The role is the only URI among the certificate's names.
+std::string ToString(TlsRole role);
 
-// All PEM. Whoever has the key is that role of the job: it goes where the job's token goes, and nowhere else.
+// All parts are PEM. A program that has the key has that role of the job. Therefore the key is stored only where the
+// job's token is stored.
 struct TlsIdentity {
-  std::string ca;  // the job's authority; no other is trusted, nor are the system's
+  // The job's authority. No other authority is trusted, not even those of the system.
+  std::string ca;
   std::string certificate;
   std::string key;
   bool operator==(const TlsIdentity&) const = default;
 };
 
-// TLS 1.3 between the programs of one job, for runtime/rpc: both ends show a certificate of the job's own authority,
-// with a role. Who the other end is, is that and nothing else: hosts are not known when certificates are made, so their
-// names are not compared. No tickets, no resumption, no other protocol version; OpenSSL's configuration file is not
-// read.
+// TLS 1.3 between the programs of one job, for runtime/rpc. Both ends show a certificate of the job's own authority,
+// with a role. The role alone identifies the other end. Names of hosts are not compared, because hosts are not known
+// when certificates are made. Tickets, resumption and other protocol versions are not used, and OpenSSL's configuration
+// file is not read.
 //
-// A handshake takes two flights and a millisecond of CPU, and goes on with the connection's reads and writes; whoever
-// uses the channel sets its limit. Before a peer is known nothing of what is written is sent, nothing that it sends is
-// given out, and it costs 80 KiB at most (20 afterwards): a length that it announces allocates nothing.
+// A handshake takes two flights and a millisecond of CPU. The connection's reads and writes drive the handshake, and
+// the user of the channel limits its time. Before the peer is known, nothing that is written is sent, and nothing that
+// the peer sends is handed out. An unknown peer costs at most 80 KiB (20 KiB later), because a length that it announces
+// allocates nothing.
+//
+// The functions below return a function that makes channels from sockets. Each copy may be used on one loop's thread.
+// The channels may outlive it. kInvalid: the identity cannot be read, or has another role.
+// For accepted sockets of executors and clients.
+Result<MakeChannel> MakeTlsServer(const TlsIdentity& master);
+// For connections to the AM. `own` is an executor's or a client's identity.
+Result<MakeChannel> MakeTlsClient(const TlsIdentity& own);
 
-// What makes channels of sockets; each copy may be used on one loop's thread. The channels may outlive it. kInvalid:
-// the identity cannot be read, or is of another role.
-Result<MakeChannel> MakeTlsServer(const TlsIdentity& master);  // for accepted sockets of executors and clients
-Result<MakeChannel> MakeTlsClient(const TlsIdentity& own);     // to the master; own: an executor's or a client's
-
-// The certificates of one job: a certificate authority that signs three of them, and whose key is then forgotten. So
-// nobody, the job's user included, can make a fourth.
+// The certificates of one job. A certificate authority signs three of them, and its key is discarded afterwards.
+// Therefore a fourth cannot be made, not even by the job's user.
 
 struct JobCertificates {
   TlsIdentity master, executor, client;
 };
 
-// Clocks of nodes differ: a certificate holds from a day before `now` until a day after `validity`. A clock that is
-// wrong by more is told so where a connection is refused. `validity` is to be longer than the job may take: nothing is
-// renewed. kInternal: OpenSSL could not (no random numbers, no memory).
+// Makes the certificates of a job. Clocks of nodes differ, so a certificate is valid from a day before `now` until a
+// day after `validity`. If a clock is wrong by more, the refusal of a connection names the reason. `validity` must be
+// longer than the job may take, because certificates are not renewed. kInternal: OpenSSL failed (no random numbers, no
+// memory).
 Result<JobCertificates> MakeJobCertificates(const std::string& job, Instant now, Duration validity);
 
 }  // namespace tony
