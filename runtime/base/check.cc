@@ -17,7 +17,7 @@ std::function<void(const std::string& failure)>& Handler() {
 void OnFailedCheck(std::function<void(const std::string& failure)> handler) { Handler() = std::move(handler); }
 
 void CheckFailed(const char* condition, const char* file, int line) {
-  // The handler itself may fail one.
+  // Removes the handler first, because the handler itself may fail a CHECK.
   if (const auto handler = std::exchange(Handler(), nullptr))
     handler(std::string("check failed: ") + condition + " (" + file + ":" + std::to_string(line) + ")");
   std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);

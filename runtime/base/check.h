@@ -1,4 +1,5 @@
-// CHECK states what cannot be; it ends the process with file and line. Bad input is never a CHECK.
+// CHECK states a condition that always holds. A failed CHECK ends the process with file and line. Bad input is never
+// handled by a CHECK.
 #pragma once
 
 #include <functional>
@@ -6,12 +7,12 @@
 
 namespace tony {
 
-// The exit code of a master that ends because of a failed CHECK. Its successor would replay the same journal and fail
-// again, so nobody starts one.
+// The exit code of an AM that ends because of a failed CHECK. No AM is started in its place, because the next one would
+// replay the same journal and fail again.
 inline constexpr int kFailedCheck = 79;
 
-// `handler` is called with "check failed: EXPRESSION (FILE:LINE)", in the thread of the CHECK. If it returns, the process
-// aborts. Set once, before there are threads.
+// `handler` is called with "check failed: EXPRESSION (FILE:LINE)", in the thread of the CHECK. If it returns, the
+// process aborts. Must be set once, before any thread is started.
 void OnFailedCheck(std::function<void(const std::string& failure)> handler);
 
 [[noreturn]] void CheckFailed(const char* condition, const char* file, int line);

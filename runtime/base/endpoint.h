@@ -1,4 +1,4 @@
-// Where a process listens.
+// The addresses at which processes listen.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tony {
 
-// This machine as only it reaches itself: by a number, so that nothing has to be resolved. For who serves or runs on
-// one machine alone (the local scheduler, its pages); nobody else assumes it.
+// The address at which this machine reaches only itself. A number needs no name resolution. Used only by parts that
+// serve or run on one machine (the local scheduler, its pages).
 inline constexpr char kLoopback[] = "127.0.0.1";
 
 struct Endpoint {
@@ -20,14 +20,15 @@ struct Endpoint {
 };
 inline std::string ToString(const Endpoint& endpoint) { return StrCat(endpoint.host, ":", endpoint.port); }
 
-// Where an application master listens: on its own machine a Unix socket in the job's folder, else a host and port.
-
-// The name of a Unix socket, relative to the job's folder: who sees that folder elsewhere (a bind mount) finds it, too.
+// The name of a Unix socket, relative to the job's folder. A process that sees the folder at another path (a bind
+// mount) finds the socket, too.
 struct SocketName {
   std::string value;
   auto operator<=>(const SocketName&) const = default;
 };
 
+// Where an application master listens: on its own machine at a Unix socket in the job's folder, otherwise at a host and
+// port.
 using Address = std::variant<SocketName, Endpoint>;
 
 inline std::string ToString(const Address& address) {

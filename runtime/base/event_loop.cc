@@ -28,8 +28,8 @@ using WaitType = asio::posix::descriptor_base::wait_type;
 class Descriptor;
 using Descriptors = std::map<int, std::weak_ptr<Descriptor>>;
 
-// One fd as Asio knows it. Asio registers an fd once, so a readable and a writable watch share this. The fd itself is
-// not ours to close.
+// A Descriptor is an fd as Asio knows it. Asio registers an fd only once, so a readable and a writable watch
+// share it. The caller of the watch owns the fd.
 class Descriptor {
  public:
   Descriptor(asio::io_context& io, int fd, Descriptors& all) : fd_(fd), all_(all), asio_(io) {
@@ -46,7 +46,8 @@ class Descriptor {
     asio_.async_wait(type, std::move(handler));
   }
   void CancelWaits() { asio_.cancel(); }
-  // An event of a descriptor that is gone may reach the next one, to which Asio has given the same place in its tables.
+  // Returns whether the fd is ready now. An event of a destroyed descriptor may reach a new one to which Asio has given
+  // the same place in its tables.
   bool IsReady(WaitType type) const {
     pollfd now = {fd_, static_cast<short>(type == WaitType::wait_write ? POLLOUT : POLLIN), 0};
     return poll(&now, 1, 0) > 0;
@@ -58,7 +59,7 @@ class Descriptor {
   asio::posix::stream_descriptor asio_;
 };
 
-// Waits again and again. The state outlives the handle while a wait is pending or `fn` runs.
+// Waits again after each event. The state outlives the handle while a wait is pending or `fn` runs.
 class AsioWatch : public EventLoop::Handle {
  public:
   AsioWatch(std::shared_ptr<Descriptor> descriptor, WaitType type, EventLoop::Callback fn)
@@ -69,21 +70,22 @@ class AsioWatch : public EventLoop::Handle {
     Wait(state_);
   }
   ~AsioWatch() override {
-    // Asio cannot cancel one direction alone; a watch of the other one begins its wait anew.
+    // Asio cannot cancel one direction alone. A watch of the other direction starts its wait again.
     state_->descriptor->CancelWaits();
     state_->descriptor = nullptr;
   }
 
  private:
   struct Watched {
-    std::shared_ptr<Descriptor> descriptor;  // null: the handle is gone
+    std::shared_ptr<Descriptor> descriptor;  // null: the handle was destroyed
     WaitType type{};
     EventLoop::Callback fn;
   };
   static void Wait(const std::shared_ptr<Watched>& state) {
     state->descriptor->Wait(state->type, [state](const boost::system::error_code& error) {
       if (!state->descriptor) return;
-      CHECK(!error || error == asio::error::operation_aborted);  // anything else: an fd that was closed, or a file
+      // Any other error means that the fd was closed, or is a file.
+      CHECK(!error || error == asio::error::operation_aborted);
       if (!error && state->descriptor->IsReady(state->type)) state->fn();
       if (state->descriptor) Wait(state);
     });
@@ -91,7 +93,7 @@ class AsioWatch : public EventLoop::Handle {
   std::shared_ptr<Watched> state_;
 };
 
-// The clock of EventLoop::Now().
+// The clock of EventLoop::Now(), in the form that Asio needs.
 struct BootClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -105,8 +107,8 @@ struct BootClock {
   }
 };
 
-// The kernel waits without counting the machine's sleep. Asio looks at the clock again when a wait is over, so none is
-// long: what came due while the machine slept is late by a second.
+// Limits each wait to a second, because the kernel waits without counting the machine's sleep. Asio reads the clock
+// again after each wait. A timer that became due while the machine slept is at most a second late.
 struct ShortWaits {
   static BootClock::duration to_wait_duration(const BootClock::duration& left) {
     return std::min<BootClock::duration>(left, std::chrono::seconds(1));
@@ -146,13 +148,14 @@ class SignalWatch : public EventLoop::Handle {
   void Read() {
     signalfd_siginfo info{};
     if (read(fd_.get(), &info, sizeof info) != sizeof info) return;
-    const auto fn = fn_;  // the callback may destroy this handle
+    // The copy is needed because the callback may destroy this handle.
+    const auto fn = fn_;
     const bool sent = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
     fn({static_cast<int>(info.ssi_signo), sent ? static_cast<pid_t>(info.ssi_pid) : 0, info.ssi_uid});
   }
   Callback fn_;
   UniqueFd fd_;
-  EventLoop::FdWatch watch_;  // after fd_: released before the descriptor closes
+  EventLoop::FdWatch watch_;  // declared after fd_: destroyed first
 };
 
 }  // namespace
@@ -167,7 +170,8 @@ struct EventLoop::State {
     return std::make_unique<AsioWatch>(std::move(descriptor), type, std::move(fn));
   }
 
-  Descriptors descriptors;  // before io, whose pending handlers may own watches
+  // Declared before `io`, whose pending handlers may own watches.
+  Descriptors descriptors;
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(io);
   RealClock clock;
@@ -178,14 +182,15 @@ EventLoop::~EventLoop() = default;
 
 void EventLoop::Run() {
   state_->io.run();
-  state_->io.restart();  // here, not above: a Stop() before Run() holds
+  // The restart comes after run(), so that a Stop() before Run() has an effect.
+  state_->io.restart();
 }
 void EventLoop::Stop() { state_->io.stop(); }
 void EventLoop::Post(Callback fn) { asio::post(state_->io, std::move(fn)); }
 Instant EventLoop::Now() const { return state_->clock.Now(); }
 
 EventLoop::Timer EventLoop::At(Instant when, Callback fn) {
-  // Asio counts in nanoseconds; "never" is longer than they can.
+  // Asio counts in nanoseconds, which cannot express an unlimited delay.
   constexpr Duration kLongest = std::chrono::hours(24 * 365 * 100);
   const Instant now = Now();
   const Duration delay = when <= now ? Duration(0) : std::min(kLongest, when - now);

@@ -1,9 +1,9 @@
-// The one thread that owns a process's state. Boost.Asio is behind it, in event_loop.cc alone.
+// The thread that owns a process's state. Only event_loop.cc uses Boost.Asio.
 //
-// Everything but Post() is for the loop thread. Callbacks never run inside the call that set them up. A Timer or
-// FdWatch is owned by whoever asked for it: destroying it (also from inside its own callback) means it will not fire.
-// Where the process may have no more descriptors, At(), After(), OnSignals() and the watches throw, which main
-// functions turn into an error (log.h).
+// All functions except Post() are for the loop thread. Callbacks never run inside the call that set them up. The caller
+// owns a Timer or FdWatch: destroying it, also inside its own callback, means that it does not fire any more. If the
+// process may not have more descriptors, At(), After(), OnSignals() and the watches throw. Main functions turn these
+// exceptions into an error (log.h).
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,8 @@ namespace tony {
 class EventLoop {
  public:
   using Callback = std::function<void()>;
-  struct Handle {  // a pending timer or a watched descriptor; ends with its owner
+  // A pending timer or a watched descriptor. Destroying the handle ends it.
+  struct Handle {
     virtual ~Handle() = default;
   };
   using Timer = std::unique_ptr<Handle>;
@@ -33,25 +34,29 @@ class EventLoop {
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
 
-  void Run();              // until Stop()
-  void Stop();             // Run() returns after the current callback; safe to call twice and from callbacks
-  void Post(Callback fn);  // from any thread; in order
-  Instant Now() const;     // RealClock
+  void Run();  // runs until Stop()
+  // Makes Run() return after the current callback. May be called twice, and from callbacks.
+  void Stop();
+  // Runs `fn` on the loop. May be called from any thread. Functions run in the order of the calls.
+  void Post(Callback fn);
+  Instant Now() const;  // time of RealClock
 
   Timer At(Instant when, Callback fn);
   Timer After(Duration delay, Callback fn) { return At(Now() + delay, std::move(fn)); }
 
-  // Calls `fn` each time `fd` is readable (writable), until the handle is destroyed. The fd stays the caller's, who
-  // keeps it open as long as the handle lives; it becomes non-blocking. One fd may be watched both ways.
+  // Calls `fn` whenever `fd` is readable (writable), until the handle is destroyed. The caller owns the fd, and keeps
+  // it open as long as the handle lives. The fd becomes non-blocking. An fd may be watched in both directions.
   FdWatch WhenReadable(int fd, Callback fn);
   FdWatch WhenWritable(int fd, Callback fn);
 
-  // Calls `fn` with the signal number each time one of `signals` arrives. Blocks them for the process (signalfd).
+  // Calls `fn` with the signal number whenever one of `signals` arrives. Blocks these signals in the calling thread,
+  // and so in threads that it starts later (signalfd).
   FdWatch OnSignals(std::initializer_list<int> signals, std::function<void(int)> fn);
   struct SentSignal {
     int number = 0;
-    pid_t sender = 0;  // 0: the kernel, or a process that this one cannot see
-    uid_t user = 0;    // of the sender
+    // The sending process; 0 for the kernel, or for a process that is not visible here.
+    pid_t sender = 0;
+    uid_t user = 0;  // user of the sender
   };
   FdWatch OnSentSignals(std::initializer_list<int> signals, std::function<void(const SentSignal&)> fn);
 
@@ -60,7 +65,8 @@ class EventLoop {
   std::unique_ptr<State> state_;
 };
 
-// Runs the loop until the callback that `start` is given gets the answer. The handle that `start` returns lives as long.
+// Runs the loop until the callback passed to `start` receives the answer. Returns the answer. The handle that `start`
+// returns lives until then.
 template <class T, class Start>
 T AnswerFrom(EventLoop& loop, const Start& start) {
   std::optional<T> answer;
@@ -72,16 +78,16 @@ T AnswerFrom(EventLoop& loop, const Start& start) {
   return *std::move(answer);
 }
 
-// Work that may wait, beside the loop.
-
-// One thread, begun by the first work; one after the other, in the order in which they were given, and so what follows
-// them: on the loop. Loop thread only, but for the work itself, which owns what it needs or what outlives this.
+// Runs work on one thread outside of the loop. The first work starts the thread. Pieces of work run one after the
+// other, in the given order. The function that each work returns runs on the loop, in the same order. Loop thread only,
+// except for the work itself, which must own what it needs, or use what outlives the SideThread.
 class SideThread {
  public:
-  using Then = std::function<void()>;  // on the loop
+  using Then = std::function<void()>;  // runs on the loop
 
   explicit SideThread(EventLoop& loop) : loop_(loop) {}
-  ~SideThread();  // waits for the work under way and forgets the other; nothing follows any more
+  // Waits for the work that is running, and drops the rest. No Then runs afterwards.
+  ~SideThread();
   SideThread(const SideThread&) = delete;
 
   void Do(std::function<Then()> work);
@@ -93,7 +99,7 @@ class SideThread {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::function<Then()>> waiting_;  // guarded by mutex_, as is the next one
+  std::deque<std::function<Then()>> waiting_;  // guarded by mutex_, as is stopping_
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -25,7 +25,7 @@ std::string SignalName(int signal) {
 }
 
 std::optional<int> SignalFromString(std::string_view text) {
-  constexpr int kLast = 64;  // SIGRTMAX, which is no constant
+  constexpr int kLast = 64;  // SIGRTMAX, which is not a constant
   for (int signal = 1; signal <= kLast; ++signal) {
     const std::string name = SignalName(signal);
     if (text == std::to_string(signal) || (!name.empty() && (text == name || text == name.substr(3)))) return signal;

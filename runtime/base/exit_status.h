@@ -1,4 +1,4 @@
-// How a process ended, kept whole until a person reads it.
+// How a process ended. The status is kept complete until a person reads it.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@ namespace tony {
 struct ExitStatus {
   enum class Kind { kExited, kSignaled };
   Kind kind = Kind::kExited;
-  int value = 0;  // the exit code, or the signal's number
+  int value = 0;  // exit code, or number of signal
 
   bool Succeeded() const { return kind == Kind::kExited && value == 0; }
   bool operator==(const ExitStatus&) const = default;
 };
 
-ExitStatus FromWaitStatus(int status);           // waitpid()'s
+ExitStatus FromWaitStatus(int status);           // `status` is from waitpid()
 std::string ToString(const ExitStatus& status);  // "exit code 3", "signal 9 (SIGKILL)"
 
-std::string SignalName(int signal);                          // "SIGKILL"; empty: it has none
-std::optional<int> SignalFromString(std::string_view text);  // "9", "SIGKILL", "KILL"; nothing: no such signal
+std::string SignalName(int signal);                          // e.g. "SIGKILL"; empty: unknown
+std::optional<int> SignalFromString(std::string_view text);  // "9", "SIGKILL", "KILL"; nullopt: unknown
 
 }  // namespace tony

@@ -9,8 +9,8 @@
 
 #include "runtime/base/strings.h"
 
-// The only file that includes spdlog. Header-only here on purpose: Debian has no static spdlog, and one more shared
-// library costs an executor more start-up time than this file costs the build.
+// The only file that includes spdlog. The header-only form is intended: Debian has no static spdlog, and one more
+// shared library costs an executor more start-up time than this file costs the build.
 #define FMT_HEADER_ONLY
 #define SPDLOG_HEADER_ONLY
 

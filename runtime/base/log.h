@@ -1,4 +1,4 @@
-// The program's own log: one line per state change. spdlog is behind it, in log.cc alone.
+// The program's own log, with one line per state change. Only log.cc uses spdlog.
 #pragma once
 
 #include <exception>
@@ -8,10 +8,11 @@
 
 namespace tony {
 
-// info: what an operator wants to read a month later. debug: what you want now. warn: will be retried. error: gave up.
+// info is for an operator who reads the log a month later, debug is for development, warn is for failures that will be
+// retried, error is for failures that will not.
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 
-// Where lines go: standard error by default. `program` starts each line. Call once, at the top of main.
+// Opens the log on standard error. Each line names `program`. Must be called once, at the beginning of main.
 void OpenLog(const std::string& program, LogLevel lowest = LogLevel::kInfo);
 
 void Log(LogLevel level, const std::string& line);
@@ -20,19 +21,22 @@ inline void LogInfo(const std::string& line) { Log(LogLevel::kInfo, line); }
 inline void LogWarn(const std::string& line) { Log(LogLevel::kWarn, line); }
 inline void LogError(const std::string& line) { Log(LogLevel::kError, line); }
 
-// What the system refuses a process: descriptors, processes, threads, memory. Libraries throw it; programs end with one
-// line and an exit code.
+// Errors for resources that the system refuses: descriptors, processes, threads, memory. Libraries throw them. Programs
+// end with one line and an exit code.
 
-// Whether a system call failed for want of descriptors or memory: of what it was asked about this says nothing.
+// Returns whether a system call failed because of a lack of descriptors or memory. Such a failure proves nothing about
+// the object of the call.
 bool IsShortage(int error);
 
-// The limit that this error of a system call comes from, " (at most 8: ulimit -n)"; empty: of none.
+// Returns the limit that caused this error of a system call, e.g. " (at most 8: ulimit -n)"; empty if no limit caused
+// it.
 std::string LimitNote(int error);
 
-// What was thrown, as an error: kUnavailable where the system refused something, which it may grant later.
+// Returns an exception as an error. kUnavailable: the system refused a resource, and may grant it later.
 Error ThrownError(const std::exception& thrown);
 
-// For a program's main function and for the start of a thread: nothing is thrown out of it.
+// Calls `function`, and returns an exception as an error. For main functions and for the start of threads, which must
+// not throw.
 template <class Function>
 auto WithoutThrowing(Function function) -> decltype(function()) {
   try {

@@ -15,7 +15,7 @@
 
 namespace tony {
 
-// In the order of the values.
+// The names are in the order of the values.
 template <class... Texts>
 constexpr auto EnumNames(const Texts&... texts) {
   return std::array<std::string_view, sizeof...(Texts)>{texts...};
@@ -40,7 +40,7 @@ constexpr std::optional<Enum> FromName(std::string_view name) {
   return found == names.end() ? std::nullopt : std::optional(static_cast<Enum>(found - names.begin()));
 }
 
-// "strict or tony", "task, role, gang or job": what a name should have been.
+// Returns all names for a message, e.g. "strict or tony", or "task, role, gang or job".
 template <HasNames Enum>
 const std::string& AllNames() {
   static const std::string& all = *new std::string([] {

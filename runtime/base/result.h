@@ -9,23 +9,27 @@
 
 namespace tony {
 
-// The kind of an error is the exit code that `tony` ends with (the contract's table, after sysexits.h).
+// The kind of an error. Its value is the exit code with which `tony` ends (the contract's table, after sysexits.h).
 enum class ErrorCode {
-  kUsage = 64,         // the command line
-  kInvalid = 65,       // a spec, a property or a stored file that cannot be accepted
-  kNotFound = 66,      // an unknown job, task or file
-  kUnavailable = 69,   // the runtime, store or scheduler cannot be reached; trying again may help
-  kInternal = 70,      // our bug
-  kCannotWrite = 73,   // a file or folder that cannot be made or written
+  kUsage = 64,  // wrong command line
+  // A spec, a property or a stored file that cannot be accepted.
+  kInvalid = 65,
+  kNotFound = 66,  // an unknown job, task or file
+  // The runtime, store or scheduler cannot be reached. Another try may help.
+  kUnavailable = 69,
+  kInternal = 70,  // a bug in TonY
+  // A file or folder that cannot be created or written.
+  kCannotWrite = 73,
   kNotPermitted = 77,  // wrong owner or token
 };
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
-  std::string message;  // lower case, no full stop: what failed and on what
+  // Lower case, without a full stop: what failed, and on what object.
+  std::string message;
 };
 
-// The message is put together from pieces, as StrCat() does.
+// The message is composed of pieces, as in StrCat().
 template <class... Pieces>
 Error InvalidError(const Pieces&... pieces) {
   return {ErrorCode::kInvalid, StrCat(pieces...)};
@@ -75,7 +79,7 @@ class [[nodiscard]] Result {
 
 inline Status Ok() { return {}; }
 
-// Puts `context` in front of the message: "load job.xml: no such file".
+// Puts `context` in front of the message, e.g. "load job.xml: no such file".
 inline Error Annotate(Error error, const std::string& context) {
   error.message = context + ": " + error.message;
   return error;
@@ -99,14 +103,14 @@ Result<T> Annotate(Result<T> result, const std::string& context) {
     if (auto tony_status = (expression); !tony_status.ok()) return tony_status.error(); \
   } while (false)
 
-// `TRY_ASSIGN(auto x, F())`: the value, or the error from the enclosing function.
+// `TRY_ASSIGN(auto x, F())` assigns the value of F(), or returns its error from the enclosing function.
 #define TRY_ASSIGN(declaration, expression) TRY_ASSIGN_(TONY_CONCAT(tony_result_, __LINE__), declaration, expression)
 #define TRY_ASSIGN_(name, declaration, expression) \
   auto name = (expression);                        \
   if (!name.ok()) return name.error();             \
   declaration = *std::move(name)
 
-// std::visit with one lambda per alternative.
+// Combines lambdas for std::visit, one for each alternative.
 namespace tony {
 
 template <class... Handlers>

@@ -1,11 +1,12 @@
-// Comparing secrets.
+// Compares secrets.
 #pragma once
 
 #include <string_view>
 
 namespace tony {
 
-// Takes the same time wherever the first difference is. Nothing is like an empty secret, not even another one.
+// Returns whether two secrets are equal. The time does not depend on the place of the first difference. An empty secret
+// equals nothing, not even another empty one.
 inline bool SameSecret(std::string_view a, std::string_view b) {
   if (a.empty() || a.size() != b.size()) return false;
   unsigned char difference = 0;

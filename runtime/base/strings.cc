@@ -83,7 +83,8 @@ bool InRange(std::string_view text, size_t at, unsigned char low, unsigned char 
 
 bool Continues(std::string_view text, size_t at) { return InRange(text, at, 0x80, 0xBF); }
 
-// Length of the character at `at`; 0 if there is none. The narrower second bytes are RFC 3629's table.
+// Returns the length of the character at `at`; 0 if the bytes are not a character. The narrower ranges of second bytes
+// are from RFC 3629's table.
 size_t CharacterLength(std::string_view text, size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return 1;

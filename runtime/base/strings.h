@@ -29,36 +29,38 @@ std::string StrCat(const Pieces&... pieces) {
   return out;
 }
 
-std::vector<std::string> Split(std::string_view text, char separator);  // "a,,b" -> {"a", "", "b"}; "" -> {}
-std::vector<std::string> SplitAtAny(std::string_view text, std::string_view separators);  // none of them empty
-std::string_view Trim(std::string_view text);  // without blanks, tabs and line ends
+// Returns all pieces, empty ones too: "a,,b" -> {"a", "", "b"}; "" -> {}.
+std::vector<std::string> Split(std::string_view text, char separator);
+std::vector<std::string> SplitAtAny(std::string_view text, std::string_view separators);  // empty pieces are left out
+std::string_view Trim(std::string_view text);  // without surrounding blanks and line ends
 std::string ToLower(std::string_view text);
 std::string Join(const std::vector<std::string>& pieces, std::string_view separator);
-std::optional<int64_t> ParseInt(std::string_view text);     // the whole text, decimal
-std::string Counted(int64_t count, std::string_view noun);  // "1 task", "2 tasks"
-std::string ToHex(std::string_view bytes);                  // "0aff"
-std::string ErrnoText(int error);                           // "no such file or directory"
+std::optional<int64_t> ParseInt(std::string_view text);     // the whole text must be decimal
+std::string Counted(int64_t count, std::string_view noun);  // e.g. "1 task", "2 tasks"
+std::string ToHex(std::string_view bytes);                  // e.g. "0aff"
+std::string ErrnoText(int error);                           // e.g. "no such file or directory"
 
-// Well-formed UTF-8, as RFC 3629 says: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Well-formed UTF-8 as defined in RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
 
 size_t ValidUtf8Prefix(std::string_view text);  // length of the longest well-formed beginning
 inline bool IsUtf8(std::string_view text) { return ValidUtf8Prefix(text) == text.size(); }
 
-// Each byte that is no part of a well-formed character becomes U+FFFD.
+// Replaces each byte that is not part of a well-formed character by U+FFFD.
 std::string ReplaceInvalidUtf8(std::string_view text);
 
-std::string Utf8FromLatin1(std::string_view text);  // of ISO-8859-1, in which each byte is a character
-// The other way; nothing where a character is not in ISO-8859-1. `text` is well-formed.
+// Converts from ISO-8859-1, in which each byte is a character.
+std::string Utf8FromLatin1(std::string_view text);
+// Converts to ISO-8859-1; nullopt if it lacks a character of the text. `text` must be well-formed.
 std::optional<std::string> Latin1FromUtf8(std::string_view text);
 
-void AppendUtf8(std::string& out, uint32_t code_point);  // one that is no surrogate
+void AppendUtf8(std::string& out, uint32_t code_point);  // `code_point` must not be a surrogate
 
-// JSON that is put together as text.
+// Functions for JSON that is composed as text.
 
-// Appends the text as a JSON string, escaped and with its quotes. Bytes that are not UTF-8 become U+FFFD.
+// Appends the text as a JSON string, escaped and with quotes. Bytes that are not UTF-8 become U+FFFD.
 void AppendJsonString(std::string& out, std::string_view text);
 std::string JsonString(std::string_view text);
-// The JSON object `object` with `fields` (name -> JSON value) added at its end.
+// Returns the JSON object `object` with `fields` (name -> JSON value) added at its end.
 std::string WithFields(std::string object, const std::map<std::string, std::string>& fields);
 
 }  // namespace tony

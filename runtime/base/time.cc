@@ -10,7 +10,7 @@ namespace tony {
 
 namespace {
 
-// What four digits of a year hold. No clock tells an instant beyond them, but a file may.
+// The range of a year with four digits. No clock shows an instant outside of it, but a file may contain one.
 constexpr Instant kFirst = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
 constexpr Instant kLast = std::chrono::sys_days(std::chrono::year(9999) / 12 / 31) + std::chrono::days(1) - Duration(1);
 
@@ -20,7 +20,7 @@ Duration Read(clockid_t clock) {
   return Duration(int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000);
 }
 
-// How far RealClock is ahead of SinceBoot().
+// The time by which RealClock is ahead of SinceBoot().
 std::atomic<Duration>& Ahead() {
   static std::atomic<Duration> ahead{WallNow().time_since_epoch() - SinceBoot()};
   return ahead;

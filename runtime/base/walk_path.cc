@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as the kernel's MAXSYMLINKS
+constexpr int kMostLinks = 40;  // same as the kernel's MAXSYMLINKS
 constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
 
 class Walk {
@@ -50,7 +50,7 @@ class Walk {
     return Ok();
   }
 
-  // Answers whether the current folder has such an entry, and goes there. A link is followed.
+  // Moves to an entry of the current folder, and follows a link. Returns whether the entry exists.
   Result<bool> Step(const std::string& name) {
     if (name == "..") {
       at_name_ = at_name_.parent_path();
@@ -83,7 +83,7 @@ class Walk {
     return BeginAtRoot(std::string(target, static_cast<size_t>(size)));
   }
 
-  // Adds each user who can exchange this entry of the current folder.
+  // Adds each user who can replace this entry of the current folder.
   void Judge(const fs::path& part, const std::optional<struct stat>& entry) {
     AddRisk(part, info_.st_uid);
     if (entry && S_ISLNK(entry->st_mode)) AddRisk(part, entry->st_uid);
@@ -108,7 +108,7 @@ class Walk {
 
   fs::path at_name_;
   UniqueFd at_;
-  struct stat info_ {};  // of at_
+  struct stat info_ {};  // stat of `at_`
   std::deque<std::string> left_;
   std::vector<PathRisk> risks_;
   int links_ = 0;

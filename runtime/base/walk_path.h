@@ -1,5 +1,5 @@
-// A folder that is opened part by part, and each user who could put another one in its place. A path that is looked at
-// and then opened by its name may lead somewhere else the second time.
+// Opens a folder part by part, and finds each user who could replace it by another folder. A path that is checked first
+// and opened by name afterwards may lead somewhere else the second time.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,8 +13,8 @@
 
 namespace tony {
 
-// A part of a path that somebody beside root can exchange: the owner of the folder it is in, the owner of a link, the
-// owner of an entry of a sticky folder such as /tmp, or everybody.
+// A part of a path that a user other than root can replace. This is the owner of the folder that contains it, the
+// owner of a link, the owner of an entry of a sticky folder such as /tmp, or every user.
 struct PathRisk {
   std::filesystem::path part;
   uid_t user = 0;
@@ -22,21 +22,22 @@ struct PathRisk {
 };
 
 struct WalkedPath {
-  // Opened with O_PATH. Not valid where a part of the path is missing.
+  // The folder, opened with O_PATH. Invalid if a part of the path is missing.
   UniqueFd folder;
-  struct stat info {};  // of that folder
+  struct stat info {};  // stat of `folder`
   std::vector<PathRisk> risks;
 
-  // The first risk by somebody other than root and `user`, or null.
+  // Returns the first risk from a user other than root and `user`, or null.
   const PathRisk* RiskBeside(uid_t user) const;
 };
 
-// An absolute path, links in it and at its end included. kNotPermitted: a part may not be looked at; kCannotWrite: a
-// part is not a folder, or there are too many links. An owner without a name in this user namespace is not a risk,
-// because root here may be that owner's equal: in a container the folders of the machine's root have such an owner.
+// Walks along an absolute path. Links are followed, also at the end of the path. kNotPermitted: access to a part is
+// denied. kCannotWrite: a part is not a folder, or the path has too many links. An owner without a number in this user
+// namespace is not a risk, because root here may be equal to that owner: in a container the folders of the machine's
+// root have such an owner.
 Result<WalkedPath> WalkPath(const std::filesystem::path& path);
 
-// True where this user namespace has a number for the user.
+// Returns whether this user namespace has a number for the user.
 bool HasNumberHere(uid_t user);
 
 }  // namespace tony

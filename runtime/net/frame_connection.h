@@ -69,8 +69,8 @@ class FrameCutter {
   size_t begin_ = 0;  // start of the unreturned bytes
 };
 
-// A connection that carries frames, driven by the readiness of its socket. Both ends use it: the server for accepted sockets, the
-// client also for a socket that is still connecting. Loop thread only.
+// A connection that carries frames, driven by the readiness of its socket. Both ends use it: the server for
+// accepted sockets, the client also for a socket that is still connecting. Loop thread only.
 //
 // The connection is held by shared_ptr, so that a callback may drop it. The connection reads all the time, so that a
 // vanished peer is noticed at once. No callback runs inside a method of the connection, or after Close().
