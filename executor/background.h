@@ -106,8 +106,8 @@ class BackgroundWatch {
   // The time when the newest process was first seen.
   Instant quick_since_;
 
-  // The members below are used after Settle(). `orphans_` have not been classified yet. `work_` and `helpers_` hold
-  // descriptions.
+  // The members below are used after Settle(). `orphans_` have not been classified yet. `work_` and `helpers_` map pids
+  // to descriptions.
   Instant sorts_since_;
   std::map<pid_t, Orphan> orphans_;
   std::map<pid_t, std::string> work_;

@@ -35,8 +35,8 @@ Status LinkTo(const fs::path& target, const fs::path& link) {
   return FileError(ErrorCode::kCannotWrite, "link", link, errno);
 }
 
-// Creates the logs where the node's pages and its log aggregation read them. These may run as another user. The node
-// gave the folder a group for them, so the logs must be readable for this group.
+// Creates the logs where the node's pages and its log aggregation read them. Both may run as another user, in the group
+// that the node gave to the folder. Therefore the logs must be readable for this group.
 Status LayLogs(const AttemptFolder& first, const fs::path& logs, int processes) {
   const fs::path attempts = logs / "attempts";
   TRY(MakeFolder(attempts));

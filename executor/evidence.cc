@@ -128,8 +128,8 @@ std::string OomScoreOfTask(const std::filesystem::path& root) {
 void ForgetFile(const std::filesystem::path& file) { unlink(file.c_str()); }
 
 std::string FullDiskUnder(const std::filesystem::path& folder) {
-  // The disk counts as full below this much free space: a page for each of some files that are being written. A small
-  // disk counts as full below a sixteenth of its size, if that is less.
+  // The disk counts as full below this much free space: room for a page of each of several files that are being
+  // written. A small disk counts as full below a sixteenth of its size, if that is less.
   constexpr uint64_t kNoRoom = 64 << 10;
   constexpr uint64_t kPart = 16;
   struct statvfs disk {};

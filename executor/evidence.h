@@ -19,7 +19,7 @@ std::optional<std::string> ReadModelParameters(const std::filesystem::path& stdo
 
 // The number of processes that the kernel's out-of-memory killer has ended so far; nullopt: unknown.
 struct OomKills {
-  std::optional<int64_t> cgroup;   // in the executor's and task's cgroup
+  std::optional<int64_t> cgroup;   // in the cgroup of the executor
   std::optional<int64_t> machine;  // on the whole machine
 };
 

@@ -43,7 +43,7 @@ struct Arguments {
   MakeChannel tls{};          // for an AM on another machine
 };
 
-// Kills the tree of a task shortly after SIGTERM, because a NodeManager considers a container ended 250 ms after its
+// Kills the tree of a task shortly after SIGTERM, because a NodeManager regards a container as ended 250 ms after its
 // SIGTERM. The task has a tenth of a second. The rest is a reserve for a busy machine. The processes of
 // container_front.h end what is left after that.
 class QuickEnd {

@@ -31,8 +31,8 @@ sockaddr_in AnyAddress(int port) {
   return address;
 }
 
-// Returns the socket that holds the name of a port. Invalid if another process holds the name, or no socket can be
-// created.
+// Returns the socket that holds the name of a port. The socket is invalid if another process holds the name, or if it
+// cannot be created.
 UniqueFd TakeName(int port) {
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};

@@ -83,8 +83,8 @@ class LogCap {
 };
 
 // Returns when to check a log again that has grown by `growth` bytes within `since`, the time since the last check. At
-// the same speed it grows until then by at most a quarter of the limit, or 64 MiB. A log that is quiet now may begin to
-// grow by a GB a second. At least 10 ms, at most a second.
+// the same speed the log grows by at most a quarter of the limit, or 64 MiB, until that check. A log that is quiet now
+// may begin to grow by a GB a second. The result is between 10 ms and a second.
 Duration UntilNextCheck(int64_t limit_bytes, int64_t growth, Duration since);
 
 // Reads the logs of the executor's task for readers whose requests the AM passes on. Loop thread only.

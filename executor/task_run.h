@@ -148,8 +148,8 @@ class TaskRun {
 
   Link link_ = Link::kSearching;
   int64_t link_number_ = 0;
-  Epoch epoch_;            // newest known
-  Generation generation_;  // newest known
+  Epoch epoch_;            // newest known epoch
+  Generation generation_;  // newest known generation
   int64_t since_ = 0;      // number of the last executed command
   LeaseSight lease_;
   // The lease record that led to the last UseAm.

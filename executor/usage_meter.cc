@@ -59,8 +59,8 @@ UsageMeter UsageMeter::Ended(const TreeSample& rest, Instant now) const {
 // unchanged.
 void UsageMeter::Account(const TreeSample& sample, Instant now) {
   const Duration length = std::max(Duration(0), now - last_);
-  // The CPU time of processes whose parent never waits for them disappears with them. Time that was counted before
-  // stays counted.
+  // The kernel drops the CPU time of processes whose parent never waits for them. Time that was counted before stays
+  // counted.
   const Duration spent = std::max(Duration(0), sample.cpu - usage_.cpu);
   usage_.cpu += spent;
   last_ += length;

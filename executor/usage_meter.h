@@ -11,7 +11,7 @@ namespace tony::executor {
 
 struct TreeSample {
   int processes = 0;
-  // The sum of all processes' private memory, and the largest shared part of a single process.
+  // The private memory of all processes together, plus the largest shared memory of a single process.
   int64_t memory_bytes = 0;
   // CPU time since the attempt's start. Ended processes are included.
   Duration cpu{0};

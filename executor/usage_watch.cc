@@ -34,7 +34,7 @@ constexpr std::chrono::milliseconds kLookEvery{1000};
 constexpr std::chrono::milliseconds kLongestFarewell{500};
 constexpr size_t kMostDevices = 64;
 
-// The part of NVML that is used here, declared after NVML's documentation, because its header is not available here.
+// The part of NVML that is used here, declared as in NVML's documentation, because its header is not available here.
 // These functions have been unchanged since 2014.
 using NvmlDevice = void*;
 struct NvmlMemory {
@@ -194,7 +194,7 @@ std::optional<GpuUsage> GpuWatch::Newest() const {
 
 namespace {
 
-// The most processes of a fork storm that are sampled. They take a quarter of a second of the loop's time.
+// The largest number of processes that are sampled in a fork storm. This many take a quarter of a second of the loop.
 constexpr size_t kMostProcesses = 10'000;
 
 int64_t NumberAt(std::string_view& text) {

@@ -28,7 +28,7 @@ std::vector<std::string> VisibleGpus(std::string_view value);
 // answer, and a broken driver may never answer. If the library is missing or fails, no usage is reported.
 class GpuWatch {
  public:
-  // Opens `library` on that thread. The devices' utilisation counts as the attempt's, because the attempt has the
+  // Opens `library` on the new thread. The devices' utilisation counts as the attempt's, because the attempt has the
   // devices for itself.
   explicit GpuWatch(std::vector<std::string> devices, std::string library = "libnvidia-ml.so.1");
   // Stops the thread, and waits at most half a second for it. A thread that hangs in the driver is left behind.

@@ -23,7 +23,7 @@ namespace tony {
 class EventLoop {
  public:
   using Callback = std::function<void()>;
-  // A pending timer or a watched descriptor. Destroying the handle ends it.
+  // A pending timer or a watched descriptor. Destroying the handle cancels it.
   struct Handle {
     virtual ~Handle() = default;
   };

@@ -9,7 +9,7 @@
 namespace tony {
 
 // info is for an operator who reads the log a month later, debug is for development, warn is for failures that will be
-// retried, error is for failures that will not.
+// retried, error is for failures that will not be retried.
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 
 // Opens the log on standard error. Each line names `program`. Must be called once, at the beginning of main.

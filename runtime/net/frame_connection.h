@@ -32,7 +32,7 @@ class Channel {
   // The socket to watch when a step has to wait.
   virtual int socket() const = 0;
   virtual Step Read(char* to, size_t most) = 0;
-  // After a wait, the same bytes must be passed again, possibly followed by more.
+  // After a step that waits, the same bytes must be passed again, possibly followed by more.
   virtual Step Write(std::string_view bytes) = 0;
   // Returns whether Read() can move bytes although the socket may not be readable.
   virtual bool HasMore() const = 0;

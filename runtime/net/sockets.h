@@ -1,7 +1,7 @@
 // TCP sockets, Unix sockets, and the user at the other end of a Unix socket.
 //
 // The kernel reports a user who is not mapped in this user namespace as the overflow uid (65534): many strangers
-// have one number. Therefore this number is accepted only if every user is mapped, as on a machine outside of all user
+// share one number. Therefore the number is accepted only if every user is mapped, as on a machine outside of all user
 // namespaces. Otherwise the number is refused, even if it is this process's own.
 #pragma once
 

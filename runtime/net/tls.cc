@@ -319,7 +319,7 @@ bool Configure(SSL_CTX* context) {
 }
 
 // Leaves out the texts of errors outside of TLS, because they take 50 KB of every executor, and are not used. OpenSSL
-// loads them with the first access to its error queue, so this call comes before.
+// loads them with the first access to its error queue, so this function must be called earlier.
 void StartLibrary() {
   OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS, nullptr);
   OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
