@@ -124,8 +124,8 @@ Result<int> Run(const Arguments& arguments) {
 }
 
 #if defined(TONY_HAS_GPU_TWIN)
-// Replaces this program by a build that can load the GPU driver's library. If that build is missing, only the usage of
-// GPUs is missing.
+// Replaces this program by a build that can load the GPU driver's library. Without that build the executor works, but
+// does not measure the usage of GPUs.
 void BecomeTwinIfItHasGpus(char** argv) {
   const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES");
   const std::string loader = SiblingProgram(kGpuLoader), twin = SiblingProgram(kGpuExecutor);

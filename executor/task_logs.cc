@@ -141,7 +141,7 @@ constexpr int64_t kStep = 1 << 20;
 constexpr int64_t kStatBlock = 512;  // unit of st_blocks, always
 
 UniqueFd OpenLogFile(const std::filesystem::path& file) {
-  // A task may have put a link there, to a file that it wants to keep.
+  // A task may have replaced its log by a link to a file that it wants to keep.
   auto opened = OpenRegularFile(file, O_WRONLY);
   return opened.ok() ? std::move(opened->fd) : UniqueFd();
 }
@@ -218,7 +218,7 @@ size_t MaskText(int fd, int64_t begin, const SecretMask& mask, std::string& text
   return std::min(text.size(), open - std::min(open, after.size()));
 }
 
-// Returns up to `most` bytes from `offset` on, up to the next hole. `ended`: nothing more will be written.
+// Returns up to `most` bytes from `offset` on, and none behind a further hole. `ended`: nothing more will be written.
 LogNews ReadText(int fd, int64_t offset, int64_t most, const SecretMask& mask, bool ended) {
   LogNews news{.is_there = true};
   news.text.resize(static_cast<size_t>(most));

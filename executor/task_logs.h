@@ -99,7 +99,8 @@ class LogAnswers {
     TaskId task;
     // The logs that may be read. Other files beside them may not be read.
     std::vector<std::string> names;
-    // Replaces secrets by stars. A log that ends amid a secret is read only up to it until the rest has been written.
+    // Replaces secrets by stars. A log that ends amid a secret is read only up to the secret, until the rest has been
+    // written.
     SecretMask mask = SecretMask();
   };
   LogAnswers(EventLoop& loop, Logs logs, Send send) : loop_(loop), logs_(std::move(logs)), send_(std::move(send)) {}

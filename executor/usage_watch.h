@@ -45,7 +45,7 @@ class GpuWatch {
 };
 
 // Reads from /proc what the descendants of this process use. Other processes are not read, because the tree is walked
-// by the lists of children that the kernel keeps.
+// along the lists of children that the kernel keeps.
 
 // Samples one attempt. To be created when the attempt's processes have been started. This process is a subreaper that
 // has no children except the attempt's. All processes that the attempt started are therefore among its descendants.

@@ -25,7 +25,7 @@ enum class ErrorCode {
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
-  // Lower case, without a full stop: what failed, and on what object.
+  // The text is in lower case, without a full stop. It says what failed, and on what object.
   std::string message;
 };
 

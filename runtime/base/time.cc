@@ -10,7 +10,8 @@ namespace tony {
 
 namespace {
 
-// The range of a year with four digits. No clock shows an instant outside of it, but a file may contain one.
+// The first and the last instant that a year of four digits can express. No clock shows an instant outside of this
+// range, but a file may contain one.
 constexpr Instant kFirst = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
 constexpr Instant kLast = std::chrono::sys_days(std::chrono::year(9999) / 12 / 31) + std::chrono::days(1) - Duration(1);
 

@@ -28,7 +28,7 @@ bool IsNumeric(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
-// After this time the system's resolver has given up two servers twice.
+// After this time the system's resolver has tried two servers twice, and has given up.
 constexpr Duration kLongestAnswer{30000};
 
 // Returns an address that the machine knows from other sources than the hosts file and name servers. A static program

@@ -58,7 +58,8 @@ struct HttpResponse {
   std::string body;
 };
 
-// Returns the value of the first header with this name, in lower case; empty if the response has no such header.
+// Returns the value of the first header with this name; empty if the response has no such header. `name` is in lower
+// case.
 std::string HeaderOf(const HttpResponse& response, std::string_view name);
 
 // A Transfer is a single HTTP call that libcurl performs. Used only in this folder. Loop thread only.

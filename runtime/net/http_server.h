@@ -74,10 +74,11 @@ class RequestReader {
 
 struct HttpLimits {
   int max_connections = 512;
-  // The time from the first byte of a request, or from the start of the connection, to the end of the request's header.
+  // The limit from the first byte of a request, or from the start of the connection, to the end of the request's
+  // header.
   Duration header{10'000};
-  Duration idle{60'000};  // time between two requests
-  // The time in which the browser takes no byte of an answer.
+  Duration idle{60'000};  // limit between two requests
+  // The limit for the time in which the browser takes no byte of an answer.
   Duration stalled{20'000};
 };
 
