@@ -19,7 +19,7 @@ constexpr Duration kLimit{5000};
 constexpr size_t kMostKnown = 256;
 constexpr size_t kLongestUser = 256;
 
-// What Java's URLEncoder leaves.
+// Returns true if `user` has only characters that Java's URLEncoder writes, and is not too long.
 bool IsEncoded(std::string_view user) {
   constexpr std::string_view kOthers = "._-*+%";
   return user.size() <= kLongestUser && std::ranges::all_of(user, [&](char c) {
@@ -28,7 +28,7 @@ bool IsEncoded(std::string_view user) {
          });
 }
 
-// Who may not see an application is told that it is there, but nothing of its containers.
+// The ResourceManager hides the container logs from a user who may not view the application, and shows its id.
 Result<bool> MaySee(const Result<HttpResponse>& response) {
   TRY(response);
   if (response->status != 200) return UnavailableError("HTTP ", response->status);
@@ -65,15 +65,16 @@ void ApplicationViewers::Ask(const std::string& user, Done done) {
 
 namespace {
 
-constexpr int64_t kWindow = 64 << 10;  // of one reading
+constexpr int64_t kWindow = 64 << 10;  // bytes per read
 
 Error NotATFile(std::string_view what) { return InvalidError("not as a TFile should be: ", what); }
 
-// Bytes of a file's part, one after the other, as they are or inflated.
+// Reads the bytes of a part of a file in order, plain or inflated.
 class TFileBytes {
  public:
   virtual ~TFileBytes() = default;
-  virtual Result<std::string> Take(int64_t count) = 0;  // so many; kInvalid: there are fewer
+  // Returns exactly `count` bytes. kInvalid: fewer bytes are left.
+  virtual Result<std::string> Take(int64_t count) = 0;
   virtual Status Skip(int64_t count) = 0;
   virtual Result<bool> AtEnd() = 0;
 };
@@ -115,16 +116,17 @@ class PlainBytes : public TFileBytes {
   }
 
   const ReadRange& read_;
-  int64_t at_;  // what is in the window is before it
+  // Offset of the next read. The window holds bytes before it.
+  int64_t at_;
   const int64_t end_;
   std::string window_;
   size_t used_ = 0;
 };
 
-// The content of a zlib stream, or of a gzip one.
+// The content of a zlib stream or a gzip stream.
 class InflatedBytes : public TFileBytes {
  public:
-  // `budget`: so many bytes may be inflated, of all blocks together.
+  // `budget` is the number of bytes that may still be inflated, for all blocks together.
   InflatedBytes(const ReadRange& read, int64_t begin, int64_t end, int64_t& budget)
       : packed_(read, begin, end), budget_(budget) {
     constexpr int kEither = 32;
@@ -156,7 +158,7 @@ class InflatedBytes : public TFileBytes {
   }
 
  private:
-  // Uses up to `wanted` bytes of the text, at least one, and answers how many.
+  // Consumes up to `wanted` bytes of the inflated text, at least one, and returns their number.
   Result<size_t> Some(int64_t wanted) {
     TRY_ASSIGN(const bool is_over, AtEnd());
     if (is_over) return NotATFile("a block ends early");
@@ -197,12 +199,13 @@ class InflatedBytes : public TFileBytes {
 
 constexpr std::string_view kMagic("\xd1\x11\xd3\x68\x91\xb5\xd7\xb6\x39\xdf\x41\x40\x92\xba\xe1\x50", 16);
 constexpr int64_t kFooter = 8 + 4 + 16;
-// The index of a file, whose entries have some ten bytes each.
+// Limit of the index of a file. Its entries have some ten bytes each.
 constexpr int64_t kLargestIndex = 16 << 20;
-// NodeManagers begin a block after 256 KiB. So many blocks take 16 MB of memory here.
+// Limit of blocks. NodeManagers begin a new block after 256 KiB. The regions of this many blocks take 16 MB of memory.
 constexpr int64_t kMostBlocks = 1 << 20;
-constexpr int64_t kLongestName = 64 << 10;    // Java's own limit
-constexpr int64_t kMostInflated = 4LL << 30;  // of a file: some ten seconds
+constexpr int64_t kLongestName = 64 << 10;  // Java's own limit
+// Limit per file, which takes some ten seconds.
+constexpr int64_t kMostInflated = 4LL << 30;
 
 Result<int64_t> BigEndian(TFileBytes& in, int count) {
   TRY_ASSIGN(const std::string bytes, in.Take(count));
@@ -211,7 +214,7 @@ Result<int64_t> BigEndian(TFileBytes& in, int count) {
   return static_cast<int64_t>(number);
 }
 
-// The first byte says how many follow, and where there are few it has the highest bits of the number.
+// Reads a number. The first byte encodes how many bytes follow. In a short number it also holds the highest bits.
 Result<int64_t> TFileNumber(TFileBytes& in) {
   TRY_ASSIGN(const int64_t first, BigEndian(in, 1));
   if (first >= -32) return first;
@@ -246,7 +249,7 @@ struct Region {
 Result<Region> ReadRegion(TFileBytes& in, int64_t file_length) {
   TRY_ASSIGN(const int64_t begin, TFileNumber(in));
   TRY_ASSIGN(const int64_t size, TFileNumber(in));
-  TRY(TFileNumber(in));  // as it is inflated
+  TRY(TFileNumber(in));  // inflated size, not used
   if (begin < 0 || size < 0 || begin > file_length || size > file_length - begin) return NotATFile("a block's place");
   return Region{begin, begin + size};
 }
@@ -301,7 +304,7 @@ Result<Blocks> FindBlocks(const ReadRange& read, int64_t length, int64_t& budget
   return NotATFile("it has no index");
 }
 
-// The chunks of one value.
+// The bytes in the chunks of one value.
 class ValueBytes : public TFileBytes {
  public:
   explicit ValueBytes(TFileBytes& in) : in_(in) {}
@@ -371,7 +374,7 @@ Result<AggregatedLog> FindLog(ValueBytes& value, const std::string& stream, int6
   }
 }
 
-// The value is behind it.
+// Reads a key. The value follows it.
 Result<std::string> ReadKey(TFileBytes& in) {
   TRY_ASSIGN(const std::string key, TFileText(in));
   return key.size() < 2 ? std::string() : key.substr(2);

@@ -1,6 +1,7 @@
-// Who may see an application, as the ResourceManager has it: its owner, whom its view ACL names, and who administers
-// its queue or the cluster; everybody, where yarn.acl.enable is off. It is asked over HTTP, as the user himself would,
-// and only so: it alone knows users' groups. An answer holds for some seconds. Loop thread only.
+// `ApplicationViewers` finds out whether a user may view an application. The owner may, users and groups in its view
+// ACL, and administrators of its queue or of the cluster. Every user may if yarn.acl.enable is false. The answer comes
+// from the ResourceManager over HTTP, requested in the user's own name, because only the ResourceManager knows the
+// groups of users. An answer is cached for 10 seconds. Loop thread only.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,13 @@ class ApplicationViewers {
  public:
   using Done = std::function<void(const Result<bool>& may_see)>;
 
-  // `rm_web`: "http://rm.example.org:8088". The loop outlives this.
+  // `rm_web`: the ResourceManager's web address, such as "http://rm.example.org:8088". `loop` must outlive this object.
   ApplicationViewers(EventLoop& loop, std::string rm_web, std::string application);
 
-  // `user`: a name, percent-encoded; empty: whoever the ResourceManager takes for one without a name. kInvalid: it is
-  // no encoded name. kUnavailable: the ResourceManager does not say. Calls `done` once, also from inside, or never.
+  // Passes `done` true if the user may view the application. `user` is a percent-encoded name. If it is empty, the
+  // request names no user, and the ResourceManager applies its default user. kInvalid: `user` is not percent-encoded.
+  // kUnavailable: the ResourceManager gives no usable answer. `done` may be called from inside Ask(). It is not called
+  // once this object is destroyed.
   void Ask(const std::string& user, Done done);
 
  private:
@@ -41,30 +44,31 @@ class ApplicationViewers {
   std::list<Call> calls_;
 };
 
-// A log out of what NodeManagers leave of an application in HDFS when yarn.log-aggregation-enable is on, in Hadoop's
-// TFile format (LogAggregationTFileController, which is what a cluster has unless it says otherwise): a file for each
-// node, in it an entry for each container, in it all its logs, one after the other.
+// Reads container logs that NodeManagers leave in HDFS if yarn.log-aggregation-enable is on. The format is Hadoop's
+// TFile (LogAggregationTFileController, the default of a cluster). Each node writes one file per application. The file
+// has an entry for each container, and the entry holds all logs of that container, one after the other.
 //
 //   file    magic, blocks, BCFile.index and other meta blocks, meta index, its offset (8), version (4), magic (16)
-//   block   entries; as they are ("none"), or as one zlib stream ("gz")
-//   entry   length of the key, key; value in chunks, of which all but the last have a length below 0
-//   value   of each log: name, length as digits, and so many bytes
+//   block   entries; uncompressed ("none"), or as one zlib stream ("gz")
+//   entry   length of the key, key; value in chunks, where every chunk except the last has a negative length
+//   value   for each log: name, length as digits, and that many bytes
 //
-// Numbers are TFile's own variable-length ones. Names within keys and values are Java's: two bytes of length before
-// them. What is not looked for is skipped without being read, where it is not compressed.
+// Numbers have TFile's own variable-length encoding. Names within keys and values are Java's: two bytes of length, then
+// the text. In uncompressed blocks, bytes that are not needed are skipped without being read.
 
-// Bytes of a file, from `offset` on: as many as are asked for.
+// Reads `length` bytes of a file, from `offset` on. A result with fewer bytes means that the file has become shorter.
 using ReadRange = std::function<Result<std::string>(int64_t offset, int64_t length)>;
 
 struct AggregatedLog {
-  int64_t size = 0;     // of the log
-  std::string tail;     // its last bytes
-  bool is_log = false;  // else the container is there, and has no log of that name
+  int64_t size = 0;  // bytes in the whole log
+  std::string tail;  // last bytes of the log
+  // False if the container has an entry in the file, and that entry has no log of the requested name.
+  bool is_log = false;
 };
 
-// At most `most` bytes of the log `stream` of a container, out of a file of `length` bytes. kNotFound: it has nothing
-// of the container. kInvalid: it is no such file, or not as it should be, or compressed in another way. Others: as of
-// `read`.
+// Returns at most `most` bytes from the end of the log `stream` of a container. `read` reads the aggregated file, which
+// has `length` bytes. kNotFound: the file has no entry for the container. kInvalid: the file is not a TFile, is
+// damaged, or has another compression. Errors of `read` are passed on.
 Result<AggregatedLog> ReadAggregatedLog(const ReadRange& read, int64_t length, const std::string& container,
                                         const std::string& stream, int64_t most);
 

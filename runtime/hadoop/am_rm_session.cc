@@ -12,7 +12,7 @@ namespace {
 constexpr char kMasterProtocol[] = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB";
 constexpr char kBadRequest[] = "InvalidApplicationMasterRequestException";
 
-// Nothing of it is an outcome that only Register() or Allocate() knows.
+// Converts a failure to the results that all calls of the session share.
 template <class T>
 MasterReply<T> TroubleOf(const RpcFailure& failure, const std::string& context) {
   if (IsException(failure, "ApplicationMasterNotRegisteredException")) return NotRegistered{};
@@ -105,8 +105,8 @@ void AmRmSession::Register(const MasterAddress& address, Done<Registration> done
 
 void AmRmSession::Allocate(const Asked& asked, Done<Allocation> done) { Allocate(asked, true, std::move(done)); }
 
-// After a second registration, or in a process that took over, only the ResourceManager knows the number: it says so
-// when it refuses another.
+// After a second registration, or in a process that adopted the attempt, only the ResourceManager knows the response
+// number. Its refusal of another number names the expected one.
 void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocation> done) {
   using Response = wire::AllocateResponse;
   const auto answered = [this, asked, may_renumber, done](const TypedReply<Response>& reply) {
@@ -120,7 +120,7 @@ void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocatio
     const Response& response = std::get<Response>(reply);
     last_response_ = response.response_id();
     if (response.has_am_rm_token()) connection_.Use(FromWire(response.am_rm_token()));
-    // Older ResourceManagers answer so where newer ones throw.
+    // Older ResourceManagers send a command where newer ones throw an exception.
     if (response.has_a_m_command() && response.a_m_command() == wire::AM_SHUTDOWN)
       return done(AttemptOver{"the ResourceManager says so"});
     if (response.has_a_m_command()) return done(NotRegistered{});

@@ -1,11 +1,12 @@
-// A master's session with the ResourceManager: ApplicationMasterProtocol. Loop thread only.
+// `AmRmSession` is an AM's session with the ResourceManager (ApplicationMasterProtocol). Loop thread only.
 //
-//    Register() --> Allocate() again and again --> Finish() until it is unregistered
-//         ^              | NotRegistered: the ResourceManager began anew
-//         +--------------+ then every open ask, and every release that no status has confirmed, is sent again
+//    Register() --> Allocate() again and again --> Finish() until the AM is unregistered
+//         ^              | NotRegistered: the ResourceManager has restarted
+//         +--------------+ send again every open request, and every release that no status has confirmed
 //
-// Keeps the number of the last answer, and the newest token for the next connection. Nothing else is tried twice, and
-// one call is under way at a time. Callbacks come as RpcConnection's do.
+// The session keeps the number of the last response, and the newest token for the next connection. It retries only an
+// Allocate() that was refused for its response number. The caller makes one call at a time. Callbacks come as
+// RpcConnection describes.
 #pragma once
 
 #include <cstdint>
@@ -23,62 +24,78 @@
 
 namespace tony::hadoop {
 
-struct NotRegistered {};  // Register() again
-struct AttemptOver {      // another attempt rules, or the application has been killed: leave, and do not Finish()
+// The ResourceManager does not know this AM: call Register() again.
+struct NotRegistered {};
+// Another attempt is running, or the application has been killed. The AM must exit without calling Finish().
+struct AttemptOver {
   std::string reason;
 };
-// Error: kUnavailable may go away, what was asked is to be asked again; kInvalid: the same will never be granted.
+// The result of a call. Error kUnavailable may pass: send the request again. Error kInvalid: the request will never be
+// granted.
 template <class T>
 using MasterReply = std::variant<T, NotRegistered, AttemptOver, Error>;
 
 struct MasterAddress {
   std::string host;
-  int rpc_port = -1;         // -1: none
-  std::string tracking_url;  // empty: none
+  int rpc_port = -1;         // -1: no port
+  std::string tracking_url;  // empty: no page
 };
 
 struct Registration {
-  bool was_registered = false;  // an earlier answer was lost: what follows is not known
-  Resource maximum;             // of one container
+  // True if the answer to an earlier Register() was lost. The fields below are then unknown.
+  bool was_registered = false;
+  Resource maximum;  // largest size of one container
   std::string queue;
-  std::vector<std::string> resource_types;  // that the cluster knows: "yarn.io/gpu"
-  std::vector<Container> kept;              // of earlier attempts; those of a lost node's come later
+  // Types of resources that the cluster knows, such as "yarn.io/gpu".
+  std::vector<std::string> resource_types;
+  // Running containers of earlier attempts. Containers on a lost node come later, in Allocation::kept.
+  std::vector<Container> kept;
   std::vector<NodeToken> node_tokens;
 };
 
-// One row of what is wanted: the whole number that is still wanted, not a change. Its key is priority, request id and
-// place; one resource for each priority and request id. A place alone grants nothing without a row for "*".
+// A row of the requested containers: the total that is still wanted, not a change. The key of a row is priority,
+// request id and place. All rows with one priority and request id have one resource. Rows for hosts and racks grant
+// nothing without a row for "*".
 struct ContainerAsk {
-  int32_t priority = 0;     // a lower one goes first; the master's own container had 0
-  int64_t request_id = -1;  // -1: none
+  // Requests with a lower priority number are served first. The AM's own container has priority 0.
+  int32_t priority = 0;
+  int64_t request_id = -1;  // -1: no id
   std::string place = "*";  // a host, a rack, or "*"
   Resource resource;
-  int32_t count = 0;  // 0 takes the row back
-  bool relax = true;  // elsewhere is as well, after some time
-  std::string label;  // for "*" alone; empty: none
+  int32_t count = 0;  // 0 removes the row
+  // YARN's relaxLocality: containers elsewhere may be granted after a delay.
+  bool relax = true;
+  // Node label, allowed only in a row for "*". Empty: no label.
+  std::string label;
 };
 
 struct Asked {
-  std::vector<ContainerAsk> asks;  // the rows that changed
+  std::vector<ContainerAsk> asks;  // rows that changed
   std::vector<ContainerId> release;
-  std::vector<std::string> avoid, no_longer_avoid;  // hosts
+  std::vector<std::string> avoid, no_longer_avoid;  // host names
   float progress = 0;                               // 0 to 1
 };
 
 struct Allocation {
-  std::vector<NodeToken> node_tokens;  // take these first
-  std::vector<Container> granted;      // may be more than asked for: release the rest
+  // Tokens for the nodes of the containers below. Store them first.
+  std::vector<NodeToken> node_tokens;
+  // May hold more containers than requested: release the surplus.
+  std::vector<Container> granted;
   std::vector<ContainerStatus> ended;
-  std::vector<Container> kept;      // of earlier attempts
-  std::vector<NodeReport> nodes;    // whose state changed
-  std::vector<ContainerId> wanted;  // will be taken away unless others are given back
-  std::vector<ContainerId> doomed;  // will be taken away
-  Resource headroom;                // a hint
-  int cluster_nodes = 0;            // 0 after a restart of the ResourceManager: wait
-  // The session has it already. Keep it for a process that takes over in this attempt: the first one is refused soon.
+  std::vector<Container> kept;    // containers of earlier attempts
+  std::vector<NodeReport> nodes;  // nodes whose state changed
+  // YARN will preempt these containers unless the AM releases others.
+  std::vector<ContainerId> wanted;
+  // YARN will preempt these containers in any case.
+  std::vector<ContainerId> doomed;
+  Resource headroom;  // a hint of free resources
+  // Number of nodes in the cluster. It is 0 after a restart of the ResourceManager: wait until nodes have registered.
+  int cluster_nodes = 0;
+  // A new token of the AM, which the session already uses. Keep it for a process that adopts this attempt, because the
+  // first token is refused soon.
   std::optional<Token> renewed_token;
-  // The call before had no answer, so this may be its answer, and what this call asked for may not have been read: ask
-  // for the same once more.
+  // True if the previous call got no answer. This answer may then belong to the previous call, and the ResourceManager
+  // may have ignored the requests of this call. Send them once more.
   bool may_be_repeated = false;
 };
 
@@ -87,12 +104,13 @@ class AmRmSession {
   template <class T>
   using Done = std::function<void(MasterReply<T>)>;
 
-  // `token`: of kind YARN_AM_RM_TOKEN, which the master finds in its container. `loop` and `names` outlive this.
+  // `token` is the YARN_AM_RM_TOKEN that the AM finds in its container. `loop` and `names` must outlive this object.
   AmRmSession(EventLoop& loop, HostResolver& names, Endpoint scheduler, Token token, RpcLimits limits = {});
 
   void Register(const MasterAddress& address, Done<Registration> done);
   void Allocate(const Asked& asked, Done<Allocation> done);
-  // False: not yet; ask again after 100 ms, as Hadoop's own client does (AMRMClientImpl).
+  // Unregisters the AM. `done` receives false if this is not finished: call again after 100 ms, as Hadoop's own client
+  // does (AMRMClientImpl).
   void Finish(FinalStatus status, const std::string& diagnostics, const std::string& tracking_url, Done<bool> done);
 
  private:
@@ -100,10 +118,12 @@ class AmRmSession {
 
   RpcConnection connection_;
   int32_t last_response_ = 0;
-  bool unanswered_ = false;  // the last Allocate()
+  // True if the last Allocate() got no answer.
+  bool unanswered_ = false;
 };
 
-// The number that a refused Allocate() should have had: "... expect responseId to be 5, but get 3". Pure.
+// Returns the response number that the ResourceManager expected, read from the text of a refused Allocate():
+// "... expect responseId to be 5, but get 3". nullopt if the text names no number. Pure.
 std::optional<int32_t> ExpectedResponse(std::string_view refusal);
 
 }  // namespace tony::hadoop

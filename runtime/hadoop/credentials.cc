@@ -5,7 +5,7 @@
 namespace tony::hadoop {
 namespace {
 
-// The first byte of a number in more than one: these, less the count of bytes that follow.
+// The first byte of a number in several bytes is one of these, minus the count of bytes that follow.
 constexpr int kPositive = -112;
 constexpr int kNegative = -120;
 
@@ -85,7 +85,7 @@ bool ReadToken(ByteReader& from, Token& token) {
          ReadString(from, token.service);
 }
 
-// Each entry takes bytes, so a count that lies ends soon.
+// A wrong count ends the loop soon, because each entry consumes bytes.
 std::optional<Credentials> ReadWritable(ByteReader from) {
   Credentials credentials;
   const auto tokens = from.Vint();
@@ -138,7 +138,7 @@ std::optional<Field> ReadField(ByteReader& from) {
   return field;
 }
 
-// Calls `take` with each field that has bytes; false: they are no message.
+// Calls `take` with each field that has bytes. Returns false if `bytes` is not a message, or `take` returned false.
 template <class Take>
 bool ReadMessage(std::string_view bytes, Take take) {
   ByteReader from(bytes);

@@ -1,5 +1,5 @@
-// Hadoop's variable-length integers (WritableUtils): one byte for -112 to 127, else a byte that says sign and length,
-// and up to eight bytes, the highest first. Pure.
+// Reads and writes Hadoop's variable-length integers (WritableUtils). A number from -112 to 127 takes one byte. For
+// other numbers, the first byte holds sign and length, and up to eight bytes follow, the most significant first. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ namespace tony::hadoop {
 
 void AppendVint(std::string& to, int64_t value);
 
-// Reads bytes from the front. What a getter cannot get it takes no byte of, and says nothing.
+// `ByteReader` reads bytes from the front of a buffer. A getter returns nullopt if the rest of the buffer is too short
+// or malformed. The position is undefined after that.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : left_(bytes) {}
@@ -24,40 +25,44 @@ class ByteReader {
   std::optional<unsigned char> Byte();
   std::optional<std::string_view> Bytes(uint64_t count);
   std::optional<int64_t> Vint();
-  std::optional<std::string_view> VintBytes();  // behind their length
-  std::optional<uint64_t> Varint();             // of protocol buffers: seven bits a byte, the lowest first
+  // Returns the bytes that follow a length, which is a Vint.
+  std::optional<std::string_view> VintBytes();
+  // Reads an integer of protocol buffers: seven bits per byte, the lowest first.
+  std::optional<uint64_t> Varint();
 
  private:
   std::string_view left_;
 };
 
-// Tokens and secrets as Hadoop hands them around: the content of $HADOOP_TOKEN_FILE_LOCATION, and of a launch context's
-// `tokens`. Values; pure functions. Nothing here is for a log: a token is as good as a password.
+// Tokens and secrets in the form in which Hadoop passes them to processes: the content of $HADOOP_TOKEN_FILE_LOCATION,
+// and the `tokens` of a launch context. Values; pure functions. Never log them: a token is as good as a password.
 //
-// The bytes are "HDTS", a format, then
-//   0: count, each token {alias, identifier, password, kind, service}, count, each secret {alias, bytes}, where a count
-//      or a length is one of Hadoop's variable-length integers (credentials.h)
-//   1: a message CredentialsProto of protocol buffers behind its length
-// Both are read, 0 is written, as Hadoop's own daemons do.
+// The bytes are "HDTS", a format byte, and one of:
+//   0: count, each token {alias, identifier, password, kind, service}, count, each secret {alias, bytes}. Each count
+//      and length is one of Hadoop's variable-length integers (see AppendVint)
+//   1: the length and the bytes of CredentialsProto, a message of protocol buffers
+// Both formats are read. Format 0 is written, as Hadoop's own daemons do.
 
 struct Token {
-  std::string identifier;  // bytes that only who gave it understands
-  std::string password;    // bytes
-  std::string kind;        // "YARN_AM_RM_TOKEN"
-  std::string service;     // whom it is for: "10.0.0.1:8030"; may be empty
+  // Bytes that only the issuer of the token understands.
+  std::string identifier;
+  std::string password;  // bytes
+  std::string kind;      // e.g. "YARN_AM_RM_TOKEN"
+  // Server that accepts the token, such as "10.0.0.1:8030". May be empty.
+  std::string service;
   bool operator==(const Token&) const = default;
 };
 
 struct Credentials {
-  std::map<std::string, Token> tokens;         // by alias, which may be empty
-  std::map<std::string, std::string> secrets;  // bytes, by alias
+  std::map<std::string, Token> tokens;         // key: alias, may be empty
+  std::map<std::string, std::string> secrets;  // key: alias; value: bytes
   bool operator==(const Credentials&) const = default;
 };
 
 std::string EncodeCredentials(const Credentials& credentials);
 
-// kInvalid for anything else, without a byte of it in the message. Of an alias that comes twice the last counts, and
-// bytes behind the end are ignored, both as in Hadoop.
+// Returns kInvalid if the bytes are not credentials. The message quotes none of the bytes. If an alias occurs twice,
+// the last one counts. Bytes behind the end are ignored. Both rules are Hadoop's.
 Result<Credentials> DecodeCredentials(std::string_view bytes);
 
 }  // namespace tony::hadoop

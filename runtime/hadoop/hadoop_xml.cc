@@ -14,12 +14,12 @@ namespace {
 
 constexpr const char* kSiteFiles[] = {"core-site.xml", "hdfs-site.xml", "yarn-site.xml"};
 constexpr int kMostReplacements = 20;              // Configuration.MAX_SUBST
-constexpr std::streamoff kLongestFile = 16 << 20;  // a thousand times a usual one
+constexpr std::streamoff kLongestFile = 16 << 20;  // a thousand times the usual size
 
 struct Default {
   const char* key;
   const char* value;
-  const char* file;  // of Hadoop's jars, where the value stands
+  const char* file;  // file in Hadoop's jars
 };
 constexpr Default kDefaults[] = {
     {"fs.defaultFS", "file:///", "core-default.xml"},
@@ -43,7 +43,7 @@ Error NotOfTheForm(const SiteConfiguration::Value& value, const std::string& key
   return InvalidError(value.origin, ": ", key, " is \"", value.text, "\", expected ", expected);
 }
 
-// Nothing: there is no such file.
+// Returns nullopt if the file does not exist.
 Result<std::optional<std::string>> ReadSiteFile(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::optional<std::string>();
@@ -55,12 +55,12 @@ Result<std::optional<std::string>> ReadSiteFile(const std::filesystem::path& pat
 }
 
 struct Reference {
-  size_t begin = 0;  // of "${"
-  size_t end = 0;    // behind "}"
+  size_t begin = 0;  // offset of "${"
+  size_t end = 0;    // offset behind "}"
   std::string name;
 };
 
-// The first innermost one: a "${" whose "}" comes before any blank and any further "$".
+// Returns the first innermost reference: a "${" whose "}" comes before any blank and any further "$".
 std::optional<Reference> FirstReference(std::string_view text) {
   for (size_t begin = text.find("${"); begin != std::string_view::npos; begin = text.find("${", begin + 2)) {
     const size_t end = text.find_first_of("}$ \t\r\n", begin + 2);
@@ -154,14 +154,14 @@ Result<Endpoint> SiteConfiguration::Address(const std::string& key, int default_
   const auto port = colon == std::string::npos ? default_port : ParseInt(value.text.substr(colon + 1));
   std::string host = value.text.substr(0, colon);
   if (!port || *port < 1 || *port > UINT16_MAX || host.empty()) return NotOfTheForm(value, key, "host:port");
-  // A server's "on all addresses" is for a client the machine it runs on (NetUtils.getConnectAddress).
+  // A server that listens on all addresses is expected on the client's own machine (NetUtils.getConnectAddress).
   if (host == "0.0.0.0") host = kLoopback;
   return Endpoint{std::move(host), static_cast<int>(*port)};
 }
 
 namespace {
 
-// With several ResourceManagers the keys of one end with its id; its host alone is enough.
+// With several ResourceManagers, the keys of each end with its id. The hostname key of a ResourceManager is sufficient.
 Result<Endpoint> AddressOfRm(const SiteConfiguration& site, const std::string& key, const std::string& id, int port) {
   if (id.empty()) return site.Address(key, port);
   const std::string own_key = StrCat(key, ".", id);

@@ -1,9 +1,9 @@
-// What a cluster's administrator wrote for Hadoop's clients: core-site.xml, hdfs-site.xml and yarn-site.xml of
-// $HADOOP_CONF_DIR, and the few of Hadoop's own defaults that we use.
+// Reads the configuration that a cluster's administrator wrote for Hadoop's clients: core-site.xml, hdfs-site.xml and
+// yarn-site.xml of $HADOOP_CONF_DIR. Adds the few of Hadoop's own defaults that TonY uses.
 //
-// Files are read in that order. A later file replaces a key unless the key was <final>. XInclude is refused with the
-// line. A value is expanded when somebody asks for it, so a broken key that nobody needs harms nobody. A value type,
-// for any thread.
+// Files are read in that order. A later file replaces a key unless an earlier file marks it as <final>. XInclude is
+// refused with an error that names the line. A value is expanded when it is read, so a broken value harms only callers
+// that read it. A value type, usable in any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,22 @@ namespace tony::hadoop {
 class SiteConfiguration {
  public:
   struct Value {
-    std::string text;    // expanded, without blanks around it
-    std::string origin;  // "/etc/hadoop/yarn-site.xml:12", or "yarn-default.xml"
+    std::string text;    // expanded and trimmed
+    std::string origin;  // e.g. "/etc/hadoop/yarn-site.xml:12" or "yarn-default.xml"
   };
   using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-  // ReadSiteFolder() with `environment`.
+  // Reads `folder` with ReadSiteFolder(). `environment` is for ${env.X} in values.
   static Result<SiteConfiguration> Read(const std::filesystem::path& folder, Environment environment);
-  // `sites`: what stands in the files. Hadoop's defaults are behind it.
+  // `sites` holds the properties of the site files. Keys that they do not set get Hadoop's defaults.
   SiteConfiguration(const Properties& sites, Environment environment);
 
-  // ${key} becomes that key's value, ${env.X}, ${env.X-text} and ${env.X:-text} the variable X; a name that nobody
-  // knows stays as it is. kInvalid, with file and key, after 20 replacements (Configuration.MAX_SUBST): a cycle.
+  // Returns the expanded value of `key`; nullopt if the key is not set. ${key} becomes that key's value. ${env.X},
+  // ${env.X-text} and ${env.X:-text} become the variable X. A reference to an unknown name stays as it is. kInvalid,
+  // with file and key: more than 20 replacements (Configuration.MAX_SUBST), so probably a cycle.
   Result<std::optional<Value>> Find(const std::string& key) const;
 
-  // kInvalid names file and key: the key is not set, or its text is of another form.
+  // Returns kInvalid if the key is not set, or its text has another form. The message names file and key.
   Result<std::string> Text(const std::string& key) const;
   Result<int64_t> Int(const std::string& key) const;
   Result<bool> Bool(const std::string& key) const;
@@ -49,14 +50,16 @@ class SiteConfiguration {
   Environment environment_;
 };
 
-// What the files say as it stands, for SiteConfiguration. Errors name the file, kInvalid its line. kNotFound: it is not
-// there, or `folder` holds none of the three.
+// Returns the properties of site files as they are written, without expansion. Errors name the file, and parse errors
+// its line. kNotFound: `file` does not exist, or `folder` holds none of the three files.
 Result<Properties> ReadSiteFolder(const std::filesystem::path& folder);
 Result<Properties> ReadSite(const std::filesystem::path& file);
 
-// The ResourceManagers of a cluster, in the order in which to try them. A standby one listens on neither address.
+// A ResourceManager of a cluster. ResourceManagers() returns them in the order in which to try them. A standby
+// ResourceManager listens on neither address.
 struct ResourceManager {
-  std::string id;      // of yarn.resourcemanager.ha.rm-ids; empty where there is only one
+  // Taken from yarn.resourcemanager.ha.rm-ids. Empty if the cluster has only one ResourceManager.
+  std::string id;
   Endpoint client;     // ApplicationClientProtocol
   Endpoint scheduler;  // ApplicationMasterProtocol
 };

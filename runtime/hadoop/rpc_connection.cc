@@ -17,7 +17,8 @@
 namespace tony::hadoop {
 namespace {
 
-constexpr size_t kLongestLine = 1000;  // a reason for people, not a stack trace
+// Long enough for a reason, too short for a stack trace.
+constexpr size_t kLongestLine = 1000;
 
 struct Meaning {
   std::string_view exception;
@@ -60,7 +61,7 @@ ErrorCode CodeOf(const RpcFailure& failure) {
   }
   const std::string_view name = ShortName(failure.exception_class);
   const auto found = std::ranges::find_if(kMeanings, [name](const Meaning& one) { return one.exception == name; });
-  // An IOException, a standby's refusal, a request to try again: it may be otherwise next time.
+  // Other exceptions may pass: an IOException, a refusal by a standby, a request to try again.
   return found == std::end(kMeanings) ? ErrorCode::kUnavailable : found->code;
 }
 
@@ -95,7 +96,7 @@ std::string OneLine(std::string text) {
 namespace {
 
 constexpr size_t kNonceSize = 16;
-// Some requests of the largest size wait for a server that reads slowly.
+// Four requests of the largest size may wait for a server that reads slowly.
 constexpr FrameConnection::Limits kFrameLimits{.max_frame = kLongestAnswer, .max_unsent = 4 * kLongestRequest};
 
 std::string RandomBytes() {
@@ -107,7 +108,7 @@ std::string RandomBytes() {
 RpcFailure Lost(std::string message) { return {RpcFailure::Kind::kLost, "", std::move(message)}; }
 RpcFailure Misunderstood(std::string message) { return {RpcFailure::Kind::kMisunderstood, "", std::move(message)}; }
 
-// Of the SASL exchange or an answer.
+// Converts an error of the SASL exchange, or an error in decoding its answer.
 RpcFailure FailureOf(const Error& error) {
   return {error.code == ErrorCode::kNotPermitted ? RpcFailure::Kind::kNotPermitted : RpcFailure::Kind::kMisunderstood,
           "", error.message};
@@ -162,7 +163,7 @@ void RpcConnection::Send(std::string bytes) {
   frames_->Send(std::move(bytes));
 }
 
-// A name server that does not answer is not the server's fault.
+// A late name server is named in the message, because it is not the fault of the Hadoop server.
 RpcFailure RpcConnection::Late(const std::string& what, Duration limit) const {
   const std::string missing =
       stage_ == Stage::kResolving ? StrCat("resolve ", server_.address.host, ": no answer") : what;
@@ -202,7 +203,7 @@ void RpcConnection::OnConnected() {
   frames_->Send(SaslFrame(proof_->Start()));
 }
 
-// The server waits for a context and the first call, and answers the call alone.
+// The server waits for a context and the first call, and answers only the call.
 void RpcConnection::Open() {
   stage_ = Stage::kOpen;
   establish_limit_.reset();
@@ -243,13 +244,14 @@ void RpcConnection::TakeAnswer(const RpcResponse& response) {
   const OnReply done = std::move(call->second.done);
   open_calls_.erase(call);
   if (response.header.status() == wire::RpcResponseHeader::SUCCESS) {
-    done(std::string(response.body));  // may destroy this
+    done(std::string(response.body));  // may destroy this object
   } else {
     done(ExceptionIn(response.header));
   }
 }
 
-// A ping has no answer. It finds out that the other host is gone, and keeps the server from taking us for idle.
+// A ping has no answer. Pings detect that the other host has failed, and keep the server from closing an idle
+// connection.
 void RpcConnection::ArmPing() {
   ping_ = loop_.After(limits_.ping, [this] {
     if (open_calls_.empty()) return ping_.reset();
@@ -259,7 +261,8 @@ void RpcConnection::ArmPing() {
 }
 
 void RpcConnection::Drop(const RpcFailure& why) {
-  const RpcFailure last = why;  // may be a call's own, which goes now
+  // A copy, because `why` may belong to a call, and all calls are destroyed below.
+  const RpcFailure last = why;
   stage_ = Stage::kIdle;
   resolving_.reset();
   connected_.reset();

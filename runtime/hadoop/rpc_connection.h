@@ -1,4 +1,4 @@
-// Why a call has no answer, and what that means for its caller. Values; pure functions.
+// Describes why a call got no answer, and what that means for its caller. Values; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -21,75 +21,87 @@ namespace tony::hadoop {
 
 struct RpcFailure {
   enum class Kind {
-    kAnswered,       // the server's exception for this call: the connection goes on
-    kRefused,        // the server's exception for the whole connection, which is over
-    kLost,           // no answer: not connected, broken, or too late; the server may have done what was asked
-    kMisunderstood,  // what came is not Hadoop's protocol
-    kNotPermitted,   // the proof of the token failed on our side
+    // The server sent an exception for this call. The connection stays open.
+    kAnswered,
+    // The server sent an exception for the whole connection, which is now closed.
+    kRefused,
+    // No answer: not connected, connection broken, or too late. The server may have executed the call.
+    kLost,
+    // The server's bytes are not Hadoop's protocol, or the request is too long.
+    kMisunderstood,
+    // The client ended the exchange in which it proves its token.
+    kNotPermitted,
   };
   Kind kind = Kind::kLost;
-  std::string exception_class;  // of Java: "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException"; else empty
-  std::string message;          // its first line
+  // Java class, such as "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException". Empty for the other kinds.
+  std::string exception_class;
+  std::string message;  // first line of the message
 };
 
-// Whether the exception has this name, which is without its package.
+// Returns true if the exception's class has this name. `name` has no package.
 bool IsException(const RpcFailure& failure, std::string_view name);
 
-// For people: "CONTEXT: ApplicationNotFoundException: application ... does not exist". Code: kUnavailable if it may
-// help to try again, else by the exception.
+// Returns an error for users: "CONTEXT: ApplicationNotFoundException: application ... does not exist". The code is
+// kUnavailable if a retry may help. Otherwise the code depends on the exception.
 Error ErrorOf(const RpcFailure& failure, std::string_view context);
 
-// The name without its package and outer class.
+// Returns the name of a class without its package and outer class.
 std::string_view ShortName(std::string_view exception_class);
-// Of a message with a stack trace behind it; without control characters, at most 1000 bytes.
+// Returns the first line of a message that may end with a stack trace. Control characters are removed, and the result
+// has at most 1000 bytes.
 std::string FirstLine(std::string_view text);
-std::string OneLine(std::string text);  // all of its lines as one, to the same length
+// Returns all lines joined to one of at most 1000 bytes.
+std::string OneLine(std::string text);
 
-// A connection to one Hadoop server, for one of its protocols. Loop thread only.
+// `RpcConnection` is a connection to one Hadoop server, for one of its protocols. Loop thread only.
 //
 //            Call()              address              connected             token proved
 //    idle ----------> resolving --------> connecting ------------> proving --------------> open
 //     ^                   |                    |   \__ no token: open at once                 |
-//     +-------------------+--------------------+--------------------- any trouble ------------+
+//     +-------------------+--------------------+--------------------- any failure ------------+
 //
-// Nothing is tried twice: in trouble every open call fails, and the next call connects anew. Calls go side by side.
-// Each callback comes once, never from inside a method, and not at all once this is destroyed, which a callback may do.
+// Nothing is retried: a failure ends every open call, and the next call connects again. Calls run concurrently. Each
+// callback is called once, and never from inside a method. A callback may destroy the connection. The remaining
+// callbacks are then never called.
 
 class SaslExchange;
 struct RpcResponse;
 
-// A name that the server believes, on a cluster without security; or a token, on any.
+// The identity of the client. A cluster without security trusts a user name without proof. A token is accepted by any
+// cluster.
 struct SimpleUser {
   std::string name;
 };
 using RpcIdentity = std::variant<SimpleUser, Token>;
 
 struct RpcServer {
-  Endpoint address;      // a host name or an IPv4 address
-  std::string protocol;  // "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+  Endpoint address;      // host name or IPv4 address
+  std::string protocol;  // e.g. "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 };
 
 struct RpcLimits {
-  Duration establish = std::chrono::seconds(20);  // ipc.client.connect.timeout; with it the proof of a token
-  Duration call = std::chrono::seconds(120);      // ipc.client.rpc-timeout.ms
-  Duration ping = std::chrono::seconds(60);       // ipc.ping.interval: of silence while a call is open
+  // ipc.client.connect.timeout. Includes the proof of the token.
+  Duration establish = std::chrono::seconds(20);
+  Duration call = std::chrono::seconds(120);  // ipc.client.rpc-timeout.ms
+  // ipc.ping.interval. A ping is sent after this much silence while a call is open.
+  Duration ping = std::chrono::seconds(60);
 };
 
 class RpcConnection {
  public:
-  // The bytes of the answering message, or why there is none.
+  // The bytes of the response message, or the reason why the call got none.
   using Reply = std::variant<std::string, RpcFailure>;
   using OnReply = std::function<void(Reply)>;
 
-  // `loop` and `names` outlive this.
+  // `loop` and `names` must outlive this object.
   RpcConnection(EventLoop& loop, HostResolver& names, RpcServer server, RpcIdentity identity, RpcLimits limits = {});
   ~RpcConnection();
   RpcConnection(const RpcConnection&) = delete;
 
-  // From the next connect on; what is connected stays so.
+  // Sets the identity for the next connect. An open connection keeps its identity.
   void Use(RpcIdentity identity) { identity_ = std::move(identity); }
 
-  // `request`: the bytes of the message. A call without an answer within the limit ends the connection.
+  // `request` holds the bytes of the message. A call that gets no answer within its limit closes the connection.
   void Call(const std::string& method, std::string request, OnReply done);
 
   const RpcServer& server() const { return server_; }
@@ -119,17 +131,19 @@ class RpcConnection {
   const RpcServer server_;
   RpcIdentity identity_;
   const RpcLimits limits_;
-  const std::string
-      client_id_;  // 16 random bytes; with the call's number it is the same call for a server's retry cache
+  // 16 random bytes. With the number of a call they identify the call in a server's retry cache.
+  const std::string client_id_;
 
   Stage stage_ = Stage::kIdle;
   HostResolver::Query resolving_;
-  UniqueFd socket_;               // while connecting
-  EventLoop::FdWatch connected_;  // after socket_: released before it closes
+  UniqueFd socket_;  // set while connecting
+  // Declared after socket_, so that the watch is released before the socket closes.
+  EventLoop::FdWatch connected_;
   EventLoop::Timer establish_limit_;
   std::unique_ptr<SaslExchange> proof_;
   std::shared_ptr<FrameConnection> frames_;
-  std::string unsent_;  // calls that wait until the connection is open
+  // Bytes of calls that wait until the connection is open.
+  std::string unsent_;
 
   int32_t last_call_ = -1;
   std::map<int32_t, OpenCall> open_calls_;

@@ -32,7 +32,7 @@ std::string WithLength(std::string body) {
   return out + body;
 }
 
-// Nothing left of `rest` afterwards but what follows.
+// Removes the next message from `rest` and returns it.
 Result<std::string_view> TakeDelimited(std::string_view& rest) {
   uint64_t size = 0;
   for (int i = 0; i < kLongestVarint; ++i) {
@@ -56,7 +56,7 @@ std::string ConnectionHeader(RpcAuth auth) { return {'h', 'r', 'p', 'c', kVersio
 std::string ContextFrame(const std::string& client_id, const std::string& user, const std::string& protocol) {
   wire::IpcConnectionContext context;
   context.set_protocol(protocol);
-  // Present, but empty, where a token says who the user is: another name is refused.
+  // The user information is present but empty if a token names the user, because the server refuses another name.
   wire::UserInformation& information = *context.mutable_userinfo();
   if (!user.empty()) information.set_effectiveuser(user);
   const auto header = HeaderFor(kContextCallId, client_id, kUnnumberedRetry);
@@ -93,7 +93,7 @@ std::string FrameOf(std::initializer_list<const google::protobuf::MessageLite*> 
 
 Status TakeMessage(std::string_view& rest, google::protobuf::MessageLite& message) {
   TRY_ASSIGN(const std::string_view bytes, TakeDelimited(rest));
-  // Not ParseFromArray(): it writes to standard error what a message lacks.
+  // ParseFromArray() is not used, because it writes missing fields to standard error.
   if (message.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())) && message.IsInitialized())
     return Ok();
   return InvalidError("not a message of the type ", message.GetTypeName());

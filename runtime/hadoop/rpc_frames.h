@@ -1,12 +1,12 @@
-// Hadoop's RPC, version 9, as bytes. Pure functions; private to this folder, since it shows protobuf.
+// The frames of Hadoop's RPC, version 9. Pure functions; private to this folder, because the interface shows protobuf.
 //
 //   client: "hrpc" 9 class auth, then frames                     both ways a frame is: length (4 bytes), messages
 //     call      RpcRequestHeader, RequestHeader, request         a message is: its length as a varint, its bytes
-//     context   RpcRequestHeader, IpcConnectionContext           answer: RpcResponseHeader, and if it says SUCCESS
-//     SASL      RpcRequestHeader, RpcSasl                                one message more
+//     context   RpcRequestHeader, IpcConnectionContext           answer: RpcResponseHeader, and after SUCCESS
+//     SASL      RpcRequestHeader, RpcSasl                                one more message
 //     ping      RpcRequestHeader
 //
-// No length is believed: FrameCutter bounds the frame's, and a message's must lie within its frame.
+// Received lengths are not trusted: FrameCutter limits the length of a frame, and a message must lie within its frame.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -26,13 +26,14 @@
 
 namespace tony::hadoop {
 
-// The longest answer is the list of all nodes, some 10 MB for a cluster of 10,000. Hadoop's own clients take 128 MiB.
+// The longest answer that is accepted. The largest in practice is the list of all nodes, some 10 MB for a cluster of
+// 10,000 nodes. Hadoop's own clients accept 128 MiB.
 inline constexpr uint32_t kLongestAnswer = 32 << 20;
-// Of requests: a server closes the connection, without a word, for a frame above
-// CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH_DEFAULT, 128 MiB.
+// The longest request that is sent. For a frame above CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH_DEFAULT, 128 MiB,
+// a server closes the connection without a message.
 inline constexpr size_t kLongestRequest = 64 << 20;
 
-// RpcConstants, and ConnectionContext/Sasl/Ping call ids of Hadoop's client.
+// Reserved call ids, from RpcConstants and from Hadoop's client (connection context, SASL, ping).
 inline constexpr int32_t kContextCallId = -3;
 inline constexpr int32_t kPingCallId = -4;
 inline constexpr int32_t kSaslCallId = -33;
@@ -46,27 +47,29 @@ std::string SaslFrame(const wire::RpcSasl& message);
 
 struct RpcCall {
   int32_t id = 0;
-  int32_t retry = 0;  // how often it was tried before, by the same client with the same id
+  // Number of earlier tries by the same client with the same id.
+  int32_t retry = 0;
   std::string method;
   std::string protocol;
 };
-// `request`: the message's bytes.
+// `request` holds the bytes of the request message.
 std::string CallFrame(const std::string& client_id, const RpcCall& call, std::string_view request);
 
-// Any messages as one frame: also what a server writes.
+// Returns any messages as one frame. Servers' frames have this form, too.
 std::string FrameOf(std::initializer_list<const google::protobuf::MessageLite*> messages);
 
-// The next message of a frame, which `rest` loses. kInvalid: it is cut, or another kind of message.
+// Reads the next message of a frame and removes it from `rest`. kInvalid: the message is cut off, or has another type.
 Status TakeMessage(std::string_view& rest, google::protobuf::MessageLite& message);
 
 struct RpcResponse {
   int32_t call_id = 0;
   wire::RpcResponseHeader header;
-  std::string_view body;  // of the frame; empty unless it is a success
+  // A part of the frame. Empty unless the call succeeded.
+  std::string_view body;
 };
 Result<RpcResponse> ReadResponse(std::string_view frame);
 
-// A call with messages instead of bytes. Private to this folder, since it shows protobuf.
+// The result of a call with messages instead of bytes. Private to this folder, because it shows protobuf.
 
 template <class Response>
 using TypedReply = std::variant<Response, RpcFailure>;
@@ -87,12 +90,12 @@ void CallTyped(RpcConnection& connection, const std::string& method, const googl
                   [done = std::move(done)](const RpcConnection::Reply& reply) { done(ReadReply<Response>(reply)); });
 }
 
-// "getNewApplication at rm:8032".
+// Returns the start of an error message, such as "getNewApplication at rm:8032".
 inline std::string ContextOf(const std::string& method, const RpcConnection& connection) {
   return StrCat(method, " at ", ToString(connection.server().address));
 }
 
-// The answer as `convert` makes it, or an error for people.
+// Calls `method`. Passes `done` the answer as converted by `convert`, or an error for users.
 template <class T, class Response, class Done>
 void CallFor(RpcConnection& connection, const std::string& method, const google::protobuf::MessageLite& request,
              T (*convert)(const Response&), Done done) {

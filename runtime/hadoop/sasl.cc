@@ -14,7 +14,7 @@
 namespace tony::hadoop {
 namespace {
 
-constexpr char kNonceCount[] = "00000001";  // a nonce is used once
+constexpr char kNonceCount[] = "00000001";  // each nonce is used once
 constexpr char kNoBodyDigest[] = ":00000000000000000000000000000000";
 constexpr size_t kLongestChallenge = 2048;  // RFC 2831, 2.1.1
 
@@ -30,7 +30,7 @@ Result<std::string> Md5(std::string_view bytes) {
 
 Error BadChallenge(std::string_view what) { return InvalidError("the server's DIGEST-MD5 challenge: ", what); }
 
-// The text of "..." without its quotes, which `rest` loses.
+// Returns the text of "..." without its quotes, and removes it from `rest`.
 Result<std::string> TakeQuoted(std::string_view& rest) {
   std::string value;
   for (size_t i = 1; i < rest.size(); ++i) {
@@ -51,7 +51,7 @@ std::string TakePlain(std::string_view& rest) {
   return value;
 }
 
-// name=value or name="value", separated by commas. Of a name that comes twice the first counts.
+// Parses name=value or name="value", separated by commas. If a name occurs twice, the first one counts.
 Result<Directives> ParseDirectives(std::string_view rest) {
   if (rest.size() > kLongestChallenge) return BadChallenge("more than 2048 bytes");
   Directives directives;
@@ -86,7 +86,7 @@ std::string Quoted(std::string_view text) {
 
 Status CheckQop(const Directives& directives) {
   const auto qop = directives.find("qop");
-  if (qop == directives.end()) return Ok();  // RFC 2831: auth
+  if (qop == directives.end()) return Ok();  // RFC 2831: the default is auth
   const std::vector<std::string> offered = Split(qop->second, ',');
   const auto is_auth = [](const std::string& one) { return Trim(one) == "auth"; };
   if (std::ranges::any_of(offered, is_auth)) return Ok();
@@ -135,7 +135,7 @@ Result<DigestAnswer> AnswerDigest(const Token& token, std::string_view challenge
 }
 
 std::string Base64(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // one more for the NUL that OpenSSL appends
+  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // space for OpenSSL's NUL included
   const int size =
       EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                       reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
@@ -185,7 +185,8 @@ Result<std::optional<wire::RpcSasl>> SaslExchange::Next(const wire::RpcSasl& mes
 }
 
 Result<wire::RpcSasl> SaslExchange::Initiate(const wire::RpcSasl& offer) {
-  // A server without security says SUCCESS at once. Whoever has a token must not be talked out of it.
+  // A server without security sends SUCCESS at once. A client with a token must not accept this, because the server has
+  // proved nothing.
   const bool is_offer = offer.state() == wire::RpcSasl::NEGOTIATE;
   if (!is_offer && offer.state() != wire::RpcSasl::SUCCESS) return NotTheProtocol(offer);
   const auto& auths = offer.auths();
@@ -200,7 +201,7 @@ Result<wire::RpcSasl> SaslExchange::Initiate(const wire::RpcSasl& offer) {
   wire::RpcSasl message;
   message.set_state(wire::RpcSasl::INITIATE);
   message.set_token(std::move(answer.response));
-  // The server looks for an equal one among its own, so it gets back all that it sent, also a field set to "".
+  // The server searches its own list for an equal entry. So every field is sent back, including fields that are "".
   *message.add_auths() = *token;
   message.mutable_auths(0)->clear_challenge();
   return message;

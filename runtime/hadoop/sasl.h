@@ -1,7 +1,7 @@
-// DIGEST-MD5 (RFC 2831) as Hadoop uses it to check a token: user and password are the token's identifier and password
-// in base64. Pure functions. OpenSSL is behind them, in sasl.cc alone.
+// DIGEST-MD5 (RFC 2831) as Hadoop uses it to check a token. User and password are the token's identifier and password
+// in base64. Pure functions. Only sasl.cc uses OpenSSL.
 //
-// Only the quality of protection `auth` is spoken: what comes after the exchange is neither signed nor encrypted.
+// The only supported quality of protection is `auth`: messages after the exchange are neither signed nor encrypted.
 #pragma once
 
 #include <optional>
@@ -18,42 +18,48 @@ struct DigestInput {
   std::string user;
   std::string password;
   std::string realm;
-  std::string nonce;         // the server's
-  std::string client_nonce;  // ours, new each time
-  std::string uri;           // protocol/server
-  std::string qop;           // "auth"; of "auth-int" and "auth-conf" only the proofs are computed
+  std::string nonce;         // the server's nonce
+  std::string client_nonce;  // our nonce, new each time
+  std::string uri;           // "PROTOCOL/SERVER"
+  // "auth" in every exchange. For "auth-int" and "auth-conf" only the proofs can be computed.
+  std::string qop;
 };
-// 32 hexadecimal digits each.
+// Each proof has 32 hexadecimal digits.
 struct DigestProofs {
-  std::string client;  // that we know the password
-  std::string server;  // that the server does
+  std::string client;  // client's proof of the password
+  std::string server;  // server's proof of the password
 };
-// kInternal: this OpenSSL refuses MD5, as in FIPS mode.
+// Computes both proofs. kInternal: this OpenSSL refuses MD5, as it does in FIPS mode.
 Result<DigestProofs> ProveDigest(const DigestInput& input);
 
 struct DigestAnswer {
-  std::string response;      // to the challenge
-  std::string server_proof;  // what the server has to answer: "rspauth=..."
+  std::string response;  // answer to the challenge
+  // The proof that the server must send: "rspauth=...".
+  std::string server_proof;
 };
-// kInvalid: no challenge that we understand. kNotPermitted: the server wants `auth-int` or `auth-conf`.
+// Answers a challenge of the server. kInvalid: the challenge is malformed or names another algorithm. kNotPermitted:
+// the server demands `auth-int` or `auth-conf`.
 Result<DigestAnswer> AnswerDigest(const Token& token, std::string_view challenge, const std::string& uri,
                                   const std::string& client_nonce);
 
-std::string Base64(std::string_view bytes);  // with padding, in one line
+std::string Base64(std::string_view bytes);  // with padding, without line breaks
 
-// How a client proves to a Hadoop server that it holds a token. Pure; private to this folder, since it shows protobuf.
+// `SaslExchange` proves to a Hadoop server that the client holds a token. Pure. Private to this folder, because it
+// shows protobuf.
 //
-//   client: NEGOTIATE ->  server: NEGOTIATE {what it accepts, with a challenge}
+//   client: NEGOTIATE ->  server: NEGOTIATE {accepted methods, with a challenge}
 //   client: INITIATE {the answer} ->  server: SUCCESS {its own proof}
 
 class SaslExchange {
  public:
-  // `client_nonce`: printable, and never used before.
+  // `client_nonce` must be printable, and never used before.
   SaslExchange(Token token, std::string client_nonce);
 
-  wire::RpcSasl Start() const;  // the first message
-  // The answer to a message of the server's; nothing: both sides are who they say. kNotPermitted: the server takes no
-  // token, or does not know its password, or wants more than authentication. kInvalid: it does not follow the protocol.
+  // Returns the first message of the client.
+  wire::RpcSasl Start() const;
+  // Returns the answer to a message of the server; nullopt once both sides have proved who they are. kNotPermitted: the
+  // server accepts no token, does not know its password, or demands more than authentication. kInvalid: the server does
+  // not follow the protocol.
   Result<std::optional<wire::RpcSasl>> Next(const wire::RpcSasl& message);
 
  private:

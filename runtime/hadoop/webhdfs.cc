@@ -9,9 +9,9 @@
 namespace tony::hadoop {
 namespace {
 
-// Of a folder's entries, about 300 bytes each here.
+// Limit of entries in a folder. Each takes about 300 bytes of memory here.
 constexpr size_t kMostEntries = 200'000;
-// The slowest transfer that is waited for, beside the limit of a call.
+// The slowest transfer that is awaited. The time for the body is added to the limit of a call.
 constexpr int64_t kLeastBytesPerMillisecond = 1 << 10;
 
 std::string OctalText(int permission) {
@@ -22,8 +22,8 @@ std::string OctalText(int permission) {
 
 std::string BoolText(bool value) { return value ? "true" : "false"; }
 
-// Answers why the operation was not done. A second redirect is an error, so that a job's bytes go to no other server
-// than the one that the NameNode names.
+// Returns the reason why an operation was not done. A second redirect is an error, so that a job's bytes go only to the
+// server that the NameNode named.
 Status Checked(const Result<HttpResponse>& response, std::string_view subject, bool writes) {
   if (!response.ok()) return response.error();
   if (const auto refusal = RefusalIn(*response)) return refusal->ToError(subject, writes);
@@ -33,7 +33,7 @@ Status Checked(const Result<HttpResponse>& response, std::string_view subject, b
 
 using OnResponse = std::function<void(Result<HttpResponse>)>;
 
-// Tells `done` what `parse` finds in the answer.
+// Passes `done` the value that `parse` reads from the answer.
 template <class T, class Parse>
 OnResponse Parsing(std::string subject, bool writes, Parse parse, std::function<void(Result<T>)> done) {
   return [=, done = std::move(done)](const Result<HttpResponse>& response) {
@@ -47,7 +47,7 @@ OnResponse Finishing(std::string subject, std::function<void(Status)> done) {
   return [=, done = std::move(done)](const Result<HttpResponse>& response) { done(Checked(response, subject, true)); };
 }
 
-// False where somebody was first.
+// Passes `done` false if the target already exists.
 OnResponse Creating(std::string subject, std::function<void(Result<bool>)> done) {
   return [=, done = std::move(done)](const Result<HttpResponse>& response) {
     const auto refusal = response.ok() ? RefusalIn(*response) : std::nullopt;
@@ -57,7 +57,7 @@ OnResponse Creating(std::string subject, std::function<void(Result<bool>)> done)
   };
 }
 
-// Where the bytes are to go or come from, by either form that a NameNode or a gateway has for it.
+// Returns the URL where the bytes are to be sent or read. A NameNode or a gateway names it in a header or in the body.
 Result<std::string> LocationIn(const HttpResponse& response, const std::string& base) {
   const std::string header = HeaderOf(response, "location");
   const bool is_redirect = response.status == 307 && !header.empty();
@@ -69,7 +69,7 @@ Result<std::string> LocationIn(const HttpResponse& response, const std::string& 
 
 }  // namespace
 
-// The handle of calls that follow each other: it holds the one that runs.
+// The handle of calls that follow each other. It holds the running call.
 class WebHdfs::Steps : public EventLoop::Handle {
  public:
   WebHdfs::Handle running;
@@ -91,7 +91,8 @@ WebHdfs::Handle WebHdfs::Ask(const Operation& operation, Done<Result<HttpRespons
   return http_.Send(CallFor(operation), std::move(done));
 }
 
-// Two calls by hand: a client that follows the redirect would send the body to the NameNode first.
+// The data node is located in a call of its own. A client that follows the redirect would first send the body to the
+// NameNode.
 WebHdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, Done<Result<HttpResponse>> done) {
   auto steps = std::make_unique<Steps>();
   Operation locate = operation;
@@ -113,7 +114,7 @@ WebHdfs::Handle WebHdfs::SendBytes(const Operation& operation, HdfsBody body, Do
   HttpCall data;
   data.limits = options_.limits;
   data.limits.whole = options_.limits.whole + Duration(body.length() / kLeastBytesPerMillisecond);
-  data.headers = {{"Content-Type", "application/octet-stream"}};  // HttpFS asks for it
+  data.headers = {{"Content-Type", "application/octet-stream"}};  // required by HttpFS
   data.body = std::move(body.bytes);
   data.body_file = body.file;
   data.on_moved = std::move(body.on_moved);
@@ -142,7 +143,7 @@ WebHdfs::Handle WebHdfs::CheckAccess(const std::string& path, const std::string&
   return Ask(operation, Finishing(operation.Subject(), std::move(done)));
 }
 
-// Asks for the entries behind the last one until none remain.
+// Requests the entries behind the last one until none remain.
 class WebHdfs::Listing : public EventLoop::Handle {
  public:
   Listing(WebHdfs& hdfs, std::string path, Done<Result<std::vector<HdfsEntry>>> done)
@@ -154,7 +155,7 @@ class WebHdfs::Listing : public EventLoop::Handle {
   void AskNext() {
     Operation operation{"GET", "LISTSTATUS_BATCH", path_, {}};
     if (!entries_.empty()) {
-      // The first is how Hadoop names it; 3.5.0 knows the second alone.
+      // Hadoop calls the parameter `startAfter`, but version 3.5.0 reads only `startafter`.
       operation.query.emplace_back("startAfter", entries_.back().name);
       operation.query.emplace_back("startafter", entries_.back().name);
     }
@@ -163,10 +164,11 @@ class WebHdfs::Listing : public EventLoop::Handle {
     running_ = hdfs_.Ask(operation, Parsing<HdfsListing>(operation.Subject(), false, parse, on_some));
   }
   void Take(const Result<HdfsListing>& some) {
-    const auto done = done_;  // which may destroy this
+    // A copy, because the call may destroy this object.
+    const auto done = done_;
     if (!some.ok()) return done(some.error());
     const std::vector<HdfsEntry>& more = (*some).entries;
-    // A file lists itself, without a name.
+    // The listing of a file is one entry without a name.
     if (more.size() == 1 && more[0].name.empty()) return done(Failed("is not a folder"));
     if (!entries_.empty() && !more.empty() && more[0].name == entries_[0].name)
       return done(Failed("is listed from its beginning each time"));
@@ -213,7 +215,8 @@ WebHdfs::Handle WebHdfs::Read(const std::string& path, int64_t offset, int64_t l
                      Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
 }
 
-// Without options HDFS moves `from` into a folder `to`; with any it answers with an exception or nothing.
+// Options are always sent. Without them HDFS moves `from` into a folder `to`. With them its answer is an exception or
+// empty.
 WebHdfs::Handle WebHdfs::Rename(const std::string& from, const std::string& to, HdfsRename how,
                                 Done<Result<bool>> done) {
   const char* options = how == HdfsRename::kIfNew ? "NONE" : "OVERWRITE";
@@ -294,7 +297,7 @@ class Put : public EventLoop::Handle {
       CleanUp(renamed);
     });
   }
-  // After this nothing can be renamed any more, so what it finds is how it ends.
+  // Removes the temporary file. Nothing can be renamed after this, so the result shows whether a lost rename was done.
   void CleanUp(const Result<bool>& ending) {
     running_ = hdfs_.Remove(temporary_, [this, ending](const Result<bool>& removed) {
       const bool was_renamed = renaming_ && !ending.ok() && removed.ok() && !*removed;
@@ -302,7 +305,8 @@ class Put : public EventLoop::Handle {
     });
   }
   void Tell(const Result<bool>& result) {
-    const auto done = done_;  // which may destroy this
+    // A copy, because the call may destroy this object.
+    const auto done = done_;
     done(result);
   }
 

@@ -1,12 +1,14 @@
-// HDFS by its REST interface, WebHDFS: names are the NameNode's, bytes go to and from the DataNodes that it names.
+// `WebHdfs` accesses HDFS through its REST interface, WebHDFS. The NameNode handles names. Bytes go to and from the
+// DataNodes that the NameNode selects.
 //
-// Loop thread only. Each call returns its handle; destroying that ends the call, and what was asked for may be done or
-// not. `done` is called once, never inside the call, and may destroy the handle. All handles are gone before the
-// WebHdfs is. Paths are absolute: "/user/eve/x". Nothing is asked twice: whose answer was lost looks again.
+// Loop thread only. Each call returns a handle. Destroying the handle cancels the call, whose work may then be done or
+// not. `done` is called once, never inside the call, and may destroy the handle. All handles must be destroyed before
+// the WebHdfs. Paths are absolute: "/user/eve/x". Nothing is retried: a caller whose answer was lost must read the
+// state.
 //
 // Errors name the operation, the path and Hadoop's exception: kNotFound, kNotPermitted, kUnavailable (no answer,
-// standby, safe mode, and whatever may pass; the work may be done all the same), kCannotWrite (quota, full disks, a
-// folder where a file is, ...), kInvalid (a path, or an answer that is none).
+// standby, safe mode, and other conditions that may pass; the work may still be done), kCannotWrite (quota, full disks,
+// a folder at the path of the file, ...), kInvalid (a bad path, or an answer that is not WebHDFS').
 #pragma once
 
 #include <cstdint>
@@ -26,27 +28,31 @@
 namespace tony::hadoop {
 
 struct HdfsEntry {
-  std::string name;  // in its folder; of GetEntry() empty
+  // Name in its folder. Empty in the result of GetEntry().
+  std::string name;
   bool is_folder = false;
   int64_t length = 0;  // bytes
   Instant modified{};
-  int permission = 0;  // 0640
+  int permission = 0;  // e.g. 0640
   std::string owner, group;
-  int64_t id = 0;  // of what has the name now: never given again
+  // Id of the file or folder, which HDFS never assigns again.
+  int64_t id = 0;
 };
 
 struct HdfsBody {
   std::string bytes;
-  std::optional<FilePart> file;           // in place of `bytes`
-  std::function<void(int64_t)> on_moved;  // as HttpCall::on_moved
+  std::optional<FilePart> file;           // sent instead of `bytes`
+  std::function<void(int64_t)> on_moved;  // see HttpCall::on_moved
 
   int64_t length() const { return file ? file->length : static_cast<int64_t>(bytes.size()); }
 };
 
 struct HdfsCreation {
   bool overwrite = false;
-  bool make_parents = false;  // else kNotFound: who writes late does not make a folder anew that was moved away
-  int permission = 0600;      // as it is: HDFS takes no umask from us
+  // False: a missing folder is kNotFound, so that a late writer does not create a folder again after it was moved away.
+  bool make_parents = false;
+  // Used as given, because the client sends no umask to HDFS.
+  int permission = 0600;
 };
 
 enum class HdfsRename { kIfNew, kOverwrite };
@@ -59,32 +65,38 @@ class WebHdfs {
   using Done = std::function<void(T)>;
 
   struct Options {
-    std::string base;                             // "http://nn.example.org:9870"
-    std::string user;                             // whom a cluster without Kerberos believes
-    HttpCallLimits limits = {.answer = 4 << 20};  // 1000 entries of a folder, or 32 attributes of 16 KB as hex
+    std::string base;  // e.g. "http://nn.example.org:9870"
+    // User name, which a cluster without Kerberos trusts.
+    std::string user;
+    // Large enough for 1000 entries of a folder, or 32 attributes of 16 KB as hex.
+    HttpCallLimits limits = {.answer = 4 << 20};
   };
 
   WebHdfs(EventLoop& loop, Options options);
 
-  [[nodiscard]] Handle MakeFolders(const std::string& path, int permission, Done<Status> done);  // harmless if there
+  // Creates a folder and its parents. Succeeds if the folder already exists.
+  [[nodiscard]] Handle MakeFolders(const std::string& path, int permission, Done<Status> done);
   [[nodiscard]] Handle GetEntry(const std::string& path, Done<Result<HdfsEntry>> done);
-  // `action` is as "r-x". kNotPermitted: the user may not.
+  // Checks the user's access to `path`. `action` has the form "r-x". kNotPermitted: access is denied.
   [[nodiscard]] Handle CheckAccess(const std::string& path, const std::string& action, Done<Status> done);
-  // In the order of names. In a large folder it is several calls, so it may miss what is moved meanwhile.
+  // Lists a folder in the order of names. A large folder takes several calls, so entries that move meanwhile may be
+  // missed.
   [[nodiscard]] Handle List(const std::string& path, Done<Result<std::vector<HdfsEntry>>> done);
-  // False: there is one, and it is as it was. A file whose writing ends in an error may be there with the first part of
-  // its bytes, and nothing shows that: see webhdfs.h.
+  // Creates a file. False: a file exists, and it is unchanged. After an error the file may exist with only the first
+  // part of its bytes, and nothing shows that. PutWhole() avoids this.
   [[nodiscard]] Handle Create(const std::string& path, HdfsBody body, const HdfsCreation& how, Done<Result<bool>> done);
   [[nodiscard]] Handle Append(const std::string& path, HdfsBody body, Done<Status> done);
-  // At most `length` bytes from `offset` on, fewer where the file ends. kInvalid if they are more than Options::limits
-  // allow.
+  // Reads at most `length` bytes from `offset` on, fewer at the end of the file. kInvalid: more bytes than
+  // Options::limits allow.
   [[nodiscard]] Handle Read(const std::string& path, int64_t offset, int64_t length, Done<Result<std::string>> done);
-  // Never into a folder of that name, which is an error. False (only kIfNew): there is a file `to`.
+  // Renames a file or folder. An existing folder `to` is an error: nothing is moved into it. False (only kIfNew): a
+  // file `to` exists.
   [[nodiscard]] Handle Rename(const std::string& from, const std::string& to, HdfsRename how, Done<Result<bool>> done);
-  // A folder with what is in it. False: there was nothing.
+  // Removes a file, or a folder with its content. False: `path` did not exist.
   [[nodiscard]] Handle Remove(const std::string& path, Done<Result<bool>> done);
   [[nodiscard]] Handle SetPermission(const std::string& path, int permission, Done<Status> done);
-  // `name` is as "user.tony.x". A NameNode takes 32 of 16 KiB each, as it comes. False (only kIfNew): there is one.
+  // Sets an attribute. `name` has the form "user.tony.x". By default, a NameNode accepts 32 attributes of 16 KiB each.
+  // False (only kIfNew): the attribute already exists.
   [[nodiscard]] Handle SetXattr(const std::string& path, const std::string& name, std::string_view value, HdfsXattr how,
                                 Done<Result<bool>> done);
   [[nodiscard]] Handle GetXattrs(const std::string& path, Done<Result<std::map<std::string, std::string>>> done);
@@ -108,22 +120,23 @@ class WebHdfs {
   HttpClient http_;
 };
 
-// A whole file under its name, or none.
+// `PutWhole` writes a whole file under its name, or no file.
 //
-//   CREATE .put-<random> -> GETFILESTATUS: as long as it should be? -> RENAME to its name -> done(true)
-//        | error               | no, or the check says no                 | there is one: DELETE, done(false)
+//   CREATE .put-<random> -> GETFILESTATUS: does the length match? ---> RENAME to its name -> done(true)
+//        | error               | no, or `check` fails                     | name exists: DELETE, done(false)
 //        +---------------------+------------------------------------------+ error: DELETE
 //                                                  DELETE finds nothing: it was renamed, done(true); else done(error)
 //
-// HDFS closes a file whose writer is cut off, and the first part of it looks like a whole file. So nothing is written
-// under its own name. A temporary file that cannot be removed stays in the folder; its name begins with
-// kUnfinishedPut, and nobody reads it.
+// HDFS closes a file whose writer is cut off, and the first part of the file looks like a whole file. So nothing is
+// written under the final name. A temporary file that cannot be removed stays in the folder. Its name begins with
+// kUnfinishedPut, and readers ignore it.
 
 inline constexpr char kUnfinishedPut[] = ".put-";
 
-// The folder of `path` is there: it is not made. Loop thread; the handle is the caller's and goes before `hdfs` does.
-// False (only kIfNew): there is one. Errors as WebHdfs; after kUnavailable the file may be there, whole. `check`, if
-// there is one, is asked when all bytes have arrived; its error ends the put, and nothing has the name.
+// The folder of `path` must exist. Loop thread; the caller owns the handle and must destroy it before `hdfs`. `done`
+// receives false (only kIfNew) if the file already exists. Errors are those of WebHdfs. After kUnavailable the whole
+// file may exist. `check`, if set, is called when all bytes have arrived. If `check` returns an error, the put ends
+// without a file under that name.
 [[nodiscard]] WebHdfs::Handle PutWhole(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how,
                                        int permission, WebHdfs::Done<Result<bool>> done,
                                        std::function<Status()> check = nullptr);

@@ -13,7 +13,7 @@ namespace {
 Result<HttpResponse> Get(const std::string& url, Duration limit) {
   EventLoop loop;
   HttpClient http(loop);
-  HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}};  // else some answer XML
+  HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}};  // otherwise some servers answer XML
   call.limits.connect = call.limits.stalled = call.limits.whole = limit;
   return AnswerFrom<Result<HttpResponse>>(loop, [&](auto done) { return http.Send(std::move(call), done); });
 }
@@ -47,7 +47,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr char kHexDigits[] = "0123456789ABCDEF";
-// A Java exception's message may be pages long; the first line says it.
+// A Java exception's message may be pages long. The first line is sufficient.
 constexpr size_t kLongestMessage = 400;
 
 struct Meaning {
@@ -74,7 +74,7 @@ constexpr Meaning kMeanings[] = {
 
 ErrorCode CodeOfStatus(int status, bool writes) {
   if (status == 401 || status == 403) return ErrorCode::kNotPermitted;
-  // Another server's, or a gateway's that does not know HDFS yet: of the path it says nothing.
+  // The status comes from another server, or from a gateway that does not know HDFS yet. It means nothing for the path.
   if (status == 404 || status >= 500) return ErrorCode::kUnavailable;
   return writes ? ErrorCode::kCannotWrite : ErrorCode::kInvalid;
 }
@@ -87,7 +87,7 @@ std::string FirstLine(std::string_view text) {
 
 Error NoAnswer(std::string_view expected) { return InvalidError("the answer is not WebHDFS': no ", expected); }
 
-// Null where one of the names on the way is missing.
+// Returns nullptr if one of the names on the way is missing.
 const json::value* Find(const json::value& document, std::initializer_list<std::string_view> names) {
   const json::value* value = &document;
   for (const std::string_view name : names) {
@@ -167,7 +167,7 @@ std::string EscapedBut(std::string_view text, std::string_view kept) {
 
 }  // namespace
 
-// An attribute has no exception of its own.
+// Hadoop has no exception class for an existing attribute, so the message is compared.
 bool HdfsRefusal::SaysExists() const {
   return exception == "FileAlreadyExistsException" ||
          (exception == "IOException" && message.find("already exists") != std::string::npos);
@@ -176,9 +176,10 @@ bool HdfsRefusal::SaysExists() const {
 Error HdfsRefusal::ToError(std::string_view subject, bool writes) const {
   const auto* meaning = std::ranges::find(kMeanings, std::string_view(exception), &Meaning::exception);
   if (exception.empty()) return {CodeOfStatus(status, writes), StrCat(subject, ": HTTP status ", status)};
-  // Of NamenodeWebHdfsMethods, where no DataNode has reported yet, or all are dead: not of the path, and it may pass.
+  // NamenodeWebHdfsMethods sends this message if no DataNode has reported yet, or all are dead. The path is not the
+  // reason, and the condition may pass.
   const bool no_data_node = message.find("Failed to find datanode") != std::string::npos;
-  // What is left is an IOException or one of its kinds, for which WebHDFS says 403 as well.
+  // Other exceptions are IOException and its subclasses, for which WebHDFS also sends status 403.
   const ErrorCode code = meaning != std::end(kMeanings)            ? meaning->code
                          : writes && status < 500 && !no_data_node ? ErrorCode::kCannotWrite
                                                                    : ErrorCode::kUnavailable;

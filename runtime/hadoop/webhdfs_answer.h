@@ -1,4 +1,4 @@
-// What Hadoop's daemons tell by their web servers alone. Waits; any thread.
+// Reads values that Hadoop's daemons publish only on their web servers. Blocks; any thread.
 #pragma once
 
 #include <map>
@@ -14,47 +14,51 @@
 
 namespace tony::hadoop {
 
-// The text at a JSON pointer ("/clusterInfo/state") in the document that GET `url` answers. Nothing: there is none, or
-// no answer within `limit`.
+// Returns the text at a JSON pointer ("/clusterInfo/state") in the document at `url`. nullopt if the document has no
+// such text, or does not arrive within `limit`.
 std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit);
 
-// What a ResourceManager itself is configured with, where what clients' site files say may be another thing, or
-// nothing. `web`: "http://rm.example.org:8088", or empty. Nothing: it does not tell, or the key is not set.
+// Returns a setting of the ResourceManager itself. The site files of clients may set another value, or none. `web` is
+// empty or has the form "http://rm.example.org:8088". nullopt if the ResourceManager does not answer, or the key is not
+// set.
 std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit);
 
 std::string HostOfUrl(const std::string& url);  // "http://rm.example.org:8088" -> "rm.example.org"
 
-// WebHDFS' answers: from JSON to values and errors, and paths to URLs. Pure.
+// Converts WebHDFS' answers from JSON to values and errors, and paths to URLs. Pure.
 
-// What a NameNode, a DataNode or a gateway before them did not do.
+// A refusal by a NameNode, a DataNode, or a gateway in front of them.
 struct HdfsRefusal {
   int status = 0;
-  std::string exception;  // "SafeModeException"; empty: the answer is not Hadoop's
-  std::string message;    // its first line
+  std::string exception;  // e.g. "SafeModeException"; empty: not Hadoop's answer
+  std::string message;    // first line of the message
 
-  bool SaysExists() const;  // of a file or an attribute
-  // `subject` is as "CREATE /a/b".
+  // Returns true if the refusal means that the file or attribute already exists.
+  bool SaysExists() const;
+  // `subject` has the form "CREATE /a/b". `writes` is true for an operation that writes.
   Error ToError(std::string_view subject, bool writes) const;
 };
 
-std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response);  // none: status 2xx, or a redirect
+// Returns nullopt for a status of 2xx and for a redirect.
+std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response);
 
 struct HdfsListing {
   std::vector<HdfsEntry> entries;
   int64_t remaining = 0;
 };
 
-// Each is kInvalid for what is no such answer.
+// Each function returns kInvalid if `json` is not such an answer.
 Result<bool> BooleanIn(std::string_view json);
 Result<HdfsEntry> EntryIn(std::string_view json);
 Result<HdfsListing> ListingIn(std::string_view json);
 Result<std::map<std::string, std::string>> XattrsIn(std::string_view json);
-Result<std::string> TextIn(std::string_view json, std::string_view name);  // the member of that name
+// Returns the text of the member `name`.
+Result<std::string> TextIn(std::string_view json, std::string_view name);
 
-// Every byte but letters, digits and "-._~" becomes %XX; in a path "/" stays, too.
+// Replaces every byte except letters, digits and "-._~" with %XX. EscapedPath() also keeps "/".
 std::string EscapedPath(std::string_view path);
 std::string Escaped(std::string_view value);
 
-std::string ToHexText(std::string_view bytes);  // "0x00ff", as attributes are written
+std::string ToHexText(std::string_view bytes);  // e.g. "0x00ff", as attributes are written
 
 }  // namespace tony::hadoop

@@ -1,6 +1,6 @@
-// Between our values and YARN's messages. Pure; private to this folder, since it shows protobuf.
+// Converts between TonY's values and YARN's messages. Pure; private to this folder, because it shows protobuf.
 //
-// What comes in is not believed to be complete: a field that is not there has the default of our value.
+// Received messages may be incomplete: a missing field leaves the default of our value.
 #pragma once
 
 #include <utility>
@@ -29,7 +29,7 @@ Container FromWire(const wire::Container& container);
 ContainerStatus FromWire(const wire::ContainerStatus& status);
 NodeReport FromWire(const wire::NodeReport& report);
 
-// Our enumerator in the row of the wire's; the first of all, where no row has that.
+// Returns our enumerator from the row with `wire`; the first enumerator if no row has it.
 template <class Wire, class Ours, size_t kSize>
 Ours OursIn(const std::pair<Wire, Ours> (&rows)[kSize], Wire wire) {
   for (const auto& [theirs, ours] : rows)
@@ -37,7 +37,7 @@ Ours OursIn(const std::pair<Wire, Ours> (&rows)[kSize], Wire wire) {
   return Ours{};
 }
 
-// A repeated field as a vector of our values.
+// Returns a repeated field as a vector of our values.
 template <class Repeated>
 auto AllFromWire(const Repeated& messages) {
   std::vector<decltype(FromWire(*messages.begin()))> values;

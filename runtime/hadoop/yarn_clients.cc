@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kClientProtocol[] = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
 
-// A state without a row counts as new.
+// A state without a row becomes kNew.
 constexpr std::pair<wire::YarnApplicationState, ApplicationState> kStates[] = {
     {wire::SUBMITTED, ApplicationState::kSubmitted}, {wire::ACCEPTED, ApplicationState::kAccepted},
     {wire::RUNNING, ApplicationState::kRunning},     {wire::FINISHED, ApplicationState::kFinished},
@@ -20,7 +20,7 @@ constexpr std::pair<wire::FinalApplicationStatus, FinalStatus> kFinalStates[] = 
     {wire::APP_FAILED, FinalStatus::kFailed},
     {wire::APP_KILLED, FinalStatus::kKilled}};
 
-// One request for any node: the only form that may carry a label.
+// The AM's request is for any node, because only such a request may carry a label.
 void SetAmResource(const Submission& submission, wire::ApplicationSubmissionContext& context) {
   wire::ResourceRequest& request = *context.add_am_container_resource_request();
   request.mutable_priority()->set_priority(0);
@@ -75,8 +75,9 @@ ApplicationReport ReportIn(const wire::ApplicationReport& report) {
           .needed = FromWire(report.app_resource_usage().needed_resources())};
 }
 
-// RMAppManager's words, which it puts into a YarnException: two submit one application at the same moment (of one that
-// it has already it says yes); and a queue's rules.
+// Interprets messages that RMAppManager puts into a YarnException. "Cannot add a duplicate" means that two calls
+// submitted one application at the same moment. That is a success, as is submitting an application that already exists.
+// The other message means that the queue's ACL does not admit the user.
 Result<bool> Meant(const Result<bool>& submitted) {
   if (submitted.ok() || submitted.error().message.find("Cannot add a duplicate") != std::string::npos) return true;
   if (submitted.error().message.find("does not have permission to submit") == std::string::npos) return submitted;
@@ -191,7 +192,7 @@ void RmClient::NodeLabels(Done<std::vector<std::string>> done) {
   CallFor(connection_, "getClusterNodeLabels", wire::GetClusterNodeLabelsRequest(), +convert, std::move(done));
 }
 
-// Who administers a queue may submit to it, too.
+// Any ACL entry counts, because an administrator of a queue may also submit to it.
 void RmClient::QueuesOfUser(Done<std::vector<std::string>> done) {
   constexpr auto convert = [](const wire::GetQueueUserAclsInfoResponse& answer) {
     std::vector<std::string> queues;
@@ -230,7 +231,7 @@ Request RequestFor(const std::vector<ContainerId>& ids) {
 
 }  // namespace
 
-// ContainerManagerImpl has no class of its own for either.
+// ContainerManagerImpl has no exception class for these cases, so the messages are compared.
 bool ContainerFailure::StartedBefore() const {
   return message.find("Attempt to relaunch the same container") != std::string::npos ||
          message.find("already is running on this node") != std::string::npos;

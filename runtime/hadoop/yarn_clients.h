@@ -1,8 +1,8 @@
-// What a client asks the ResourceManager: ApplicationClientProtocol. Loop thread only.
+// `RmClient` sends a client's requests to the ResourceManager (ApplicationClientProtocol). Loop thread only.
 //
-// Nothing is tried twice; all but NewApplication may be repeated after kUnavailable. Errors name call, server and the
-// exception's first line: kNotFound for an unknown application, kInvalid for what can never be granted, kNotPermitted.
-// Callbacks come as RpcConnection's do.
+// Nothing is retried. Every call except MakeApplication() may be repeated after kUnavailable. Errors name the call, the
+// server and the first line of the exception. kNotFound: unknown application. kInvalid: the request can never be
+// granted. kNotPermitted: access is denied. Callbacks come as RpcConnection describes.
 #pragma once
 
 #include <functional>
@@ -18,48 +18,60 @@
 namespace tony::hadoop {
 
 struct NewApplication {
-  ApplicationId id;  // kept by the ResourceManager for whoever submits it
-  Resource maximum;  // of one container
+  // Id that the ResourceManager reserves for a later Submit().
+  ApplicationId id;
+  Resource maximum;  // largest size of one container
 };
 
 struct Submission {
   ApplicationId id;
   std::string name;
   std::string queue = "default";
-  std::string type = "TONY";   // at most 20 bytes are kept
-  std::set<std::string> tags;  // at most 10, of up to 100 printable ASCII characters
+  std::string type = "TONY";  // YARN keeps at most 20 bytes
+  // At most 10 tags, each of up to 100 printable ASCII characters.
+  std::set<std::string> tags;
   int priority = 0;
-  int max_attempts = 0;                      // of the master; 0, or more than the cluster's: the cluster's
-  std::optional<Duration> failure_validity;  // a master's failure counts for so long; nothing: for ever
-  bool keep_containers = false;              // for the next attempt, when a master ends
+  // Limit of AM attempts. If it is 0 or above the cluster's limit, the cluster's limit applies.
+  int max_attempts = 0;
+  // How long a failure of an AM counts. nullopt: forever.
+  std::optional<Duration> failure_validity;
+  // True: when an AM ends, its containers keep running for the next attempt.
+  bool keep_containers = false;
   Resource am_resource;
-  std::string am_label;  // of the master's node; empty: that of the queue
-  std::string label;     // of nodes for what asks for none by itself, the master's included; empty: that of the queue
-  // From its acceptance on, in whole seconds; then the ResourceManager kills it. Nothing: the queue's own.
+  // Label of the AM's node. Empty: the queue's default label.
+  std::string am_label;
+  // Node label for requests without their own label, including the AM's. Empty: the queue's default label.
+  std::string label;
+  // How long the application may run after it was accepted, in whole seconds. The ResourceManager then kills it.
+  // nullopt: the queue's limit applies.
   std::optional<Duration> lifetime;
   LaunchContext am;
-  bool without_master = false;  // "unmanaged": YARN starts none, and waits for one that comes by itself
+  // True ("unmanaged"): YARN starts no AM, and waits until one registers by itself.
+  bool without_master = false;
 };
 
 enum class ApplicationState { kNew, kSubmitted, kAccepted, kRunning, kFinished, kFailed, kKilled };
 enum class FinalStatus { kUndefined, kSucceeded, kFailed, kKilled };
-std::string ToString(ApplicationState state);  // "accepted"
-std::string ToString(FinalStatus status);      // "succeeded"
+std::string ToString(ApplicationState state);  // e.g. "accepted"
+std::string ToString(FinalStatus status);      // e.g. "succeeded"
 
 struct ApplicationReport {
   ApplicationId id;
   ApplicationState state = ApplicationState::kNew;
   FinalStatus final_status = FinalStatus::kUndefined;
   std::string user, queue, name;
-  std::string host;  // that the master registered with; "N/A" while there is none
+  // Host that the AM registered. "N/A" before an AM has registered.
+  std::string host;
   int rpc_port = -1;
   std::string tracking_url;
   std::string diagnostics;
-  int attempt = 0;  // the current one; 0: none yet
+  int attempt = 0;  // current attempt; 0: none yet
   float progress = 0;
   Instant started{}, finished{};  // 1970: not yet
   int priority = 0;
-  Resource used, needed;  // now, and with what it asks for; 0 of an application that this user may not see
+  // `used` is allocated now. `needed` also includes open requests. Both are 0 if this user may not view the
+  // application.
+  Resource used, needed;
 };
 
 struct ClusterMetrics {
@@ -68,8 +80,8 @@ struct ClusterMetrics {
 
 struct QueueReport {
   std::string name;
-  bool running = false;                                 // it takes applications
-  double capacity = 0, maximum_capacity = 0, used = 0;  // shares: 1 is all
+  bool running = false;                                 // true: accepts applications
+  double capacity = 0, maximum_capacity = 0, used = 0;  // fractions: 1 is all
   std::set<std::string> labels;
   std::vector<std::string> children;
 };
@@ -82,41 +94,44 @@ class RmClient {
   RmClient(EventLoop& loop, HostResolver& names, Endpoint rm, RpcIdentity identity, RpcLimits limits = {});
 
   void MakeApplication(Done<NewApplication> done);
-  // Accepted by the ResourceManager when it answers, not yet by its queue: read the report. kNotPermitted: the queue's
-  // rules do not let the user.
-  void Submit(const Submission& submission, Done<bool> done);  // true
+  // Submits an application. `done` receives true once the ResourceManager has accepted the application. The queue may
+  // still reject it, so read the report. kNotPermitted: the queue's ACL does not admit the user.
+  void Submit(const Submission& submission, Done<bool> done);
   void Report(const ApplicationId& id, Done<ApplicationReport> done);
-  // All that have not ended, of all users. Of those that this user may not see, user, queue, state and start are told.
+  // Returns all applications of all users that have not ended. If an application is hidden from this user, only user,
+  // queue, state and start time are set.
   void Applications(Done<std::vector<ApplicationReport>> done);
-  void Kill(const ApplicationId& id, const std::string& reason, Done<bool> done);  // false: under way; ask again
+  // `done` receives false while the kill is in progress: call again.
+  void Kill(const ApplicationId& id, const std::string& reason, Done<bool> done);
   void Metrics(Done<ClusterMetrics> done);
   void RunningNodes(Done<std::vector<NodeReport>> done);
-  void NodeLabels(Done<std::vector<std::string>> done);         // that the cluster knows; none: it has no labels
-  void Queue(const std::string& name, Done<QueueReport> done);  // kNotFound: there is none
-  // Those whose rules let the user submit, "root.ml", whether they run or not. A cluster that does not ask its rules
-  // (yarn.acl.enable) tells of them as if it did.
+  // Returns the node labels of the cluster; empty if it has no labels.
+  void NodeLabels(Done<std::vector<std::string>> done);
+  void Queue(const std::string& name, Done<QueueReport> done);  // kNotFound: no such queue
+  // Returns the queues to which the user may submit, such as "root.ml", whether they run or not. A cluster that does
+  // not enforce queue ACLs (yarn.acl.enable) answers as if it did.
   void QueuesOfUser(Done<std::vector<std::string>> done);
 
  private:
   RpcConnection connection_;
 };
 
-// What a master asks one NodeManager: ContainerManagementProtocol. Loop thread only.
+// `NmClient` sends an AM's requests to one NodeManager (ContainerManagementProtocol). Loop thread only.
 //
-// One for each node that is spoken to, for as long as it is: a connection is an open socket. Callbacks come as
-// RpcConnection's do. A call can succeed while containers in it fail: each answer says which. After kUnavailable the
-// node may have done what was asked: before a container is given up, ask for its status.
+// Keep a client per node only while it is needed, because a connection is an open socket. Callbacks come as
+// RpcConnection describes. A call can succeed although some of its containers fail: each answer lists the failures.
+// After kUnavailable the node may have executed the call. Query the status of a container before giving it up.
 
 struct ContainerStart {
-  Token container_token;  // of the Container that was granted
+  Token container_token;  // token of the granted Container
   LaunchContext context;
 };
 
 struct ContainerFailure {
   ContainerId id;
-  std::string exception;  // of Java, without its package
-  std::string message;    // in one line
-  // The node has this container already, so that an earlier call did start it.
+  std::string exception;  // Java class name without its package
+  std::string message;    // all lines joined to one
+  // Returns true if the node already has this container, because an earlier call started it.
   bool StartedBefore() const;
 };
 
@@ -131,12 +146,14 @@ class NmClient {
   template <class T>
   using Done = std::function<void(Result<NodeAnswer<T>>)>;
 
-  // `loop` and `names` outlive this.
+  // `loop` and `names` must outlive this object.
   NmClient(EventLoop& loop, HostResolver& names, const NodeToken& token, RpcLimits limits = {});
 
-  void Use(const Token& token) { connection_.Use(token); }  // from the next connection on
+  // Uses `token` from the next connection on.
+  void Use(const Token& token) { connection_.Use(token); }
   void Start(const std::vector<ContainerStart>& starts, Done<ContainerId> done);
-  // SIGTERM, and SIGKILL after 250 ms (yarn.nodemanager.sleep-delay-before-sigkill.ms); exit status -105.
+  // Stops containers: SIGTERM, then SIGKILL after 250 ms (yarn.nodemanager.sleep-delay-before-sigkill.ms). Their exit
+  // status is -105.
   void Stop(const std::vector<ContainerId>& ids, Done<ContainerId> done);
   void Statuses(const std::vector<ContainerId>& ids, Done<ContainerStatus> done);
 

@@ -18,7 +18,8 @@ std::string Padded(int64_t number, size_t width) {
 
 std::string Tail(const ApplicationId& id) { return StrCat(id.cluster_timestamp, "_", Padded(id.number, 4)); }
 
-// Numbers behind a word: {1700000000000, 1}; nothing for anything else.
+// Returns `count` numbers from index `first` of `parts` on, such as {1700000000000, 1}. nullopt if `parts` has another
+// form.
 std::optional<std::vector<int64_t>> Numbers(const std::vector<std::string>& parts, size_t first, size_t count) {
   if (parts.size() != first + count) return std::nullopt;
   std::vector<int64_t> numbers;

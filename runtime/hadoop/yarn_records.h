@@ -1,4 +1,4 @@
-// What YARN's protocols speak of, as values: ids, amounts, containers, nodes. Pure.
+// Values of YARN's protocols: ids, amounts of resources, containers, nodes. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tony::hadoop {
 
-// "application_1700000000000_0001". The first number is when the ResourceManager began, in milliseconds.
+// "application_1700000000000_0001". The first number is the time when the ResourceManager started, in milliseconds.
 struct ApplicationId {
   int64_t cluster_timestamp = 0;
   int32_t number = 0;
@@ -24,15 +24,17 @@ struct AttemptId {  // "appattempt_1700000000000_0001_000001"
   int32_t number = 0;
   auto operator<=>(const AttemptId&) const = default;
 };
-// "container_1700000000000_0001_01_000002"; behind a restart of the ResourceManager "container_e03_17...".
+// "container_1700000000000_0001_01_000002", or "container_e03_17..." after restarts of the ResourceManager.
 struct ContainerId {
   AttemptId attempt;
-  int64_t number = 0;  // the lower 40 bits count containers, those above restarts
+  // The lower 40 bits count containers. The upper bits count restarts of the ResourceManager.
+  int64_t number = 0;
   auto operator<=>(const ContainerId&) const = default;
 };
 struct NodeId {
   std::string host;
-  int port = 0;  // of the NodeManager; two on one host differ in it
+  // Port of the NodeManager. Two NodeManagers on one host have different ports.
+  int port = 0;
   auto operator<=>(const NodeId&) const = default;
 };
 std::string ToString(const ApplicationId& id);
@@ -40,13 +42,13 @@ std::string ToString(const AttemptId& id);
 std::string ToString(const ContainerId& id);
 std::string ToString(const NodeId& id);  // "host:port"
 std::optional<ApplicationId> ParseApplicationId(std::string_view text);
-std::optional<ContainerId> ParseContainerId(std::string_view text);  // $CONTAINER_ID
+std::optional<ContainerId> ParseContainerId(std::string_view text);  // the form of $CONTAINER_ID
 
 struct Resource {
   int64_t memory_mib = 0;
   int32_t vcores = 0;
-  // "yarn.io/gpu" -> 2, in the cluster's own unit. A ResourceManager ignores a name that it does not know, so compare
-  // with what was granted.
+  // Amounts of other resources in the cluster's own unit, such as "yarn.io/gpu" -> 2. A ResourceManager ignores a name
+  // that it does not know, so compare with the granted resource.
   std::map<std::string, int64_t> others;
   int64_t Other(const std::string& name) const { return others.contains(name) ? others.at(name) : 0; }
   bool operator==(const Resource&) const = default;
@@ -63,17 +65,18 @@ struct Container {
   std::string node_http;  // host:port of the node's pages
   Resource resource;
   int32_t priority = 0;
-  int64_t request_id = -1;  // of the ask; -1: it had none
-  Token token;              // who starts it shows this to the node, within ten minutes
+  int64_t request_id = -1;  // request id; -1: none
+  // The AM shows this token to the node when it starts the container, within ten minutes.
+  Token token;
 };
 
 struct ContainerStatus {
   enum class State { kNew, kRunning, kComplete };
   ContainerId id;
   State state = State::kNew;
-  // 0 and above: of the process. -1000: none yet, or it never ran (then kComplete). -100: lost, released or never
-  // started; -101 disks; -102 preempted; -103, -104 memory; -105 stopped by us; -106, -107 by the ResourceManager
-  // (ContainerExitStatus).
+  // 0 and above: exit status of the process. Other values are from ContainerExitStatus. -1000: not ended yet, or (in
+  // kComplete) never ran. -100: lost, released or never started. -101: disks failed. -102: preempted. -103, -104:
+  // memory exceeded. -105: stopped by us. -106, -107: stopped by the ResourceManager.
   int exit_status = -1000;
   std::string diagnostics;
 };
@@ -92,25 +95,28 @@ struct NodeReport {
 struct LocalResource {
   enum class Kind { kFile, kArchive };
   enum class Visibility { kPublic, kPrivate, kApplication };
-  std::string scheme;  // "hdfs", "file"
-  std::string host;    // also a name service; empty for "file"
-  int port = -1;       // -1: none
+  std::string scheme;  // "hdfs" or "file"
+  // Host, or a name service of HDFS. Empty for "file".
+  std::string host;
+  int port = -1;  // -1: no port
   std::string path;
   int64_t size = 0;
-  Instant modified{};  // exactly the source's, or the node refuses the file
+  // Must be exactly the time of the source. Otherwise the node refuses the file.
+  Instant modified{};
   Kind kind = Kind::kFile;
   Visibility visibility = Visibility::kApplication;
 };
 
-// How a node starts a container. The node writes environment and command between double quotes into a shell script that
-// its pages show to everybody: $, ", \ and ` are live there, and secrets belong into `credentials`.
+// How a node starts a container. The node writes environment and command between double quotes into a shell script,
+// which its pages show to everybody. The shell interprets $, ", \ and ` there, and secrets belong into `credentials`.
 struct LaunchContext {
-  std::map<std::string, LocalResource> files;  // by the name in the container's folder
+  std::map<std::string, LocalResource> files;  // key: name in the container's folder
   std::map<std::string, std::string> environment;
-  std::string command;  // "<LOG_DIR>" in it is the container's log folder
+  // "<LOG_DIR>" in the command stands for the container's log folder.
+  std::string command;
   Credentials credentials;
-  // Who else may see the application with its logs, and who may end or move it: "eve,bob staff" are users and groups,
-  // "*" is everybody, " " nobody. Its own user and the cluster's administrators always may.
+  // Other users who may view the application and its logs, and who may end or move it. "eve,bob staff" lists users and
+  // groups, "*" means every user, and " " means no other user. The owner and the cluster's administrators always may.
   std::string view_acl = " ", modify_acl = " ";
 };
 
