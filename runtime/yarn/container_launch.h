@@ -1,14 +1,16 @@
-// What a job's processes on other machines are told at their start, beside their files: as secrets of the container's
-// credentials (hadoop/credentials.h). They are the only private way into a container of YARN: its environment and
-// command stand in launch_container.sh, which the node's pages show to everybody. Values; pure functions but for one.
+// Data that a job's processes on other machines receive at their start, in addition to their files. The data is passed
+// as secrets in the container's credentials (hadoop/credentials.h), the only private way into a YARN container. Its
+// environment and command stand in launch_container.sh, which the node's pages show to everybody. Values; all functions
+// are pure except VariableOfContainer().
 //
 //   tony.job, tony.attempt      "application_1700000000000_0001", "worker:3#1"
-//   tony.token, tony.secrets    as the records of these names (records/job_records.h)
-//   tony.spec                   the job spec (JSON); none: it is the file kSpecFile in the container's folder
+//   tony.token, tony.secrets    the records with these names (records/job_records.h)
+//   tony.spec                   the job spec (JSON); if missing, it is in the file kSpecFile in the container's folder
 //   tony.lease, tony.staged     the records am.lease and staged.json; paths of entries are names in that folder
-//   tony.tls, tony.executor-tls of this process, and of those that it starts: <alias>.ca, .certificate, .key (PEM)
+//   tony.tls, tony.executor-tls of this process, and of the executors that it starts: <alias>.ca, .certificate, .key
+//                               (PEM)
 //
-// Nothing here is for a log.
+// Never log any of these values.
 #pragma once
 
 #include <string>
@@ -24,43 +26,48 @@
 
 namespace tony {
 
-// In the container's folder.
+// Names of files in the container's folder.
 inline constexpr char kSpecFile[] = "tony-spec.json";
 inline constexpr char kExecutorFile[] = "tony-executor";
 inline constexpr char kMasterFolder[] = "tony-am";
 
-// Of a larger one every launch would be a burden to the master and to the node, which keeps it in its own records; a
-// file costs the node a download, which takes longer than a small one is worth.
+// The largest spec that is passed in the credentials. A larger one would burden the AM at every launch, and the node,
+// which keeps the credentials in its own records. A larger spec becomes a file. A small spec does not, because the
+// node's download of a file takes longer.
 inline constexpr size_t kLargestSpecInLaunch = 256 << 10;
 
 struct JobSecrets {
-  std::string token;                  // of the job
-  std::vector<std::string> of_tasks;  // "NAME=value": variables that only its tasks get
-  TlsIdentity tls;                    // this process's own
+  std::string token;  // token of the job
+  // Variables that only the job's tasks get, as "NAME=value".
+  std::vector<std::string> of_tasks;
+  TlsIdentity tls;  // TLS identity of this process
   bool operator==(const JobSecrets&) const = default;
 };
 
-// One that a NodeManager sets for each container. kUsage: it is not set, so no NodeManager started this.
+// Returns a variable that a NodeManager sets for each container. kUsage: the variable is not set, so no NodeManager
+// started this process.
 Result<std::string> VariableOfContainer(const char* name);
 
-// An executor's.
+// The data for an executor.
 struct ContainerLaunch {
   JobId job;
   AttemptId attempt;
   JobSecrets secrets;
-  std::string spec;  // empty: it is in kSpecFile
+  // Empty: the spec is in the file kSpecFile.
+  std::string spec;
   LeaseRecord lease;
   StagedFiles staged;
 };
 void AddTo(hadoop::Credentials& credentials, const ContainerLaunch& launch);
-// Of the bytes of $HADOOP_TOKEN_FILE_LOCATION. kInvalid names what is missing or wrong, without a byte of it.
+// Decodes the bytes of $HADOOP_TOKEN_FILE_LOCATION. kInvalid names what is missing or wrong, and quotes none of the
+// bytes.
 Result<ContainerLaunch> LaunchIn(std::string_view credentials_file);
 
-// A master's.
+// The data for an AM.
 struct MasterLaunch {
   JobId job;
   JobSecrets secrets;
-  TlsIdentity executors_tls;  // for those that it starts
+  TlsIdentity executors_tls;  // for executors that the AM starts
 };
 void AddTo(hadoop::Credentials& credentials, const MasterLaunch& launch);
 Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials);

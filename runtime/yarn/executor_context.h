@@ -1,10 +1,11 @@
-// Texts of a launch context, whole whatever is in them. A NodeManager writes a shell script of them:
+// Quotes texts for a launch context, so that they reach the process unchanged. A NodeManager writes them into a shell
+// script:
 //
 //   export NAME="value"
 //   exec /bin/bash -c "command"
 //
-// and puts into both, before that, $NAME for {{NAME}}, the log folder for <LOG_DIR>, and a colon for <CPS>. So a
-// backslash, $, " and ` are live in both, and a command is read by two shells. Pure.
+// Before that, it replaces {{NAME}} with $NAME, <LOG_DIR> with the log folder, and <CPS> with a colon. The shell
+// interprets a backslash, $, " and ` in both lines, and a command is read by two shells. Pure.
 #pragma once
 
 #include <map>
@@ -20,45 +21,53 @@
 
 namespace tony {
 
-// The value of a variable: no NUL.
+// Quotes the value of a variable, which must not contain NUL.
 std::string QuoteValue(std::string_view value);
 
-// One argument of a command, with its quotes: no NUL.
+// Quotes one argument of a command and encloses it in quotes. The argument must not contain NUL.
 std::string QuoteArgument(std::string_view argument);
 
-// How the containers of a job are started: what a NodeManager is told. Values; pure functions.
+// Makes the launch contexts with which NodeManagers start the containers of a job. Values; pure functions.
 //
-// Of the job's own variables a container has none but those that speak to the NodeManager (YARN_CONTAINER_RUNTIME_...):
-// its environment is shown to everybody. Tasks get theirs from the spec, which comes with the credentials. The
-// submitter's environment stays where it is.
+// A container gets only those of the job's variables that control the NodeManager (YARN_CONTAINER_RUNTIME_...), because
+// its environment is shown to everybody. Tasks get their variables from the spec, which comes with the credentials. The
+// submitter's environment is not sent.
 
-// What all executors of a job have in common.
+// Inputs that all executors of a job have in common.
 struct JobShipment {
   JobId job;
   JobSpec spec;
-  JobSecrets secrets;  // with the executors' own TLS
-  LeaseRecord lease;   // where the master is: a number, since a static executor resolves no name
+  JobSecrets secrets;  // includes the executors' TLS identity
+  // Address of the AM as a number, because a static executor cannot resolve names.
+  LeaseRecord lease;
   StagedFiles staged;
-  HdfsFiles files;  // kExecutorFile, the entries of `staged`, and kSpecFile where the spec is a large one
-  std::map<std::string, std::string> environment;  // beside our own: HADOOP_USER_NAME
-  hadoop::Credentials credentials;                 // what tasks may use; never the master's own token
+  // kExecutorFile, the entries of `staged`, and kSpecFile if the spec is large.
+  HdfsFiles files;
+  // Variables to add to our own, such as HADOOP_USER_NAME.
+  std::map<std::string, std::string> environment;
+  // Credentials that tasks may use. The AM's own token is never among them.
+  hadoop::Credentials credentials;
 };
-// kInternal: a file is not among `files`. kInvalid: the spec is larger than kLargestSpecInLaunch, and no file.
+// Returns the context of an executor. kInternal: a needed file is not in `files`. kInvalid: the spec is larger than
+// kLargestSpecInLaunch, and is not in `files`.
 Result<hadoop::LaunchContext> MakeExecutorContext(const JobShipment& job, const ExecutorLaunch& launch);
 
 struct MasterShipment {
   JobId job;
-  std::string program;                 // in the bundle: "tony-yarn-am"
-  std::vector<std::string> arguments;  // everybody may read them
+  std::string program;                 // name in the bundle: "tony-yarn-am"
+  std::vector<std::string> arguments;  // visible to everybody
   JobSecrets secrets;
   TlsIdentity executors_tls;
-  std::vector<StagedEntry> staged;                 // StagedFiles::am: links in its folder, by their names
-  HdfsFiles files;                                 // kMasterFolder, the program's bundle, and those entries
-  std::map<std::string, std::string> environment;  // beside our own; everybody may read it
+  // StagedFiles::am. The AM's folder has links to these entries, by their names.
+  std::vector<StagedEntry> staged;
+  // kMasterFolder, which is the program's bundle, and the entries of `staged`.
+  HdfsFiles files;
+  // Variables to add to our own. They are visible to everybody.
+  std::map<std::string, std::string> environment;
   hadoop::Credentials credentials;
 };
 Result<hadoop::LaunchContext> MakeMasterContext(const MasterShipment& job);
-// A node goes by what the first container of a job has that comes to it.
+// Copies the ACLs of the spec. A node applies the ACLs of the job's first container that it receives.
 void SetAcls(const YarnSpec& spec, hadoop::LaunchContext& context);
 
 }  // namespace tony

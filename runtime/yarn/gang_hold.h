@@ -1,13 +1,13 @@
-// Containers of tasks that start together, kept back until all of them are there: two jobs that have each half of what
-// they need, and run executors in it, would wait for each other for ever. Pure.
+// Holds back the containers of tasks that start together until the last one is granted. Otherwise, two jobs that each
+// have half of their containers, and run executors there, would wait for each other forever. Pure.
 //
-//   gathering --all there--> handed out
-//     ^    | some there, and no more of them for a hold
+//   gathering --all granted--> handed out
+//     ^    | some granted, none added for the length of a hold
 //     |    v
-//   resting: what was there is given back, nothing is asked for
+//   resting: granted containers have been released, and nothing is requested
 //
-// A hold and a rest are each of a random length, so of two jobs that hold what the other one needs, one gives it back
-// while the other one still asks.
+// The lengths of holds and rests are random. So if two jobs hold containers that the other one needs, one of them
+// releases its containers while the other one still requests.
 #pragma once
 
 #include <cstdint>
@@ -24,31 +24,34 @@ namespace tony {
 
 class GangHold {
  public:
-  // `hold`: at least so long, at most twice, from the newest container on. 0: nothing is kept back. A ResourceManager
-  // takes a container away that is not started within ten minutes
+  // `hold` is the minimum time to wait after the newest container. The maximum is twice as long. 0: nothing is held
+  // back. A ResourceManager takes a container away if it is not started within ten minutes
   // (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms).
   GangHold(Duration hold, uint64_t seed) : hold_(hold), random_(seed) {}
 
-  // What a ResourceManager is to be told, and what the master gets.
+  // Changes for the ResourceManager, and containers that are ready for the AM.
   struct News {
     std::vector<ContainerAsk> want;
     std::vector<AttemptId> withdraw;
     std::vector<hadoop::ContainerId> release;
     std::vector<YarnGrant> ready;
   };
-  // Those of one call start together. Again for the same attempt: changes nothing.
+  // Adds requests for tasks that start together. An attempt that was added before is ignored.
   News Want(const std::vector<ContainerAsk>& asks);
   News Withdraw(const std::vector<AttemptId>& attempts);
   News Granted(const std::vector<YarnGrant>& grants, Instant now);
-  // One that was kept back has ended: it is asked for again. False: none was.
+  // Handles the end of a container. A container that was held back is requested again. Returns false if the container
+  // was not held back.
   bool Ended(const hadoop::ContainerId& container, News& news);
-  // The ResourceManager began anew, and knows nothing of containers that were never started.
+  // Handles a restart of the ResourceManager, which no longer knows containers that were never started.
   News BeginAnew();
-  News Look(Instant now);  // when NextLook() says so
+  // Ends the holds and rests that are due. Call it at the time of NextLook().
+  News Look(Instant now);
 
   std::optional<Instant> NextLook() const;
-  int Kept() const;                // containers
-  std::string WhyItRests() const;  // for people; "": it does not
+  int Kept() const;  // number of containers held back
+  // Reason for users. Empty if no gang rests.
+  std::string WhyItRests() const;
 
  private:
   struct Member {
@@ -57,20 +60,22 @@ class GangHold {
   };
   struct Gang {
     std::map<AttemptId, Member> members;
-    std::optional<Instant> until;  // of the hold, or of the rest
+    std::optional<Instant> until;  // end of the hold or rest
     bool rests = false;
-    int holds = 0;    // that ended so
-    std::string why;  // it rests
+    // Number of holds that ended without all containers.
+    int holds = 0;
+    std::string why;  // why the gang rests
     int There() const;
   };
 
-  Duration AtRandom(Duration length);  // from `length` to twice as much
+  // Returns a random length from `length` to twice `length`.
+  Duration AtRandom(Duration length);
   void GiveBack(Gang& gang, Instant now, News& news);
   void HandOutWhole(News& news);
 
   const Duration hold_;
   std::mt19937_64 random_;
-  std::vector<Gang> gangs_;  // that are not handed out
+  std::vector<Gang> gangs_;  // gangs not yet handed out
 };
 
 }  // namespace tony

@@ -1,5 +1,5 @@
-// Files that a job names by hdfs://, and that stay where they are: the nodes fetch them, each once for a user, and
-// refuse one that is not as it was when it was looked at.
+// Files that a job names by hdfs:// and that stay where they are. The nodes fetch each file once per user. A node
+// refuses a file that has changed since LookAtHdfs() read its length and time.
 #pragma once
 
 #include <string>
@@ -14,35 +14,35 @@
 
 namespace tony {
 
-// The file, or, as TonY did, all files that are directly in the folder, under their own names. Of a source whose
-// content is to be in the task's folder itself: the archive, or all files in the folder and those below it, by their
-// paths there. Blocks; any thread. Errors do not name the source. kInvalid: there is none, it is not in the cluster's
-// own HDFS, or it cannot be what was asked for; kNotPermitted: this user may not read it; kUnavailable: HDFS does not
-// answer.
+// Returns the file. If the source is a folder, returns all files directly in it under their own names, as TonY did. If
+// `file.name` is empty, the content belongs into the task's folder itself. The result is then the archive, or all files
+// in the folder and its subfolders, named by their paths there. Blocks; any thread. Errors do not name the source.
+// kInvalid: the source does not exist, is not in the cluster's own HDFS, or has the wrong type. kNotPermitted: this
+// user may not read it. kUnavailable: HDFS does not answer.
 Result<std::vector<RemoteFile>> LookAtHdfs(const YarnCluster& cluster, const FileSpec& file);
 
-// The path of such a place. kInvalid: it is not in the cluster's own HDFS.
+// Returns the path of such a source. kInvalid: the source is not in the cluster's own HDFS.
 Result<std::string> PathInHdfs(const YarnCluster& cluster, const std::string& source);
-std::string OwnHdfs(const YarnCluster& cluster);  // "hdfs://nn:8020"
+std::string OwnHdfs(const YarnCluster& cluster);  // e.g. "hdfs://nn:8020"
 
-// The content of a file, of 16 MiB at most. Errors as those.
+// Returns the content of a file of at most 16 MiB. Errors are those of LookAtHdfs().
 Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source);
 
-// What a node is told of it.
+// Returns the file as an entry of a node's launch context.
 hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& file);
 
-// Checkpoints of a job on YARN: in HDFS, or in a folder that all nodes have. Which job has the folder is a record in
-// HDFS, known to all jobs of the user on the cluster. What another user has written in HDFS is never taken for the
-// job's own.
+// Checkpoints of a job on YARN. They are in HDFS, or in a folder that all nodes share. A record in HDFS, shared by all
+// jobs of the user on the cluster, names the job that holds a checkpoint folder. Checkpoints in HDFS that another user
+// wrote are never used.
 
-// For the master. Another job has ended when its status or the ResourceManager says so.
+// Returns the checkpoints for the AM. Another job counts as ended if its status or the ResourceManager shows that.
 CheckpointPlace CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSpec& spec);
 
-// For a client: whether a master could list the folder in HDFS. One that is not there may come. kInvalid: it is a file,
-// or in another HDFS; kNotPermitted: the user may not read it.
+// Checks for a client whether an AM could list the folder in HDFS. A missing folder is accepted, because it may be
+// created later. kInvalid: it is a file, or in another HDFS. kNotPermitted: the user may not read it.
 Status CheckCheckpointFolder(const YarnCluster& cluster, const CheckpointSpec& spec);
 
-// Forgets the folders whose jobs are gone.
+// Removes the records of checkpoint folders whose jobs no longer exist.
 Status SweepCheckpointFolders(const YarnCluster& cluster);
 
 }  // namespace tony

@@ -1,13 +1,14 @@
-// What a job's processes need on a node, in the user's folder of HDFS: what local staging made, and our programs.
+// Uploads what a job's processes need on a node into the user's folder of HDFS: the results of local staging, and our
+// programs.
 //
-//   FOLDER/<hash>, <hash>-x     a file, as the entry of $TONY_HOME/staged
+//   FOLDER/<hash>, <hash>-x     a file, with the name of its entry in $TONY_HOME/staged
 //   FOLDER/<hash>-tree.tar.gz   a folder; the node unpacks it
-//   FOLDER/.put-...             half of one: nobody uses such a name (hadoop/webhdfs.h)
+//   FOLDER/.put-...             an unfinished upload, which is never used (hadoop/webhdfs.h)
 //
-// A name says its content, so what is there is not sent again. Nothing has such a name before it is whole, and nothing
-// that has one is changed: a node refuses a file whose time of modification is not what a job was told. The folder is
-// its user's alone (0700): who could write there could say what that user's jobs run. yarn_garbage.h removes what no
-// job needs.
+// A name identifies its content, so an existing file is not sent again. A file gets its name only when it is complete,
+// and is never changed after that: a node refuses a file if its modification time is not the one that the job was
+// given. The folder belongs to its user alone (0700), because anybody who can write there could change what that user's
+// jobs run. yarn_garbage.h removes files that no job needs.
 #pragma once
 
 #include <filesystem>
@@ -27,31 +28,37 @@ namespace tony {
 
 struct HdfsStore {
   hadoop::WebHdfs::Options hdfs;
-  Endpoint name_node;             // as the cluster's own programs name it
-  std::string folder;             // "/user/eve/.tony/staged"; made with those above it
-  std::filesystem::path scratch;  // a folder here, for the archive of a folder while it is sent
+  Endpoint name_node;  // address that the cluster's programs use
+  std::string folder;  // "/user/eve/.tony/staged"; created with its parents
+  // A local folder, for the archive of a folder while it is sent.
+  std::filesystem::path scratch;
 };
 
 struct HdfsSource {
-  std::string key;             // its name in the container's folder
-  std::string name;            // its name in the store, which says its content. One in .tar.gz is unpacked on the node
-  std::filesystem::path path;  // here: a file, or a folder, which is packed
-  std::string manifest{};  // what it looked like when it was given its name (records/entry_store.h); "": as it is sent
+  std::string key;  // name in the container's folder
+  // Name in the store, which identifies the content. The node unpacks a file whose name ends with .tar.gz.
+  std::string name;
+  // Local path of a file, or of a folder, which is packed.
+  std::filesystem::path path;
+  // State of the source when its name was computed (records/entry_store.h). Empty: its state when it is sent.
+  std::string manifest{};
 };
-// The entries of `files` that are here, each once; their keys are their names in the store here.
+// Returns the entries of `files` that are on this machine, each once. Their keys are their names in the local store.
 std::vector<HdfsSource> SourcesOf(const StagedFiles& files);
-// A program, a bundle of one (.tar.gz) or a large spec, by the SHA-256 of what it is now. kInvalid, kUnavailable: it
-// cannot be read.
+// Returns a program, a program's bundle (.tar.gz) or a large spec as a source, named by the SHA-256 of its current
+// content. kInvalid, kUnavailable: the file cannot be read.
 Result<HdfsSource> FileSource(std::string key, const std::filesystem::path& file);
 
-using HdfsFiles = std::map<std::string, hadoop::LocalResource>;  // by key; as HDFS says size and time
+// Key: HdfsSource::key. Size and time are those that HDFS reports.
+using HdfsFiles = std::map<std::string, hadoop::LocalResource>;
 std::string ToJson(const HdfsFiles& files);
 Result<HdfsFiles> HdfsFilesFromJson(std::string_view json);
 
-// Blocks until all is there; on any thread that has no loop of its own. `watch` is called on this thread; when it asks
-// to stop, what is being sent is cut off. Errors name source and place: kInvalid: it cannot be read; kUnavailable: it
-// changed while it was read, or HDFS cannot be reached, or `watch.stop` was asked; kNotPermitted: the folder is
-// somebody else's; kCannotWrite: quota, full disks, the scratch folder. A failure leaves complete files only.
+// Uploads the sources that are missing, and blocks until all are there. Call it on any thread that has no loop of its
+// own. `watch` is called on this thread. If a stop is requested, the current upload is cut off. Errors name source and
+// place. kInvalid: a source cannot be read. kUnavailable: a source changed while it was read, HDFS cannot be reached,
+// or `watch.stop` was requested. kNotPermitted: the folder belongs to another user. kCannotWrite: quota, full disks, or
+// the scratch folder. A failure leaves only complete files.
 Result<HdfsFiles> SendToHdfs(const HdfsStore& store, const std::vector<HdfsSource>& sources, const StageWatch& watch);
 
 }  // namespace tony

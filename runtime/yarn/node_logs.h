@@ -1,5 +1,6 @@
-// Logs as the pages of a container's node show them, by HTTP without a login: while the container runs, and afterwards
-// for as long as the node keeps them (yarn.nodemanager.log.retain-seconds, 3 hours, or until they are aggregated).
+// Reads logs from the pages of a container's node, by HTTP without a login. A node shows a log while the container
+// runs, and afterwards until the node removes it (yarn.nodemanager.log.retain-seconds, 3 hours) or the logs are
+// aggregated.
 #pragma once
 
 #include <functional>
@@ -22,17 +23,18 @@
 
 namespace tony {
 
-inline constexpr int64_t kMostOfNodeLog = 8 << 20;  // bytes; a node gives no part of a log but its end
+// Limit in bytes. A node serves no part of a log except its end.
+inline constexpr int64_t kMostOfNodeLog = 8 << 20;
 
-// The last kMostOfNodeLog bytes of one; `link` as yarn/yarn_ends.h has it. Waits for the node, some seconds
-// at most. kNotFound: the node has it no longer. kUnavailable, kInvalid: it does not answer, or not in the words of a
-// NodeManager. Any thread.
+// Returns the last kMostOfNodeLog bytes of a log. `link` has the form that yarn/yarn_ends.h describes. Waits for the
+// node, some seconds at most. kNotFound: the node no longer has the log. kUnavailable: the node does not answer.
+// kInvalid: the answer is not that of a NodeManager. Any thread.
 Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stream);
 
-// The part of a NodeManager's answer that is the log. Pure.
+// Returns the log within a NodeManager's answer. Pure.
 Result<LogExcerpt> NodeLogIn(const std::string& body, const std::string& stream);
 
-// The way to the master of a job that runs elsewhere, for who reads its logs.
+// How a reader of logs reaches the AM of a job that runs elsewhere.
 
 struct WayToMaster {
   Address am;
@@ -40,18 +42,18 @@ struct WayToMaster {
   MakeChannel tls;
 };
 
-// Errors: not found now; kUnavailable: no master has ruled yet. May wait.
+// Returns the way to the AM, or an error if it cannot be found now. kUnavailable: no AM has been leader yet. May block.
 using FindMaster = std::function<Result<WayToMaster>()>;
 std::unique_ptr<AmConnection> ConnectTo(const WayToMaster& way, EventLoop& loop, const JobRecords& records);
 
-// Asks and waits, over one connection: some seconds at most. One thread.
+// Requests status and logs from the AM over one connection. Each call blocks, some seconds at most. One thread.
 class MasterLogs {
  public:
-  // Both outlive it.
+  // `records` and `find` must outlive this object.
   MasterLogs(const JobRecords& records, const FindMaster& find) : records_(records), find_(find) {}
 
   Result<JobStatus> Status();
-  Result<LogAnswer> Read(const LogQuery& query);  // without a wait
+  Result<LogAnswer> Read(const LogQuery& query);  // with `query.wait` of 0
 
  private:
   template <class T>
@@ -62,23 +64,24 @@ class MasterLogs {
   const FindMaster& find_;
   EventLoop loop_;
   std::string token_;
-  std::unique_ptr<AmConnection> am_;  // null: the next call finds the master
+  // Null: the next call finds the AM.
+  std::unique_ptr<AmConnection> am_;
 };
 
-// Logs that NodeManagers have moved to HDFS after the end of an application, as clusters with
-// yarn.log-aggregation-enable have it: then nodes show them no longer.
+// Reads logs that NodeManagers moved to HDFS after the end of an application. Clusters do this if
+// yarn.log-aggregation-enable is on, and their nodes no longer show these logs.
 //
 //   <yarn.nodemanager.remote-app-log-dir>/<user>/bucket-<suffix>/<the id's last four digits>/<application>/<node>
 //   <the same>                          /<user>/<suffix>/<application>/<node>             before Hadoop 3.3
 //
-// The ResourceManager says where, else it is where Hadoop has it as it comes. One thread.
+// The ResourceManager names the folder. If it does not answer, Hadoop's default folder is used. One thread.
 
 class AggregatedLogs {
  public:
   AggregatedLogs(const YarnCluster& cluster, JobId job);
 
-  // The last kMostOfNodeLog bytes of a log; `link` as yarn/yarn_ends.h has it. Waits for HDFS. kNotFound: it
-  // is not there (yet). kInvalid: it cannot be read. Errors name the folder.
+  // Returns the last kMostOfNodeLog bytes of a log. `link` has the form that yarn/yarn_ends.h describes. Waits for
+  // HDFS. kNotFound: the log is not there (yet). kInvalid: the log cannot be read. Errors name the folder.
   Result<LogExcerpt> Fetch(const std::string& link, const std::string& stream);
 
  private:

@@ -1,19 +1,19 @@
-// Who rules a job on YARN: the ResourceManager says it. One attempt of the application master for now, so that a job
-// whose master dies has ended: whoever looks for it writes that down.
+// Decides from the ResourceManager's (RM's) report whether a job on YARN has an AM. An application has one AM attempt
+// for now, so a job whose AM dies has ended. Any process that looks up the job then records its end.
 //
 //   RM's state of the application              Look()
-//   unknown, and no master has ruled yet       kNobody: it was never submitted, or the RM began anew: Start(), and for
-//                                              a kill EndUnruled(), which has the RM take and end it without a master
-//   unknown else                               kLost
+//   unknown, and no AM has been leader yet     kNobody: it was never submitted, or the RM restarted: Start(), and for
+//                                              a kill EndUnruled(), which makes the RM accept and end it without an AM
+//   unknown, and an AM has been leader         kLost
 //   NEW, SUBMITTED, ACCEPTED, RUNNING          kKept
-//   FINISHED, FAILED, KILLED                   kLost: nothing of it lives. Without an end in its records its master
-//                                              died, or it was killed from outside
-//   no answer                                  kKept: silent is not dead
+//   FINISHED, FAILED, KILLED                   kLost: all of its processes have ended. If its records have no end, its
+//                                              AM died, or it was killed from outside
+//   no answer                                  kKept: an RM that does not answer may still run the application
 //
-// A master that the ResourceManager has given up may live, stopped or behind a broken network, and its last writes may
-// be under way. So who settles a job first seals its journal (records/journal_store.h), after which that master writes
-// neither decisions nor records; reads then what it has left; and writes the end as the first of all who settle it has
-// put it down in `settled.json`.
+// An AM that the RM has given up may still be alive, stopped or behind a broken network, and its last writes may be
+// under way. So a process that finalizes a lost job first seals the job's journal (records/journal_store.h). After that
+// the AM writes neither decisions nor records. The process then reads what the AM has left. If several processes
+// finalize the job, all of them write the end that the first one has recorded in `settled.json`.
 #pragma once
 
 #include <functional>
@@ -26,11 +26,12 @@
 
 namespace tony {
 
-// The verdict on a job whose application the ResourceManager has ended and whose master left none. Pure.
+// Returns the verdict of a job whose application the ResourceManager has ended and whose AM left no verdict. Pure.
 Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report);
 
-// The end of such a job, of its last document and of its journal as far as it can be read (nothing: it has none). A
-// verdict that is in the journal is its master's own, which had told everybody to stop because of it. Pure.
+// Returns the end of such a job, from its last status and from its journal as far as it can be read (nullopt: it has
+// none). A verdict in the journal is used if there is one: the AM reached it and had stopped all tasks because of it.
+// Pure.
 JobStatus EndWithoutMaster(JobStatus last, const std::optional<std::string>& journal,
                            const hadoop::ApplicationReport& report);
 
@@ -38,19 +39,19 @@ inline constexpr char kSettledRecord[] = "settled.json";
 
 class YarnArbiter : public AmLauncher {
  public:
-  // What the ResourceManager is asked to run for the job.
+  // Returns the application that the ResourceManager is to run for the job.
   using MakeSubmission =
       std::function<Result<hadoop::Submission>(const YarnCluster& cluster, const JobRecords& records)>;
   explicit YarnArbiter(MakeSubmission make) : make_(std::move(make)) {}
 
-  // Waits for the ResourceManager, as do the others but WhyItEnds().
+  // Waits for the ResourceManager, as do the other methods except WhyItEnds().
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
   Result<MakeChannel> WayToAm(const JobRecords& records) const override;
   Result<bool> EndUnruled(const JobRecords& records, const KillRequest& kill) const override;
   std::string WhyItEnds(const JobRecords& records) const override;
-  // An application that is there already is as good as one that is submitted now.
+  // Submits the application. An application that already exists counts as submitted.
   Result<bool> Start(const JobRecords& records) override;
 
  private:

@@ -1,4 +1,4 @@
-// Nodes that fail containers for reasons of their own. Pure.
+// Finds nodes that fail containers for reasons of their own. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,24 @@ namespace tony {
 class BadNodes {
  public:
   void Failed(const std::string& host, Instant now) { failures_[host].push_back(now); }
-  // Those that failed twice within ten minutes, for ten minutes. None, if that were more than half of all: the trouble
-  // is not theirs then, and who is left could not do the work.
+  // Returns the hosts where two containers failed within the last ten minutes. Returns none if these are more than
+  // half of all nodes: the nodes are then not the cause, and the remaining ones could not do the work.
   std::set<std::string> ToAvoid(int all_nodes, Instant now);
-  static std::string WhyAvoided(const std::string& host);  // for people
+  static std::string WhyAvoided(const std::string& host);  // reason for users
 
  private:
-  std::map<std::string, std::vector<Instant>> failures_;  // by host, oldest first
+  std::map<std::string, std::vector<Instant>> failures_;  // key: host; oldest first
 };
 
-// What an application master wants of YARN, and what it has told the ResourceManager of that. Pure.
+// Holds the containers that an AM wants from YARN, and the requests that it has sent to the ResourceManager. Pure.
 //
 //   Want() --> line of its role and size --> rows for hosts, racks and "*" --> container
 //                                               given to the first attempt that waits <------+--> or released:
-//                                                                nobody waits for it, or it is too small
+//                                                            no attempt waits for it, or it is too small
 //
-// A row says the whole number that is still wanted, so it can be sent again at any time. It is sent when the
-// ResourceManager cannot know that number by itself: it counts what it grants. Exchanges come one after the other:
-// Next() is what to ask, then comes one of Answered(), Unanswered() and Refused(), or BeginAnew().
+// A row states the total number that is still wanted, so it can be sent again at any time. A row is sent if the
+// ResourceManager cannot know that number by itself: it subtracts what it grants. Exchanges follow each other. Next()
+// returns the request. One of Answered(), Unanswered(), Refused() and BeginAnew() is called for its outcome.
 
 struct YarnGrant {
   AttemptId attempt;
@@ -46,49 +46,57 @@ struct YarnGrant {
 
 class YarnAsks {
  public:
-  // Again for the same attempt: changes nothing.
+  // Adds an attempt that needs a container. An attempt that already waits is ignored.
   void Want(const ContainerAsk& ask);
   void Withdraw(const AttemptId& attempt);
-  // Of one that was given, and is not needed. Said in each exchange until its end is heard.
+  // Releases a container that was given to an attempt and is not needed. Each exchange repeats the release until the
+  // container's end is reported.
   void Release(const hadoop::ContainerId& container);
-  // Of nodes that fail containers: nothing is asked of them, nor taken. All that are to be avoided.
+  // Sets all hosts to avoid, because containers fail there. No row names them, and the ResourceManager receives them as
+  // a blacklist.
   void Avoid(std::set<std::string> hosts);
-  // All that the cluster has. Rows for hosts and racks let a node give many containers at once: without them a
-  // CapacityScheduler as it comes gives one for each heartbeat of a node. While there are none, "*" alone is asked for.
+  // Sets all nodes of the cluster. Rows for hosts and racks let a node grant many containers at once. Without them, a
+  // CapacityScheduler grants by default one container per heartbeat of a node. If `nodes` is empty, only rows for "*"
+  // are sent.
   void SetNodes(std::vector<hadoop::NodeReport> nodes);
-  // The ResourceManager did: it knows nothing of what was asked.
+  // Handles a restart of the ResourceManager, which knows none of the earlier requests.
   void BeginAnew();
 
   hadoop::Asked Next();
   struct News {
     std::vector<YarnGrant> grants;
-    std::vector<hadoop::ContainerId> forgotten;  // released, and the ResourceManager does not know them
+    // Released containers that the ResourceManager does not know.
+    std::vector<hadoop::ContainerId> forgotten;
   };
   News Answered(const hadoop::Allocation& allocation);
-  void Unanswered() { EndExchange(false); }  // it may have been read
-  // It will never be granted. Whose rows were in it; nobody wants a container for these any more.
+  void Unanswered() { EndExchange(false); }  // the request may have been read
+  // Handles an exchange whose rows will never be granted. Returns the attempts of these rows, which no longer wait.
   std::vector<AttemptId> Refused();
 
-  bool HasNews() const;  // Next() says what was not said before
-  int Waiting() const;   // attempts
+  // Returns true if Next() has something new to send.
+  bool HasNews() const;
+  int Waiting() const;  // number of waiting attempts
 
  private:
-  using Counts = std::map<std::string, int32_t>;  // by host or rack
-  // What attempts of one role, size, label and placement want, who are all the same to the ResourceManager. Its number
-  // is the request id, which a grant names.
+  using Counts = std::map<std::string, int32_t>;  // key: host or rack
+  // Attempts of one role, size, label and placement. The ResourceManager cannot distinguish these attempts. The line's
+  // number is the request id, which a grant names.
   struct Line {
     std::string role;
     hadoop::Resource size;
     std::string label;
     Placement placement = Placement::kPack;
     std::set<AttemptId> waiting;
-    Counts told, telling;  // rows that may not be 0; and after this exchange
-    Counts given;          // containers that have not ended, by host
+    // `told`: rows that may not be 0 in the ResourceManager. `telling`: what `told` becomes after this exchange.
+    Counts told, telling;
+    // Containers that have not ended. Key: host.
+    Counts given;
     bool must_tell = false;
     bool in_exchange = false;
   };
   struct Released {
-    int answers = 0;  // to exchanges that said so
+    // Number of answers to exchanges that named the release.
+    int answers = 0;
     bool in_exchange = false;
   };
 
@@ -101,39 +109,43 @@ class YarnAsks {
   void EndExchange(bool is_known_read);
   void Count(const hadoop::Container& container, Line& line);
   void Uncount(const hadoop::ContainerId& container);
-  // Nothing: nobody gets it.
+  // Returns nullopt if no attempt gets the container.
   std::optional<YarnGrant> Give(const hadoop::Container& container);
 
   std::map<int64_t, Line> lines_;
   int64_t last_line_ = 0;
-  std::vector<std::string> roles_;  // in the order of their first ask, which is that of their priorities
+  // Roles in the order of their first request, which is the order of their priorities.
+  std::vector<std::string> roles_;
   std::vector<hadoop::NodeReport> nodes_;
   std::map<hadoop::ContainerId, Released> released_;
-  std::set<hadoop::ContainerId> seen_;                                    // granted once
-  std::map<hadoop::ContainerId, std::pair<int64_t, std::string>> given_;  // line and host
-  std::set<std::string> avoided_, avoided_told_, avoided_telling_;        // told: maybe
+  std::set<hadoop::ContainerId> seen_;                                    // containers granted before
+  std::map<hadoop::ContainerId, std::pair<int64_t, std::string>> given_;  // value: line and host
+  // `avoided_told_`: hosts that may be on the ResourceManager's blacklist. `avoided_telling_`: hosts of this exchange.
+  std::set<std::string> avoided_, avoided_told_, avoided_telling_;
   bool is_avoiding_doubtful_ = false;
 };
 
-// What a cluster will never grant, however long a job waits. Pure.
+// Requests that a cluster will never grant, however long a job waits. Pure.
 
 inline constexpr char kGpuType[] = "yarn.io/gpu";
 
 hadoop::Resource ToYarn(const Resources& resources);
 
-// What a cluster gives one container: from NewApplication or Registration.
+// The most that a cluster gives one container, from NewApplication or Registration.
 struct ContainerLimits {
   hadoop::Resource maximum;
-  std::vector<std::string> types;  // of resources beside memory and vcores, where `maximum` does not have them
+  // Types of resources other than memory and vcores, in case `maximum` does not have them.
+  std::vector<std::string> types;
 };
-// Why no container of this size is ever granted, with both numbers; nothing: one may be. A ResourceManager grants a
-// container without what it has no type for, so that is found only here.
+// Returns why no container of this size is ever granted, with both numbers; nullopt if one may be granted. A
+// ResourceManager silently grants a container without a resource for which it has no type, so only this check finds
+// that.
 std::optional<std::string> WhyNeverGranted(const Resources& wanted, const ContainerLimits& limits);
-// The same for the first role that it is true of, by the name of its key: "tony.worker.memory: ...".
+// Returns the reason for the first role that can never be granted, with its key: "tony.worker.memory: ...".
 std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerLimits& limits);
 
-// What to tell of a gang that asks for more GPUs than all of these nodes have: it waits until there are more. Nothing:
-// they have as many.
+// Returns a note for users if a gang requests more GPUs than all of `nodes` have, because it waits until there are
+// more. nullopt: the nodes have enough.
 std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes);
 
 }  // namespace tony

@@ -1,4 +1,4 @@
-// A Hadoop cluster's YARN, as $HADOOP_CONF_DIR describes it.
+// The backend for a Hadoop cluster's YARN, as $HADOOP_CONF_DIR describes it.
 #pragma once
 
 #include "runtime/backend/backend.h"

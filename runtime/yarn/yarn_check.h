@@ -1,4 +1,4 @@
-// Whether a cluster can run a job at all, asked before anything is sent there.
+// Checks whether a cluster can run a job, before anything is sent to the cluster.
 #pragma once
 
 #include <string>
@@ -13,40 +13,42 @@
 
 namespace tony {
 
-// Which queues take jobs of this user, where they run and have none below them.
+// The queues that accept jobs of this user, provided that they run and have no queues below them.
 struct OpenQueues {
-  bool has_rules = false;  // else all do
-  // "root.ml": those whose own rules, or those of one above, let the user, as the ResourceManager lists them whether it
-  // goes by its rules or not.
+  // False: all queues accept jobs, because the cluster does not enforce queue ACLs.
+  bool has_rules = false;
+  // Queues such as "root.ml" whose own ACL, or the ACL of a queue above, admits the user. The ResourceManager lists
+  // them whether it enforces ACLs or not.
   std::vector<std::string> allowed;
-  bool Has(const std::string& name) const;  // "root.ml" or "ml"
+  bool Has(const std::string& name) const;  // `name`: "root.ml" or "ml"
 };
 Result<OpenQueues> QueuesOpenTo(const YarnCluster& cluster);
 
-// Whether the queue takes jobs of this user; else the names of those that do. kInvalid: it is unknown, stopped, or has
-// others below it; kNotPermitted: its rules do not let the user. Where neither the ResourceManager nor the site files
-// say that it goes by its rules, it has the last word at the submit.
+// Checks whether the queue accepts jobs of this user. The error names the queues that do. kInvalid: the queue is
+// unknown, stopped, or has queues below it. kNotPermitted: its ACL does not admit the user. If neither the
+// ResourceManager nor the site files show that ACLs are enforced, the ResourceManager decides at the submit.
 Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name);
 
-// Takes an application id, which the ResourceManager counts, and makes the folder of the user's jobs. kInvalid: this
-// cluster will never run it, with both numbers or the queues that there are; kNotPermitted: the queue or the file
-// system is closed to the user; kUnavailable: YARN or HDFS does not answer as it should, within two seconds. What a
-// person should know beside that, in lines.
+// Checks a job against the cluster, and returns notes for the user. Takes an application id, which the ResourceManager
+// counts, and creates the folder of the user's jobs. kInvalid: this cluster will never run the job; the message has
+// both numbers, or the available queues. kNotPermitted: the queue or the file system is closed to the user.
+// kUnavailable: YARN or HDFS does not answer properly within two seconds.
 Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec);
 
-// `tony doctor --yarn`: names what keeps this user's jobs from the configured cluster, and how to mend it.
+// `tony doctor --yarn`: finds what prevents this user's jobs from running on the configured cluster, and how to repair
+// it.
 
-// Waits for the daemons, two seconds a call and ten for a write. A file with an extended attribute is really written
-// into the user's home folder in HDFS, read, and removed; and an application id is taken, which the ResourceManager
-// counts.
+// Waits for the daemons, two seconds per call and ten seconds per write. Writes a file with an extended attribute into
+// the user's home folder in HDFS, reads it, and removes it. Takes an application id, which the ResourceManager counts.
 Checks CheckYarnHealth();
 
 // `tony list --queue`: the queues of a cluster, and the applications of all users that run or wait there.
 
-// Waits for the ResourceManager, two seconds a call. kUnavailable: it does not answer.
+// Waits for the ResourceManager, two seconds per call. kUnavailable: the ResourceManager does not answer.
 Result<QueueView> LookAtYarnQueue(const YarnCluster& cluster);
 
-// Applications that run come first, each group in the order in which it is served: by priority, then by age. Pure.
+// Returns running applications first, then waiting ones. Each group is sorted by queue, and within a queue in the order
+// in which it is served: by priority, then by age. Pure.
 std::vector<QueuedJob> QueuedJobs(const std::vector<hadoop::ApplicationReport>& reports);
 
 }  // namespace tony

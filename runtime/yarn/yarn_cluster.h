@@ -1,5 +1,5 @@
-// The ResourceManager's answers for who may wait for them: verbs, and the check before a submit. Each call has a loop
-// and a connection of its own, and takes some milliseconds, or as long as `limit`. Any thread.
+// Calls to the ResourceManager for callers that may block: verbs, and the check before a submit. Each call has its own
+// loop and connection. A call takes some milliseconds, or at most `limit`. Any thread.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace tony {
 
-// Errors are RmClient's.
+// Errors are those of RmClient.
 class RmCalls {
  public:
   RmCalls(Endpoint rm, std::string user, Duration limit) : rm_(std::move(rm)), user_(std::move(user)), limit_(limit) {}
@@ -23,7 +23,8 @@ class RmCalls {
   Status Submit(const hadoop::Submission& submission) const;
   Result<hadoop::ApplicationReport> Report(const hadoop::ApplicationId& id) const;
   Result<std::vector<hadoop::ApplicationReport>> Applications() const;
-  Status Kill(const hadoop::ApplicationId& id, const std::string& reason) const;  // begun, or done
+  // The kill has begun or is done.
+  Status Kill(const hadoop::ApplicationId& id, const std::string& reason) const;
   Result<hadoop::QueueReport> Queue(const std::string& name) const;
   Result<std::vector<std::string>> QueuesOfUser() const;
   Result<std::vector<std::string>> NodeLabels() const;
@@ -39,38 +40,43 @@ class RmCalls {
   const Duration limit_;
 };
 
-// Which Hadoop cluster jobs go to: where its daemons are, as its site files say, and who we are there. A value.
+// The Hadoop cluster to which jobs go: the addresses of its daemons, from its site files, and our user name there. A
+// value.
 
 struct YarnCluster {
-  Endpoint rm;                   // of the ResourceManager, for clients
-  Endpoint scheduler;            // of the same, for masters
-  Endpoint name_node;            // of "hdfs://" addresses
-  std::string webhdfs;           // "http://nn.example.org:9870"
-  std::string user;              // whom a cluster without Kerberos believes
-  std::string home;              // the user's folder in HDFS: "/user/eve"
-  std::string rm_web = {};       // "http://rm.example.org:8088"; empty: not known, or by HTTPS alone
-  std::string web_proxy = {};    // "http://proxy.example.org:9099", where that is not the ResourceManager; empty: it is
-  bool has_queue_rules = false;  // yarn.acl.enable as these site files have it, which may not be the cluster's own.
-                                 // Not in the text below
+  Endpoint rm;          // ResourceManager's address for clients
+  Endpoint scheduler;   // ResourceManager's address for AMs
+  Endpoint name_node;   // NameNode in "hdfs://" addresses
+  std::string webhdfs;  // e.g. "http://nn.example.org:9870"
+  // User name, which a cluster without Kerberos trusts.
+  std::string user;
+  // The user's folder in HDFS, such as "/user/eve".
+  std::string home;
+  // "http://rm.example.org:8088". Empty: not known, or only HTTPS.
+  std::string rm_web = {};
+  // "http://proxy.example.org:9099". Empty: the ResourceManager is the proxy.
+  std::string web_proxy = {};
+  // yarn.acl.enable in these site files. The cluster's own setting may differ. Not part of ToText().
+  bool has_queue_rules = false;
 };
 
-// kInvalid names file and key: it cannot be used, or asks for what is not there yet (Kerberos, several NameNodes or
-// ResourceManagers, HTTPS). `user`: of this process.
+// Reads a cluster's site files. kInvalid names file and key: a value cannot be used, or requires a feature that is not
+// supported yet (Kerberos, several NameNodes or ResourceManagers, HTTPS). `user` is the user of this process.
 Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user);
 
-// For a job's master, which has no configuration: words that need no quotes and are no secret.
+// Passes the cluster to a job's AM, which has no configuration. The words need no quotes and are not secret.
 inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
-Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: it is not of that form
+Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: the text has another form
 
-// Where a browser finds the job, also when it has ended: the ResourceManager leads on from there to the master's own
-// page, or to its page of the application. Empty: not known.
+// Returns the page of the job for a browser, also after the job's end. The ResourceManager redirects from there to the
+// AM's own page, or to its page of the application. Empty: not known.
 std::string PageOf(const YarnCluster& cluster, const JobId& job);
-std::string WebProxyOf(const YarnCluster& cluster);  // "http://rm.example.org:8088"; empty: not known
+std::string WebProxyOf(const YarnCluster& cluster);  // e.g. "http://rm.example.org:8088"; empty: not known
 
-// Which one of them says yarn_configured.h: where a job with these site files goes, or where this job is; an empty id
-// names no job. $HADOOP_USER_NAME goes before the user's own name, as in Hadoop's clients. kInvalid names the variable,
-// the key or the note: it is not set, or there are no site files as they should be.
+// Returns the cluster for a job with these site files, or the cluster of an existing job. yarn_configured.h has the
+// rules. An empty id names no job. $HADOOP_USER_NAME overrides the user's own name, as in Hadoop's clients. kInvalid
+// names the variable, the key or the note: it is not set, or the site files are missing or malformed.
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files);
 Result<YarnCluster> FindYarnCluster(const JobId& job);
 

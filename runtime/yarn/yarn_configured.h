@@ -1,11 +1,11 @@
-// Whether this process knows of a Hadoop cluster, and to which one a job was sent. Apart from yarn_cluster.h for
-// programs without Hadoop in them.
+// Finds out whether this process knows a Hadoop cluster, and to which cluster a job was sent. Separate from
+// yarn_cluster.h for programs that do not contain Hadoop.
 //
-// A job goes to the cluster that $HADOOP_CONF_DIR and its own site files (runtime/spec/property_values.h) describe. Where it
-// has such files the submit notes the cluster in $TONY_HOME/yarn/clusters/<application id>: whoever knows the job by
-// its id goes there, whatever $HADOOP_CONF_DIR says and whether the files are still there. Other jobs are looked for in
-// the cluster of $HADOOP_CONF_DIR or, if the variable is not set, in that of the newest note. A command that names no
-// job goes there too, so that each job that `tony list` shows is found by its id.
+// A job goes to the cluster that $HADOOP_CONF_DIR and its own site files (runtime/spec/property_values.h) describe. If
+// it has such files, the submit notes the cluster in $TONY_HOME/yarn/clusters/<application id>. A command that names
+// this job uses the note, whatever $HADOOP_CONF_DIR is, and even if the files no longer exist. Other jobs are looked up
+// in the cluster of $HADOOP_CONF_DIR. If the variable is not set, they are looked up in the cluster of the newest note.
+// A command that names no job uses this rule, too, so each job that `tony list` shows is found by its id.
 #pragma once
 
 #include <filesystem>
@@ -21,21 +21,22 @@ namespace tony {
 
 inline constexpr char kConfigurationVariable[] = "HADOOP_CONF_DIR";
 
-// kInvalid: the variable is not set and there is no note.
+// Returns kInvalid if the variable is not set and no note exists.
 Status CheckYarnConfigured(const JobId& job);
 Error YarnNotConfigured();
 
 struct ClusterNote {
   std::filesystem::path file;
-  std::string text;  // of YarnCluster
+  std::string text;  // in the form of ToText(YarnCluster)
 };
-// Nothing: there is none, or no $TONY_HOME. `job`: empty for the newest.
+// Returns the note of `job`, or the newest note if `job` is empty. nullopt: the note or $TONY_HOME does not exist.
 Result<std::optional<ClusterNote>> FindClusterNote(const JobId& job);
-// The job's own note or, if it has none and the variable is not set, the newest.
+// Returns the job's own note. If it has none and the variable is not set, returns the newest note.
 Result<std::optional<ClusterNote>> FindClusterNoteOrNewest(const JobId& job);
 Status NoteCluster(const JobId& job, const std::string& text);
-void ForgetCluster(const JobId& job);  // harmless if there is no note
-// Of jobs, oldest first. What writers left that died is removed, unless `dry_run`.
+void ForgetCluster(const JobId& job);  // does nothing without a note
+// Returns the jobs whose notes were written before `time`, oldest first. Removes files that writers left when they
+// died, unless `dry_run`.
 Result<std::vector<JobId>> ClusterNotesBefore(Instant time, bool dry_run);
 
 }  // namespace tony

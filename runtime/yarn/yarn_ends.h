@@ -1,5 +1,5 @@
-// Links to the pages where a NodeManager shows the logs of a container, "http://node:8042/node/containerlogs/ID/USER".
-// Pure.
+// Links to the pages on which a NodeManager shows the logs of a container:
+// "http://node:8042/node/containerlogs/ID/USER". Pure.
 #pragma once
 
 #include <optional>
@@ -13,41 +13,41 @@
 
 namespace tony {
 
-// `node_http`: "node:8042"; empty: not known, and there is no link.
+// `node_http` has the form "node:8042". If it is empty, the node is not known, and the link is empty.
 std::string LinkToLogs(const std::string& node_http, const std::string& container, const std::string& user);
 
 struct LogLink {
-  std::string node;  // "http://node:8042"; empty: it was no such link
+  std::string node;  // "http://node:8042"; empty: not a log link
   std::string container;
 };
 LogLink ParseLogLink(const std::string& link);
 
-// How YARN says that a container or a job has ended, and how we do. Pure.
+// Translates the ends of containers and jobs between YARN's terms and ours. Pure.
 
-// `stopped`: we asked for its end. YARN's own codes (ContainerExitStatus) are no exit status of a process: `cls` says
-// what they mean, and `error` what the node or the ResourceManager wrote about it.
+// Converts the end of a container. `stopped`: we requested the end. YARN's own codes (ContainerExitStatus) are not exit
+// statuses of a process. `cls` gives their meaning, and `error` quotes the node or the ResourceManager.
 ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped);
 
-// Whether a container ended so for a reason of its node's, which the next one there may meet as well.
+// Returns true if a container ended for a reason of its node, which may affect the next container there, too.
 bool IsOfNode(const hadoop::ContainerStatus& status);
 
-// What a node said of files that it could not bring to a container, where every node would say the same of this job, so
-// that nothing is to be tried again: somebody changed or removed one (user_config), or the user may not read it (auth).
-// Nothing: it may pass, or be the node's own trouble. From the diagnostics of a container that never ran.
+// Why a node could not provide a file to a container, if every node would fail with this job. A retry is then useless.
+// user_config: the file was changed or removed. auth: the user may not read the file. LastingCauseIn() returns nullopt
+// if the failure may pass, or is the node's own. `diagnostics` are those of a container that never ran.
 struct LastingCause {
   OutcomeClass cls;
-  std::string why;  // one line
+  std::string why;  // a single line
 };
 std::optional<LastingCause> LastingCauseIn(std::string_view diagnostics);
 
 hadoop::FinalStatus FinalStatusOf(const Verdict& verdict);
-// The first cause, where it ran, how it ended and its last lines: what a person reads as the application's diagnostics.
+// Returns the application's diagnostics for users: the first cause, where it ran, how it ended, and its last lines.
 std::string DiagnosticsOf(const Verdict& verdict);
 
-// Why an application has no master yet, of a ResourceManager's report on it, for people. Pure.
+// Explains to users, from a ResourceManager's report, why an application has no AM yet. Pure.
 
-// "waits for its master: queue ml has no more room for masters, ..."; empty: its master runs, or it has ended. The
-// words are the CapacityScheduler's in our terms; what is not known of them is told as it stands.
+// Returns "waits for its master: queue ml has no more room for masters, ..."; empty if the AM runs, or the application
+// has ended. Texts of the CapacityScheduler are translated into our terms. Unknown texts are quoted.
 std::string WhyMasterWaits(const hadoop::ApplicationReport& report);
 
 }  // namespace tony

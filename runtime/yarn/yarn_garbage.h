@@ -1,4 +1,5 @@
-// Notes of clusters (yarn_configured.h) that outlive their jobs, which somebody else has removed, or another machine.
+// Removes notes of clusters (yarn_configured.h) whose jobs no longer exist, because another user or machine removed
+// them.
 #pragma once
 
 #include <functional>
@@ -19,57 +20,60 @@ namespace tony {
 
 using JobsOfCluster = std::function<Result<std::set<std::string>>(const YarnCluster& cluster)>;
 
-// Those that were written before `order.not_since` go where the cluster that they name has no such job any more. The
-// others stay, and `garbage.kept` says why: the job is there, or nobody knows. `jobs_of` is asked once for each
+// Removes notes that were written before `order.not_since` if their cluster no longer has the job. Other notes stay,
+// and `garbage.kept` gives the reason: the job exists, or this cannot be found out. `jobs_of` is called once per
 // cluster.
 Status CollectNotes(const GarbageOrder& order, const JobsOfCluster& jobs_of, Garbage& garbage);
 
-// The names in the user's folder of jobs in HDFS, also of half ones, within two seconds; none: there is no such folder.
+// Returns the names in the user's folder of jobs in HDFS, including unfinished jobs, within two seconds. Empty if the
+// folder does not exist.
 Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
 
-// What no job needs any more of what lies in the user's folder of HDFS (yarn_jobs.h), and how it is removed while
-// others submit jobs.
+// Removes from the user's folder in HDFS (yarn_jobs.h) what no job needs any more, while other clients submit jobs.
 //
 //   jobs/<id>                 ended long ago: DELETE
-//   jobs/<id>                 without submission.json, an hour old: RENAME to jobs/.old-<id>; with it by now: back
+//   jobs/<id>                 without submission.json, an hour old: RENAME to jobs/.old-<id>; and back if it has one then
 //   staged/<name>             an hour old, and no job names it: RENAME into gc/<random>
-//   staged/.put-<random>      two days old: an upload may take one
-//   gc/<random>               a collection that is at work; an hour old: it died
+//   staged/.put-<random>      two days old, because an upload may take one day
+//   gc/<random>               a running collection; if an hour old, the collection has died
 //
-// A submit does not send what it finds in staged/, and a collection must not take that away. They meet so:
+// A submit does not send files that it finds in staged/, so a collection must not remove these files. This is how they
+// avoid a conflict:
 //
 //   collection   1. makes gc/<random>       2. reads which files the jobs name   3. moves the others into gc/<random>
-//   submit       1. names its files in the records of its job   2. removes all in gc/   3. looks whether its files are
-//                there; else sends them, and again from 1.
+//   submit       1. names its files in the records of its job   2. removes all in gc/   3. checks whether its files are
+//                there; else sends them, and repeats from 1.
 //
-// Either the collection reads the names, or its folder is gone when it moves something: then it moves nothing, however
-// late, and gives way. Neither waits for the other, and no clock is compared but HDFS's own.
+// Either the collection reads the names, or its folder no longer exists when it moves a file. In that case it moves
+// nothing, however late it is, and gives up. Neither waits for the other, and HDFS's own clock is the only one used.
 
 inline constexpr std::string_view kOldJob = ".old-";
-inline constexpr Duration kUnfinishedMayGo = std::chrono::hours(1);  // a client makes a job's records within seconds
+// A client writes a job's records within seconds.
+inline constexpr Duration kUnfinishedMayGo = std::chrono::hours(1);
 inline constexpr Duration kUploadMayGo = std::chrono::hours(48);
 
-// Calls wait for HDFS; any thread.
+// Calls wait for HDFS. Any thread.
 class YarnGarbage {
  public:
   using RecordsOfJob = std::function<JobRecords(const JobId&)>;
   YarnGarbage(std::shared_ptr<HdfsCalls> calls, HdfsPlaces places, RecordsOfJob records, HdfsPatience patience = {});
 
-  // What fails names the place. Where a submit came between, what is left is left for the next time.
+  // Removes garbage. A failure names the place. If a submit comes in between, the rest is left for the next collection.
   Result<Garbage> Collect(const GarbageOrder& order) const;
 
-  // Of a job whose submit is thought to have died before it was made: from now on nobody makes it. False: somebody has,
-  // or does that just now.
+  // Gives up a job whose submit seems to have died before it made the job. After that no client can make this job.
+  // False: a client has made it, or is making it now.
   Result<bool> GiveUp(const JobId& job) const;
 
-  // For a submit whose records name `files`: no collection takes those that are staged from now on. False: one has
-  // before, or they are not as they were told; they are sent again.
+  // Protects the files that the records of a submit name: from now on, no collection takes the staged ones. False: a
+  // collection has already taken one, or a file differs from `files`. The caller must send the files again.
   Result<bool> Hold(const HdfsFiles& files) const;
 
  private:
   using Entries = std::vector<hadoop::HdfsEntry>;
 
-  Result<Entries> List(const std::string& folder) const;  // none: there is no such folder
+  // Returns an empty list if the folder does not exist.
+  Result<Entries> List(const std::string& folder) const;
   Result<bool> IsThere(const std::string& path) const;
   Result<Instant> ServersTime() const;
   Status RemoveJobs(const GarbageOrder& order, Garbage& garbage) const;
@@ -89,6 +93,6 @@ class YarnGarbage {
   const HdfsBytes hdfs_;
 };
 
-YarnGarbage GarbageIn(const YarnCluster& cluster);  // of its user
+YarnGarbage GarbageIn(const YarnCluster& cluster);  // for the cluster's user
 
 }  // namespace tony

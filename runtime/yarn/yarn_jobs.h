@@ -1,15 +1,14 @@
-// Where the jobs of a user lie in HDFS, all of it private to the user:
+// The places of a user's jobs in HDFS, all of them private to the user:
 //
-//   <home>/.tony/staged                  what jobs bring along, by content: hdfs_staging.h
-//   <home>/.tony/gc                      what is being removed: yarn_garbage.h
-//   <home>/.tony/requests                what is known under request ids: yarn_jobs.h
-//   <home>/.tony/checkpoint-folders      which job has which: records/checkpoint_holder.h
-//   <home>/.tony/jobs/<application id>   the records of a job: job_records.h, but no environment; the journal: a
-//   folder;
-//                                        and beside these
+//   <home>/.tony/staged                  the files of jobs, named by content: hdfs_staging.h
+//   <home>/.tony/gc                      files that are being removed: yarn_garbage.h
+//   <home>/.tony/requests                jobs by request id: yarn_jobs.h
+//   <home>/.tony/checkpoint-folders      which job holds which folder: records/checkpoint_holder.h
+//   <home>/.tony/jobs/<application id>   the records of a job: job_records.h, except the environment. The journal is a
+//                                        folder. Additional records:
 //     files.json                         the files of its containers, as HDFS has them
-//     tls.json                           who its programs are to each other: three certificates with their keys
-//     settled.json                       how it ended, where its master could not write that: yarn_arbiter.h
+//     tls.json                           the identities of its programs: three certificates with their keys
+//     settled.json                       how the job ended, if its AM could not write that: yarn_arbiter.h
 #pragma once
 
 #include <memory>
@@ -34,7 +33,7 @@
 namespace tony {
 
 struct HdfsPlaces {
-  std::string root;  // "/user/eve/.tony", in which are
+  std::string root;  // "/user/eve/.tony": parent of these folders
   std::string jobs, staged, collections, requests;
 };
 HdfsPlaces PlacesIn(const YarnCluster& cluster);
@@ -42,48 +41,51 @@ std::string JobsFolder(const YarnCluster& cluster);
 std::string StagedFolder(const YarnCluster& cluster);
 HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job);
 
-// With the limits of a record's calls.
+// Returns options with the limits for calls of records.
 hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster);
 
-// Whether there is such a job or not. `known`: the process wrote them itself.
+// Returns the records of a job, which need not exist. `known` holds records that the process itself wrote.
 JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known = {});
-// As its master of this epoch has them, whose journal is begun: once that is sealed, nothing more is written by them.
+// Returns the records as the AM of this epoch uses them, after it has begun its journal. Once that journal is sealed,
+// they write nothing more.
 JobRecords RecordsOfMaster(const YarnCluster& cluster, const JobId& job, Epoch epoch);
-// With calls of its own: a journal's may not wait for records.
+// Returns the journal, with calls of its own, because calls of a journal must not wait for records.
 std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const JobId& job);
 
-Status PutRecord(const JobRecords& records, const std::string& name, std::string_view bytes);  // unless it is there
-// Those that have bytes, all at once, in any order: each takes four calls that follow each other.
+// does nothing if the record exists
+Status PutRecord(const JobRecords& records, const std::string& name, std::string_view bytes);
+// Writes all records that have bytes, concurrently and in any order, because each takes four calls in sequence.
 Status PutRecords(const YarnCluster& cluster, const JobId& job, const RecordsByName& records);
 
-inline constexpr char kSubmissionRecord[] = "submission.json";  // without it there is no job
+// The job exists only with this record.
+inline constexpr char kSubmissionRecord[] = "submission.json";
 inline constexpr char kFilesRecord[] = "files.json";
 inline constexpr char kCertificatesRecord[] = "tls.json";
 std::string ToJson(const JobCertificates& certificates);
 Result<HdfsFiles> ReadFiles(const JobRecords& records);
 Result<JobCertificates> ReadCertificates(const JobRecords& records);
 
-// The files of a job's history in HDFS, for TonY's portal and Dr. Elephant: history/README.md. Its master writes them,
-// as TonY's did; whoever settles a job writes the end of one whose master has not.
+// The files of a job's history in HDFS, for TonY's portal and Dr. Elephant: history/README.md. The AM writes them, as
+// in TonY. If the AM did not write the end, the process that finalizes the job does.
 
-// Each does nothing for a job whose history is not in HDFS. They wait for it, 10 s at most a call; what goes wrong is a
-// line in the log, as it costs the job nothing.
+// Both functions do nothing for a job whose history is not in HDFS. They wait for HDFS, 10 s at most per call. A
+// failure is only logged, because it does no harm to the job.
 void BeginHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records);
 void FinishHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records);
 
-// What can write into the folder of a history: HDFS, or this machine where the folder is of no HDFS. kInvalid: another
-// HDFS.
+// Returns a writer for the folder of a history: in HDFS, or on this machine if the folder is in no HDFS. kInvalid: the
+// folder is in another HDFS.
 Result<std::shared_ptr<const FilesForOthers>> FilesOfHistory(const YarnCluster& cluster, const std::string& folder);
 
-// For a client, before the job: why no history will come of it, as far as can be told; nothing: there will be one, or
-// none was asked for.
+// For a client, before the submit: returns why no history will be written, as far as this can be known. nullopt: a
+// history will be written, or none was requested.
 std::optional<std::string> WhyNoHistory(const YarnCluster& cluster, const JobSpec& spec);
 
-// What is known under request ids of a user's jobs on a cluster: <home>/.tony/requests (records/request_index.h).
-// So a submit from any machine finds what those from others made.
+// The index of a user's jobs on a cluster by their request ids: <home>/.tony/requests (records/request_index.h). A
+// submit from any machine finds the jobs that other machines submitted.
 
 RequestPlace RequestsIn(const YarnCluster& cluster);
-// The same for a test's own calls.
+// RequestsIn() with the calls of a test.
 RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnCluster& cluster,
                         const HdfsPatience& patience = {});
 
@@ -91,12 +93,14 @@ RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnClust
 
 class YarnJobs : public JobStore {
  public:
-  // `files`: of the job that is to be made; a job that is there is found by its id, and all are listed where no job is
-  // named (yarn_configured.h). Errors, beside JobStore's: FindYarnCluster()'s.
+  // `files` are the site files of the job that is to be made. An existing job is found by its id. The list shows the
+  // jobs of the cluster that commands without a job use (yarn_configured.h). Errors are those of JobStore and of
+  // FindYarnCluster().
   explicit YarnJobs(SiteFiles files) : files_(std::move(files)) {}
 
   Result<JobId> NewId(Instant now) const override;  // reserved by the ResourceManager
-  // Sends what was staged here, and writes all records but submission.json: without it there is no job.
+  // Uploads the staged files, and writes all records except submission.json. The job does not exist yet, because it
+  // lacks that record.
   Result<NewJob> Lay(NewJob job, Instant now, const StageWatch& watch) const override;
   void DiscardLaid(const NewJob& job) const override;
   Result<JobRecords> Create(const NewJob& job, Instant now) const override;

@@ -1,8 +1,9 @@
-// Where each log of a job on YARN is read now: from its executor, by way of the job's master, while that is there; then
-// what the master kept of it (records/kept_outputs.h); else from the pages of its node, or where that has moved it to. One
-// thread.
+// Reads each log of a job on YARN from the place where it is now. While the executor is there, the AM passes on its
+// logs. Later they are read from what the AM kept (records/kept_outputs.h), from the pages of the node, or from the
+// place to which the node has moved them. One thread.
 //
-// What cannot be read is as good as empty; of each attempt the log says once why, and where else it is read.
+// A log that cannot be read counts as empty. For each attempt, our log names the reason once, and another place to read
+// it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ namespace tony {
 
 class YarnLogReader {
  public:
-  // A log that its node shows no longer, by the link to it there.
+  // Fetches a log that its node no longer shows. `link` is the former link to it on the node.
   using FetchMoved = std::function<Result<LogExcerpt>(const std::string& link, const std::string& stream)>;
 
   YarnLogReader(JobRecords records, FindMaster find, FetchMoved fetch_moved)
@@ -35,34 +36,39 @@ class YarnLogReader {
         fetch_moved_(std::move(fetch_moved)),
         master_(records_, find_) {}
 
-  std::vector<AttemptId> Attempts(const std::optional<TaskId>& task);  // those that have logs, by task and number
+  // Returns the attempts that have logs, by task and number.
+  std::vector<AttemptId> Attempts(const std::optional<TaskId>& task);
   LogBytes Read(const AttemptId& attempt, const std::string& stream, int64_t offset, std::span<char> buffer);
   std::vector<LogPart> Parts(const AttemptId& attempt, const std::string& stream);
   std::optional<LogFile> Look(const AttemptId& attempt, const std::string& stream);
   int Processes(const TaskId& task);
 
-  // For who follows.
+  // The methods below are for callers that follow the logs.
   const JobRecords& records() const { return records_; }
   Result<WayToMaster> FindItsMaster() const { return find_(); }
   void Take(const JobStatus& status);
-  // Of logs that have been read to their end, and are with their executors: what comes next.
+  // Returns the next requests for all logs that were read to their end and are still with their executors.
   std::vector<LogWant> WhatIsNext() const;
-  // What has come of one of them; whether there is something to read.
+  // Takes the answer to one of these requests. Returns true if there is something to read.
   bool Take(const LogWant& want, LogNews news);
-  bool IsOver(const AttemptId& attempt) const;      // nothing more comes of what is read of it
-  bool IsLost(const AttemptId& attempt) const;      // it runs, but nobody tells of its logs
-  bool WasStarted(const AttemptId& attempt) const;  // its executor: only then it has logs
+  // Returns true if the logs that are read of this attempt are complete.
+  bool IsOver(const AttemptId& attempt) const;
+  // Returns true if the attempt runs, but its logs cannot be reached.
+  bool IsLost(const AttemptId& attempt) const;
+  // Returns true if the attempt's executor was started. Only then there are logs.
+  bool WasStarted(const AttemptId& attempt) const;
   bool IsWithExecutor(const AttemptId& attempt) const;
-  void Find(const AttemptId& attempt) { places_[attempt] = Place::kExecutor; }  // with its executor
+  // Notes that the logs are with the executor.
+  void Find(const AttemptId& attempt) { places_[attempt] = Place::kExecutor; }
 
  private:
   enum class Place { kExecutor, kKept, kNode, kNowhere };
   using LogId = std::pair<AttemptId, std::string>;
   struct Seen {
     int64_t begin = 0;
-    std::string text;      // of the newest pieces
-    int64_t size = 0;      // of the log, as last heard
-    bool is_read = false;  // somebody wants it
+    std::string text;      // text of the newest pieces
+    int64_t size = 0;      // size of the log, last known
+    bool is_read = false;  // true: a caller reads this log
     bool ended = false;
     int64_t end() const { return begin + static_cast<int64_t>(text.size()); }
     bool IsWhole() const { return ended && end() >= size; }
@@ -87,7 +93,8 @@ class YarnLogReader {
   const FindMaster find_;
   const FetchMoved fetch_moved_;
   MasterLogs master_;
-  std::optional<JobSpec> spec_;  // once it could be read; it never changes
+  // Set once the spec could be read. A spec never changes.
+  std::optional<JobSpec> spec_;
   std::optional<JobStatus> status_;
   bool has_master_ = true;  // as far as is known
   std::set<AttemptId> kept_;
@@ -97,13 +104,13 @@ class YarnLogReader {
   std::set<AttemptId> said_;
 };
 
-// The logs of a job on YARN, of which no program but the executors' sees the files: yarn_log_reader.h.
+// The source of the logs of a job on YARN. Only the executors can read the files: yarn_log_reader.h.
 
-// One thread. Reading waits for the job's master, for HDFS, or for a node, some seconds at most.
-// The arbiter outlives it.
+// For one thread. Reading waits for the job's AM, for HDFS or for a node, some seconds at most. `arbiter` must outlive
+// the source.
 std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbiter,
                                         YarnLogReader::FetchMoved fetch_moved);
-// While its master runs, as that has them: nothing has been moved.
+// The source while the job's AM runs. Nodes have not moved any logs then.
 std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find);
 
 }  // namespace tony

@@ -1,8 +1,8 @@
-// Tells what was written to the logs of a job on YARN: asks the job's master, which answers when there is more. While
-// the master cannot be reached nothing is told but that the job may have ended.
+// Reports what is written to the logs of a job on YARN. It queries the job's AM, which answers when there is more.
+// While the AM cannot be reached, the only report is that the job may have ended.
 //
-// What has come is read from the reader, which it was given to. Who follows looks at the job, which its watch timeout
-// counts. Loop thread only.
+// New text is passed to the reader, and is read from there. Following logs is client activity, which counts for the
+// job's watch timeout. Loop thread only.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace tony {
 
 class YarnLogWatch : public LogWatch {
  public:
-  // The reader outlives it.
+  // `reader` must outlive this object.
   YarnLogWatch(EventLoop& loop, YarnLogReader& reader, std::optional<TaskId> task, LogWatchSink sink);
 
   void Look() override;
@@ -42,19 +42,20 @@ class YarnLogWatch : public LogWatch {
   void LookForLostLater();
   void TellOfAll(const AttemptId& attempt);
   void EndIfOver(const AttemptId& attempt);
-  // What to do with an answer; without one the connection is lost.
+  // Returns a callback that calls `take` with an answer. Without an answer, the connection is lost.
   template <class T>
   OnAnswer<T> Then(std::function<void(const T&)> take);
 
   EventLoop& loop_;
   YarnLogReader& reader_;
-  const std::optional<TaskId> task_;  // the only one that is wanted
+  // Only this task is followed, if set.
+  const std::optional<TaskId> task_;
   const LogWatchSink sink_;
   std::string token_;
-  std::unique_ptr<AmConnection> am_;  // null: it is being looked for
+  std::unique_ptr<AmConnection> am_;  // null: the AM is being searched
   int64_t seq_ = 0;
-  int calls_ = 0;          // of ReadLogs, open
-  std::set<LogId> asked_;  // in these
+  int calls_ = 0;          // open calls of ReadLogs
+  std::set<LogId> asked_;  // logs requested in these calls
   std::set<AttemptId> told_;
   std::set<AttemptId> ended_;
   std::set<AttemptId> lost_;

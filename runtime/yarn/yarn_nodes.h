@@ -1,14 +1,15 @@
-// What a master asks of its nodes: to start containers and to stop them. Loop thread only.
+// An AM's requests to its nodes, which start and stop containers. Loop thread only.
 //
 //            Start()           call             answer
 //   (none) ---------> wanted ---------> asked ----------> started, or refused with a reason
 //                        ^                | no answer: the node may have done it
 //                        |  not known     v
-//                        +------------ doubtful, its status is asked for ------> started
+//                        +------------ doubtful, its status is requested ------> started
 //
-// What is asked of a node in one turn of the loop goes in one call, and a node has one call at a time. At most
-// kMostConnections are open, idle ones are closed. A node that does not answer is asked again for three minutes.
-// Callbacks come from the loop, never from inside a method. How a container ends, the ResourceManager alone says.
+// All requests to a node from one turn of the loop go into one call. A node has one call at a time. At most
+// kMostConnections are open, and idle ones are closed. Calls to a node that does not answer are retried for three
+// minutes. Callbacks come from the loop, never from inside a method. The end of a container is reported only by the
+// ResourceManager.
 #pragma once
 
 #include <functional>
@@ -28,35 +29,40 @@ class YarnNodes {
  public:
   struct Callbacks {
     std::function<void(const hadoop::ContainerId&)> started;
-    // It does not run, or the node was not heard of again.
+    // The container does not run, or its node has not answered for too long.
     std::function<void(const hadoop::ContainerId&, const std::string& why)> refused;
-    std::function<void(const hadoop::ContainerId&)> not_stopped;  // the node does not have it, or does not answer
+    // The node does not have the container, or does not answer.
+    std::function<void(const hadoop::ContainerId&)> not_stopped;
   };
   static constexpr int kMostConnections = 64;
 
-  // `loop` and `names` outlive this.
+  // `loop` and `names` must outlive this object.
   YarnNodes(EventLoop& loop, HostResolver& names, Callbacks callbacks);
 
-  void Use(const hadoop::NodeToken& token);  // the newest of its node
+  // Sets the newest token of its node.
+  void Use(const hadoop::NodeToken& token);
   void Start(const hadoop::Container& container, hadoop::LaunchContext context);
-  // Also while it is being started: after that. False: it had not been asked for, and never starts.
+  // Stops a container. If it is being started, the stop follows the start. False: no start was sent, and the container
+  // never starts.
   bool Stop(const hadoop::NodeId& node, const hadoop::ContainerId& container);
-  void Forget(const hadoop::NodeId& node, const hadoop::ContainerId& container);  // it has ended
-  void Forget(const hadoop::NodeId& node);                                        // it is lost, with all it had
+  void Forget(const hadoop::NodeId& node, const hadoop::ContainerId& container);  // the container has ended
+  // Forgets a node that was lost with all of its containers.
+  void Forget(const hadoop::NodeId& node);
   int connections() const;
 
  private:
   using Ids = std::vector<hadoop::ContainerId>;
   struct Node {
     hadoop::Token token;
-    std::unique_ptr<hadoop::NmClient> client;  // none: no connection
+    std::unique_ptr<hadoop::NmClient> client;  // null: no connection
     std::map<hadoop::ContainerId, hadoop::ContainerStart> starts;
-    std::set<hadoop::ContainerId> doubtful, stops;  // doubtful: of `starts`
-    std::set<hadoop::ContainerId> asked;            // in the call that is under way
+    // `doubtful`: containers in `starts` whose start had no answer.
+    std::set<hadoop::ContainerId> doubtful, stops;
+    std::set<hadoop::ContainerId> asked;  // containers in the current call
     bool is_called = false;
-    Instant silent_since{};      // 1970: it answered last
-    Duration retry{0};           // after the last call without an answer
-    EventLoop::Timer next_call;  // while it is not called
+    Instant silent_since{};      // 1970: the last call was answered
+    Duration retry{0};           // delay after an unanswered call
+    EventLoop::Timer next_call;  // set while no call is open
     bool HasWork() const { return !starts.empty() || !stops.empty(); }
   };
 
@@ -84,7 +90,8 @@ class YarnNodes {
   HostResolver& names_;
   const Callbacks callbacks_;
   std::map<hadoop::NodeId, Node> nodes_;
-  std::set<hadoop::NodeId> without_connection_;  // have work, and wait until another node's is closed
+  // Nodes that have work and wait until another node's connection is closed.
+  std::set<hadoop::NodeId> without_connection_;
 };
 
 }  // namespace tony

@@ -1,5 +1,5 @@
-// A master's containers on YARN: the ResourceManager grants them and reports their ends, their nodes start and stop
-// them. Loop thread only.
+// The containers of an application master (AM) on YARN. The ResourceManager grants them and reports their ends. Their
+// nodes start and stop them. Loop thread only.
 //
 //   registering --registered--> up --Finish()--> finishing --> finished
 //        ^                       |
@@ -32,56 +32,61 @@
 
 namespace tony {
 
-// What a master brings along for YARN. What it refers to outlives the scheduler.
+// Inputs of the scheduler, which an AM provides. Everything that it refers to must outlive the scheduler.
 struct YarnSide {
   EventLoop& loop;
   HostResolver& names;
-  Endpoint resource_manager;  // its address for masters
-  hadoop::Token token;        // of kind YARN_AM_RM_TOKEN
+  Endpoint resource_manager;  // the ResourceManager's address for AMs
+  hadoop::Token token;        // kind: YARN_AM_RM_TOKEN
   hadoop::MasterAddress address;
-  std::string kept_at = {};  // where the ResourceManager leads browsers once the job has ended; empty: its own page
-  std::string user;          // whose containers they are
+  // Page to which the ResourceManager redirects browsers once the job has ended. Empty: its own page.
+  std::string kept_at = {};
+  std::string user;  // owner of the containers
   Duration am_lease{0};
   Scheduler::Sink sink;
   std::function<hadoop::LaunchContext(const ContainerId&, const ExecutorLaunch&, const std::string& host)> context;
-  // The attempt is over, and rules no more: leave, and start nothing.
+  // Called when the attempt is over and no longer leader. The AM must exit, and must start nothing.
   std::function<void(const std::string& reason)> over;
-  // RmClient::RunningNodes, for those who may ask: many containers are granted at once then, as YarnAsks says. Empty:
-  // one for each heartbeat of a node, on a cluster as it comes.
+  // RmClient::RunningNodes, if the AM may call it. Many containers are then granted at once, as YarnAsks describes.
+  // Empty: a cluster grants by default one container per heartbeat of a node.
   using OnNodes = std::function<void(Result<std::vector<hadoop::NodeReport>>)>;
   std::function<void(OnNodes)> list_nodes;
-  // Between two exchanges with the ResourceManager, while something is going on and else. Both far below the time after
-  // which it takes a master for dead (10 minutes and more).
+  // Delay between two exchanges with the ResourceManager: `quick` for some time after a change, else `usual`. Both are
+  // far below the time after which the ResourceManager considers an AM dead (10 minutes and more).
   Duration quick{100}, usual{1000};
-  Duration gang_hold{0};        // 0: each container is handed out as it comes
-  Duration lost_after{60'000};  // an executor that is cut off has ended its task by then
+  // 0: each container is handed out as soon as it is granted.
+  Duration gang_hold{0};
+  // By then, an executor that is cut off has ended its task.
+  Duration lost_after{60'000};
 };
 
-// StopMode: YARN knows one way, TERM to all of the container and KILL 250 ms later. A kTerm gives an executor no longer
-// than a kKill does; who wants to give it time tells the executor itself.
+// StopMode: YARN can stop a container only by SIGTERM to all of its processes, and SIGKILL 250 ms later. So kTerm gives
+// an executor no more time than kKill. A caller that wants to give it time must notify the executor itself.
 class YarnScheduler : public Scheduler {
  public:
   explicit YarnScheduler(YarnSide side);
 
   bool Holds() const override;
-  // What can never be granted is told as a container that does not start: user_config, with the reason.
+  // Requests containers. A request that can never be granted is reported as a container that does not start:
+  // user_config, with the reason.
   void Request(const std::vector<ContainerAsk>& asks) override;
   void Withdraw(const std::vector<AttemptId>& attempts) override;
   void Launch(const ContainerId& container, const ExecutorLaunch& what) override;
   void Stop(const ContainerId& container, StopMode mode) override;
   void TellProgress(double done) override { progress_ = done; }
-  // The ResourceManager ends what is left of the job's containers. Tried until it has recorded the end.
+  // Unregisters the AM. The ResourceManager then ends the job's remaining containers. The call is retried until the
+  // ResourceManager has recorded the end.
   void Finish(const Verdict& verdict, std::function<void()> done) override;
 
  private:
   enum class Link { kRegistering, kUp, kFinishing, kFinished, kOver };
-  enum class Standing { kNew, kReached, kLost };  // as the sink was told
+  enum class Standing { kNew, kReached, kLost };  // as last reported to the sink
   enum class State { kGranted, kStarting, kRunning };
   struct Held {
     hadoop::Container container;
     State state = State::kGranted;
-    bool is_stopped = false;  // as far as we have asked for that
-    bool is_warned = false;   // that it will be taken away
+    bool is_stopped = false;  // we requested the stop
+    bool is_warned = false;   // its preemption was reported
   };
   struct End {
     hadoop::FinalStatus status;
@@ -95,7 +100,7 @@ class YarnScheduler : public Scheduler {
   void Register();
   void Allocate();
   void Unregister();
-  // What the next exchange has to know; `then` acts on the answer itself.
+  // Returns the callback of an exchange. It updates what the next exchange needs, and calls `take` with the answer.
   template <class T>
   hadoop::AmRmSession::Done<T> Then(void (YarnScheduler::*take)(const T&));
   void Take(const hadoop::Registration& registration);
@@ -138,21 +143,27 @@ class YarnScheduler : public Scheduler {
   double progress_ = 0;
   std::optional<End> end_;
 
-  std::map<ContainerId, Held> held_;              // granted, and not told to have ended
-  std::map<ContainerId, std::string> refused_;    // by a name of our own: why the ask is never granted
-  std::set<ContainerId> ended_;                   // told to the sink
-  std::map<ContainerId, EventLoop::Timer> lost_;  // with their nodes; when they are stopped, until their end is certain
+  // Containers that were granted and whose end was not reported to the sink.
+  std::map<ContainerId, Held> held_;
+  // Key: an invented container id. Value: why the request is never granted.
+  std::map<ContainerId, std::string> refused_;
+  std::set<ContainerId> ended_;  // ends reported to the sink
+  // Containers of lost nodes. The timer runs from their stop until their end is certain.
+  std::map<ContainerId, EventLoop::Timer> lost_;
   int refusals_ = 0;
 
   bool is_exchanging_ = false;
-  Instant asked_;    // when the exchange under way, or the last one, began
-  Instant contact_;  // the newest of those that was answered
+  // Start of the exchange under way, or of the last one.
+  Instant asked_;
+  // Start of the newest exchange that was answered.
+  Instant contact_;
   Instant quick_until_{};
-  Duration retry_{0};  // after the last exchange without an answer
+  Duration retry_{0};  // delay after an unanswered exchange
 
   bool is_listing_nodes_ = false;
   Instant nodes_listed_{};
-  Instant waits_since_;  // or since the last grant
+  // Start of the wait, or time of the last grant.
+  Instant waits_since_;
   Instant delay_looked_at_{};
   std::string delay_told_;
   EventLoop::Timer exchange_timer_, lease_timer_, gang_timer_;

@@ -1,4 +1,4 @@
-// What the ResourceManager is asked to run for a job: its application master.
+// Makes the application that the ResourceManager runs for a job: its application master (AM).
 #pragma once
 
 #include <optional>
@@ -14,18 +14,21 @@
 
 namespace tony {
 
-// Of the job's records alone: whoever repeats a submit asks for the same.
+// Uses only the job's records, so a repeated submit sends an equal request.
 Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRecords& records);
 
-// Of it alone, for who tells what would be submitted.
+// The functions below use only the spec, for callers that show what would be submitted.
 inline constexpr char kMasterProgram[] = "tony-yarn-am";
-std::set<std::string> TagsOf(const JobSpec& spec);  // as the ResourceManager keeps them
-// What YARN is told of the job's timeout. Its master keeps that, and has so long to end the job by it.
+// Returns the tags in the form in which the ResourceManager keeps them.
+std::set<std::string> TagsOf(const JobSpec& spec);
+// Returns the lifetime that YARN allows the job, from the job's timeout. The AM enforces the timeout, and has this time
+// to end the job.
 std::optional<Duration> LifetimeOf(const JobSpec& spec);
 
-// What a submit to a cluster would ask, ship and start. Looks at the sizes of our own programs, and asks nobody.
+// Lists what a submit to a cluster would request, ship and start. Reads the sizes of our own programs, and contacts no
+// server.
 
-// kNotFound: one of our programs is not beside this one.
+// kNotFound: one of our programs is not in the folder of this program.
 Result<PlannedSteps> PlanOnYarn(const YarnCluster& cluster, const JobSpec& spec);
 
 }  // namespace tony
