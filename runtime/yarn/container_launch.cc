@@ -27,7 +27,7 @@ std::string Optional(const Secrets& secrets, const std::string& alias) {
   return found == secrets.end() ? "" : found->second;
 }
 
-// What cannot be parsed is not shown: an error of a parser may quote it.
+// The value and the parser's error are not shown, because the error may quote the value, which is secret.
 template <class T>
 Result<T> Parsed(const Secrets& secrets, const std::string& alias, Result<T> (*parse)(std::string_view)) {
   TRY_ASSIGN(const std::string text, Needed(secrets, alias));
@@ -69,7 +69,7 @@ Result<JobSecrets> SecretsIn(const Secrets& secrets) {
   JobSecrets found;
   TRY_ASSIGN(found.token, Needed(secrets, "tony.token"));
   found.of_tasks = Split(Optional(secrets, "tony.secrets"), '\0');
-  if (!found.of_tasks.empty()) found.of_tasks.pop_back();  // each is followed by a NUL
+  if (!found.of_tasks.empty()) found.of_tasks.pop_back();  // a NUL follows each variable
   found.tls = TlsIn(secrets, kOwnTls);
   return found;
 }

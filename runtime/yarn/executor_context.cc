@@ -5,13 +5,14 @@
 namespace tony {
 namespace {
 
-// Within double quotes.
+// Escapes a character for use within double quotes.
 void AppendEscaped(std::string& out, char c) {
   if (c == '$' || c == '"' || c == '\\' || c == '`') out += '\\';
   out += c;
 }
 
-// What the NodeManager replaces begins, or ends, with one of these. An empty string in between is nothing to a shell.
+// Every text that the NodeManager replaces begins or ends with one of these characters. An empty string after the
+// character prevents the replacement, and means nothing to a shell.
 bool BeginsReplacement(char c) { return c == '<' || c == '{' || c == '}'; }
 
 }  // namespace
@@ -20,7 +21,7 @@ std::string QuoteValue(std::string_view value) {
   std::string out;
   for (const char c : value) {
     AppendEscaped(out, c);
-    if (BeginsReplacement(c)) out += "\"\"";  // the quotes end, and begin again
+    if (BeginsReplacement(c)) out += "\"\"";  // the quotes close and open again
   }
   return out;
 }
@@ -29,7 +30,8 @@ std::string QuoteArgument(std::string_view argument) {
   std::string out = "'";
   for (const char c : argument) {
     if (c == '\'') {
-      out += R"('\\'')";  // in the script '\\'', for the inner shell '\''
+      // The script gets '\\'', and the inner shell reads '\''.
+      out += R"('\\'')";
     } else {
       AppendEscaped(out, c);
     }
@@ -49,7 +51,7 @@ Status Ship(const HdfsFiles& files, const std::string& key, const std::string& n
   return Ok();
 }
 
-// What a task of this role may use, by its name in the container's folder.
+// Adds the files that a task of this role may use, under their names in the container's folder.
 Status ShipStaged(const HdfsFiles& files, std::vector<StagedEntry>& entries, LaunchContext& context) {
   for (StagedEntry& entry : entries) {
     entry.path = entry.path.filename();

@@ -8,7 +8,8 @@
 namespace tony {
 namespace {
 
-// A rest is as long as a hold at first, and twice as long each time, up to this many times a hold.
+// The first rest of a gang is half as long as a hold. Each further rest is twice as long as the last one, up to this
+// many doublings.
 constexpr int kMostDoublings = 3;
 
 }  // namespace

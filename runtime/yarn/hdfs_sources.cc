@@ -16,14 +16,14 @@ namespace {
 
 using hadoop::HdfsEntry;
 
-// Each is told to each container, in a message of at most 64 MB that the master sends for it.
+// Limit of files in a folder. The AM names each file to each container, in a message of at most 64 MB.
 constexpr size_t kMostInFolder = 1000;
 
-constexpr int64_t kMostRead = 16 << 20;  // a thousand times what people write
+constexpr int64_t kMostRead = 16 << 20;  // a thousand times a usual file
 
 Error Refused(std::string why) { return InvalidError(std::move(why)); }
 
-// Either may be "".
+// Joins two parts of a path, each of which may be empty.
 std::string In(const std::string& folder, const std::string& name) {
   return folder.empty() || name.empty() ? folder + name : StrCat(folder == "/" ? "" : folder, "/", name);
 }
@@ -71,7 +71,8 @@ class Look {
     return files;
   }
 
-  // As of a folder of this machine, but without what is empty, and as many files as each container can be told of.
+  // Returns the files of a folder and its subfolders. Unlike a folder on this machine, empty folders are left out, and
+  // the number of files is limited, because each container receives the list.
   Result<std::vector<RemoteFile>> InTree(const std::string& path) {
     std::vector<RemoteFile> files;
     std::vector<std::string> folders = {""};
@@ -85,7 +86,8 @@ class Look {
     return files;
   }
 
-  // The names of the folders that are in it. `inside`: what it is called below the source, "" for that itself.
+  // Adds the files of `folder`, and returns the names of its subfolders. `inside` is the path of `folder` below the
+  // source, or "" for the source itself.
   Result<std::vector<std::string>> AddFilesOf(const std::string& folder, const std::string& inside,
                                               std::vector<RemoteFile>& files) {
     TRY_ASSIGN(const std::vector<HdfsEntry> entries, hdfs_.List(folder));
@@ -139,7 +141,8 @@ hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& f
           .size = file.size,
           .modified = file.modified,
           .kind = file.is_packed ? LocalResource::Kind::kArchive : LocalResource::Kind::kFile,
-          .visibility = LocalResource::Visibility::kPrivate};  // as TonY: nodes keep it for the user's next job
+          // As in TonY, nodes keep the file for the user's next job.
+          .visibility = LocalResource::Visibility::kPrivate};
 }
 
 namespace {
@@ -154,7 +157,8 @@ Result<bool> IsJobThere(HdfsCalls& calls, const YarnCluster& cluster, const JobI
   return WasFound(calls.GetEntry(JobFolderOf(cluster, job).path));
 }
 
-// A master takes its folder while it runs: one that the ResourceManager does not know has ended.
+// Returns true if the job has ended. An AM holds its checkpoint folder only while it runs, so a job that the
+// ResourceManager does not know has ended.
 Result<bool> HasJobEnded(const YarnCluster& cluster, const JobId& job) {
   const auto calls = CallsTo(cluster);
   TRY_ASSIGN(const bool is_there, IsJobThere(*calls, cluster, job));

@@ -31,19 +31,18 @@ using hadoop::LocalResource;
 
 constexpr std::string_view kPacked = ".tar.gz";
 constexpr int kOwnersAlone = 0700;
-// A connection that broke. A DataNode that refuses what comes closes it too, and now and then before its reason is
-// read.
+// An upload is retried if its connection breaks. A DataNode that refuses the bytes also closes the connection,
+// sometimes before its reason is read.
 constexpr int kMostTries = 3;
 
 LocalResource::Kind KindOf(bool is_archive) {
   return is_archive ? LocalResource::Kind::kArchive : LocalResource::Kind::kFile;
 }
 
-// An upload takes as long as it takes, while bytes move. Between the last of them and the answer a DataNode may be
-// busy.
+// An upload may take long as long as bytes move. Between the last byte and its answer a DataNode may be busy.
 constexpr Duration kLongestUpload = std::chrono::hours(24), kLongestStall = std::chrono::seconds(60);
 
-// A file that has no name and is gone with its descriptor.
+// Creates a file without a name. It disappears when its descriptor is closed.
 Result<UniqueFd> Scratch(const fs::path& folder) {
   std::string path = (folder / "tony-pack-XXXXXX").string();
   UniqueFd fd(mkostemp(path.data(), O_CLOEXEC));
@@ -70,7 +69,7 @@ class Sending {
   Result<LocalResource> Send(const HdfsSource& source);
 
  private:
-  // Runs the loop until the call is done, or a stop is asked for, which ends it.
+  // Runs the loop until the call is done. A requested stop ends the call.
   template <class T, class Start>
   T Await(Start start) {
     std::optional<T> result;
@@ -104,7 +103,7 @@ Status Sending::PrepareFolder() {
   return Await<Status>([&](auto done) { return hdfs_.SetPermission(store_.folder, kOwnersAlone, done); });
 }
 
-// What is sent of it: the file itself, or the folder's archive.
+// Opens the bytes to send: the file itself, or the folder's archive.
 Result<Body> Sending::Open(const HdfsSource& source, bool is_folder) {
   Body body;
   if (is_folder) {
@@ -120,8 +119,8 @@ Result<Body> Sending::Open(const HdfsSource& source, bool is_folder) {
   return body;
 }
 
-// Why a connection broke in each try. Of a single byte nothing is on its way when HDFS refuses it, so the answer can be
-// read.
+// Finds out why the connection broke in every try. It sends a single byte: nothing else is under way when HDFS refuses
+// that, so the answer can be read.
 Error Sending::ReasonOf(const Error& broken, int fd) {
   const std::string path = StrCat(store_.folder, "/", hadoop::kUnfinishedPut, "reason-", RandomHex(8));
   const FilePart byte{.fd = fd, .length = 1};
@@ -147,8 +146,8 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   };
   int64_t told = 0;
   const auto on_moved = [&](int64_t moved) {
-    if (moved <= told) return;        // as in an earlier try
-    (void)meter_.Done(moved - told);  // a stop is seen between callbacks
+    if (moved <= told) return;        // these bytes were reported before
+    (void)meter_.Done(moved - told);  // a stop is checked between callbacks
     (void)meter_.Copied(moved - told);
     told = moved;
   };
@@ -161,10 +160,11 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
     if (put.ok() || put.error().code != ErrorCode::kUnavailable) break;
     TRY(meter_.CheckStop());
   }
-  if (put.ok()) on_moved(body.size);  // of little nothing has been told
+  // Small files may have reported no progress.
+  if (put.ok()) on_moved(body.size);
   if (put.ok()) return Ok();
   TRY(meter_.CheckStop());
-  TRY(check_unchanged());  // it may have become shorter
+  TRY(check_unchanged());  // the source may have become shorter
   const bool broke = put.error().code == ErrorCode::kUnavailable && body.size > 1;
   return Annotate(broke ? ReasonOf(put.error(), body.fd.get()) : put.error(), "send " + source.path.string());
 }
@@ -176,7 +176,8 @@ Result<LocalResource> Sending::Send(const HdfsSource& source) {
   const std::string path = StrCat(store_.folder, "/", source.name, is_folder ? kPacked : "");
   auto entry = Look(path);
   if (!entry.ok() && entry.error().code != ErrorCode::kNotFound) return entry.error();
-  // How long a folder's archive is only its making would tell, and zlib's next release might say otherwise.
+  // The length of a folder's archive is not compared. Only packing it again would give the length, and another
+  // release of zlib may give another length.
   const bool is_right = entry.ok() && !entry->is_folder && (is_folder || entry->length == info.st_size);
   if (!is_right) {
     TRY(Upload(source, path, is_folder, entry.ok() ? HdfsRename::kOverwrite : HdfsRename::kIfNew));
@@ -212,7 +213,8 @@ std::vector<HdfsSource> SourcesOf(const StagedFiles& files) {
 }
 
 Result<HdfsSource> FileSource(std::string key, const fs::path& file) {
-  TRY_ASSIGN(std::string manifest, ManifestOf(file));  // first: whatever changes later is seen
+  // The manifest is read first, so that any later change is detected.
+  TRY_ASSIGN(std::string manifest, ManifestOf(file));
   const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return FileError(ErrorCode::kInvalid, "read", file, errno);
   TRY_ASSIGN(const std::string hash, Sha256OfFile(fd.get(), file, [](int64_t) { return Ok(); }));

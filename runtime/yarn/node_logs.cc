@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kLength = "\nLogLength:";
 constexpr std::string_view kContents = "\nLogContents:\n";
-// Above what a master waits for an executor (LogRelay, am/parked_calls.h).
+// Longer than an AM waits for an executor (LogRelay, am/parked_calls.h).
 constexpr Duration kCallLimit{6000};
 constexpr HttpCallLimits kLimits{.connect = Duration(3000),
                                  .stalled = Duration(5000),
@@ -74,7 +74,7 @@ Result<T> MasterLogs::Ask(const std::function<void(AmConnection&, const std::str
   return ErrorOf(std::get<Disconnected>(answer));
 }
 
-// The first call of a connection is a small one: see ClientCalls.
+// A connection begins with a status request, because its first call should be small: see ClientCalls.
 tony::Status MasterLogs::Connect() {
   if (am_) return Ok();
   TRY_ASSIGN(const WayToMaster way, find_());
@@ -98,10 +98,10 @@ Result<LogAnswer> MasterLogs::Read(const LogQuery& query) {
 namespace {
 
 constexpr Duration kSettingLimit{2000};
-// More than the part of a log, or of a file's index, that is read at once.
+// Larger than the part of a log, or of a file's index, that is read at once.
 constexpr size_t kLargestRead = 17 << 20;
 
-// "hdfs://nn:8020/logs" and "/logs" alike. Nothing: it is in another file system.
+// Returns the path of "hdfs://nn:8020/logs" or of "/logs". nullopt: the place is in another file system.
 std::optional<std::string> PathInHdfs(const std::string& place) {
   constexpr std::string_view kScheme = "hdfs://";
   if (place.starts_with('/')) return place;
@@ -109,7 +109,7 @@ std::optional<std::string> PathInHdfs(const std::string& place) {
   return path == std::string::npos ? std::nullopt : std::optional(place.substr(path));
 }
 
-// Where each of the formats that the cluster writes has its own, or all have the same.
+// Returns the folders to which the cluster moves logs. Each format that it writes may have its own folder.
 std::vector<std::string> Roots(const std::string& rm_web) {
   const auto setting = [&](const std::string& key) { return hadoop::RmSetting(rm_web, key, kSettingLimit); };
   const std::string usual = setting("yarn.nodemanager.remote-app-log-dir").value_or("/tmp/logs");
@@ -121,7 +121,8 @@ std::vector<std::string> Roots(const std::string& rm_web) {
   return roots;
 }
 
-// A node's files are named "host_port", and, where it moved logs while the application ran, "host_port_time".
+// Puts the files of `node` first. Their names are "host_port", or "host_port_time" if the node moved logs while the
+// application ran.
 std::vector<hadoop::HdfsEntry> InOrder(std::vector<hadoop::HdfsEntry> files, const std::string& node) {
   const std::string begin = StrCat(node, "_");
   std::erase_if(files, [](const hadoop::HdfsEntry& file) { return file.is_folder || file.name.ends_with(".tmp"); });

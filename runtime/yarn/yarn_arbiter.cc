@@ -44,10 +44,12 @@ Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
 
 bool WasRuled(const JobRecords& records) {
   const auto lease = records.ReadLease();
-  return !lease.ok() || lease->has_value();  // not known: nothing is started
+  // An unreadable lease counts as a past leader, so that nothing is started.
+  return !lease.ok() || lease->has_value();
 }
 
-// The ResourceManager's last word on it; nothing: it has not ended, or nobody knows.
+// Returns the ResourceManager's final report on the application. nullopt: the application has not ended, or its state
+// is not known.
 Result<std::optional<hadoop::ApplicationReport>> LastReport(const JobRecords& records) {
   auto report = ReportOf(records);
   if (report.ok()) {
@@ -63,7 +65,8 @@ Result<std::optional<hadoop::ApplicationReport>> LastReport(const JobRecords& re
   return std::optional(std::move(forgotten));
 }
 
-// A journal that is damaged tells nothing; one that cannot be reached does later.
+// Returns nullopt for a damaged journal, because it will never be readable. A journal that cannot be reached is an
+// error, because it may be readable later.
 Result<std::optional<std::string>> Readable(Result<std::optional<std::string>> journal) {
   if (journal.ok() || journal.error().code != ErrorCode::kInvalid) return journal;
   LogWarn(journal.error().message);
@@ -79,7 +82,7 @@ void CatchUpWithAttempt(TaskStatus& task, const AttemptHistory& attempt, Instant
   if (attempt.started) task.state = "active";
 }
 
-// Where its journal is a record it has no master to be sealed off.
+// Seals the journal, if it has a store of its own. A journal that is a record has no AM that must be kept from writing.
 Result<std::optional<std::string>> Seal(const JobRecords& records) {
   return records.journal_store() ? SealJournal(*records.journal_store()) : records.ReadJournal();
 }
@@ -95,10 +98,11 @@ Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
     return made;
   };
   const std::string why = hadoop::OneLine(report.diagnostics);
-  if (Has(report.diagnostics, "exceeded the lifetime"))  // RMAppLifetimeMonitor's words
+  if (Has(report.diagnostics, "exceeded the lifetime"))  // text of RMAppLifetimeMonitor
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout,
                    "YARN ended the job, whose master had not done so after tony.application.timeout");
-  if (const size_t late = why.find(kStartedTooLate); late != std::string::npos)  // whoever waited for it ended it
+  // A client that waited for the start of the AM has ended the application.
+  if (const size_t late = why.find(kStartedTooLate); late != std::string::npos)
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout, why.substr(late));
   if (report.state == ApplicationState::kKilled)
     return verdict(FinalState::kKilled, OutcomeClass::kKilled, StrCat("killed in YARN", why.empty() ? "" : ": ", why));
@@ -143,7 +147,7 @@ ArbiterView YarnArbiter::Look(const JobRecords& records) const {
 Result<std::optional<JobStatus>> YarnArbiter::UnwrittenEnd(const JobRecords& records) const {
   TRY_ASSIGN(const auto report, LastReport(records));
   if (!report) return std::optional<JobStatus>();
-  // Asked for after RM's word: a master writes before it leaves.
+  // Read after the ResourceManager's answer, because an AM writes before it exits.
   TRY_ASSIGN(JobStatus last, LastStatus(records));
   if (last.verdict) return std::optional<JobStatus>();
   TRY_ASSIGN(const auto journal, Readable(records.ReadJournal()));
@@ -156,10 +160,11 @@ Status YarnArbiter::Settle(const JobRecords& records) const {
   TRY_ASSIGN(JobStatus last, LastStatus(records));
   if (last.verdict) return Ok();
   TRY_ASSIGN(const auto journal, Readable(Seal(records)));
-  TRY_ASSIGN(last, LastStatus(records));  // what its master wrote before that
+  // The AM may have written a verdict before its journal was sealed.
+  TRY_ASSIGN(last, LastStatus(records));
   if (last.verdict) return Ok();
   const JobStatus end = EndWithoutMaster(std::move(last), journal, *report);
-  // The first of several who settle it has put its end down.
+  // Several processes may finalize the job. The first one records its end, and the others use that.
   std::string document = ToJson(end);
   TRY_ASSIGN(const bool is_first, records.store().PutNew(kSettledRecord, document, Durability::kSurvivesPowerCut));
   if (!is_first) {
@@ -176,8 +181,9 @@ Result<MakeChannel> YarnArbiter::WayToAm(const JobRecords& records) const {
   return MakeTlsClient(certificates.client);
 }
 
-// A master that is about to register finds the request in the records. A client that submits the application at this
-// moment gets the one without a master, or we get its: the ResourceManager takes the first of one id.
+// An AM that is about to register finds the kill in the records. A client may submit the application at this moment.
+// The ResourceManager accepts only the first submission of an id: either the client's, or ours without an AM. Both are
+// killed.
 Result<bool> YarnArbiter::EndUnruled(const JobRecords& records, const KillRequest& kill) const {
   const auto report = ReportOf(records);
   const bool is_unknown = !report.ok() && report.error().code == ErrorCode::kNotFound;

@@ -9,7 +9,7 @@
 namespace tony {
 namespace {
 
-// A NodeManager looks every two minutes whether its disks are well; one that was restarted has forgotten its troubles.
+// A NodeManager checks its disks every two minutes. A NodeManager that restarted no longer has its earlier problems.
 constexpr std::chrono::minutes kRemembered(10);
 constexpr int kMostFailures = 2;
 
@@ -32,20 +32,22 @@ std::string BadNodes::WhyAvoided(const std::string& host) {
 
 namespace {
 
-// Each is a row of each line, which the ResourceManager keeps. Some hundreds of containers find room on as many hosts.
+// Limit of hosts. Each host is a row of each line, which the ResourceManager keeps. Some hundreds of containers find
+// room on this many hosts.
 constexpr size_t kMostHosts = 200;
-// A ResourceManager that lives confirms a release within an exchange or two. One that began anew may never do.
+// A ResourceManager that works confirms a release within an exchange or two. A ResourceManager that restarted may never
+// confirm it.
 constexpr int kAnswersToRelease = 10;
 
-// Vcores do not count: a ResourceManager that goes by memory alone, as it comes, grants one whatever was asked for
-// (DefaultResourceCalculator). More is well: sizes are rounded up.
+// Vcores are not compared. By default, a ResourceManager compares only memory, and grants one vcore whatever was
+// requested (DefaultResourceCalculator). More than requested is accepted, because sizes are rounded up.
 bool Holds(const hadoop::Resource& there, const hadoop::Resource& wanted) {
   return there.memory_mib >= wanted.memory_mib && std::ranges::all_of(wanted.others, [&](const auto& other) {
            return there.others.contains(other.first) && there.Other(other.first) >= other.second;
          });
 }
 
-// How many containers of the size find room there now.
+// Returns how many containers of this size the node has room for now.
 int64_t RoomFor(const hadoop::Resource& size, const hadoop::NodeReport& node) {
   int64_t room = (node.capability.memory_mib - node.used.memory_mib) / std::max<int64_t>(1, size.memory_mib);
   for (const auto& [name, amount] : size.others) {
@@ -110,11 +112,12 @@ void YarnAsks::BeginAnew() {
 }
 
 int32_t YarnAsks::PriorityOf(const std::string& role) const {
-  // 0 is the master's own.
+  // 0 is the AM's own priority.
   return static_cast<int32_t>(std::ranges::find(roles_, role) - roles_.begin()) + 1;
 }
 
-// Those with the most room come first. Those that have none now may have some before they are looked at again.
+// Returns the hosts with the most room first. Hosts without room are included, because they may have room before the
+// next check.
 std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnAsks::HostsFor(const Line& line) const {
   std::vector<std::pair<const hadoop::NodeReport*, int64_t>> hosts;
   for (const hadoop::NodeReport& node : nodes_) {
@@ -128,8 +131,8 @@ std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnAsks::HostsFor(co
   return hosts;
 }
 
-// Packed, each place gets the full count: what is granted is counted at its host, its rack and "*". To spread them,
-// each host gets a share: one container after the other goes where the fewest of this line are, of the hosts that have
+// PACK: each place gets the full count, because a grant is counted at its host, its rack and "*". SPREAD: each host
+// gets a share. Each container goes to the host with the fewest containers of this line, among the hosts that have
 // room.
 YarnAsks::Counts YarnAsks::PlacesOf(const Line& line) const {
   Counts places;
@@ -154,7 +157,7 @@ YarnAsks::Counts YarnAsks::PlacesOf(const Line& line) const {
   return places;
 }
 
-// Packed, only where is compared: the ResourceManager counts what it grants, at other places than we do.
+// PACK compares only places, because the ResourceManager's counts per place differ from ours.
 bool YarnAsks::IsTold(const Line& line) const {
   const Counts places = PlacesOf(line);
   Counts told = line.in_exchange ? line.telling : line.told;
@@ -164,7 +167,7 @@ bool YarnAsks::IsTold(const Line& line) const {
   return places == told;
 }
 
-// A row that was not 0 and is not needed is taken back. Of containers that are spread none may go elsewhere.
+// A sent row that the line does not need any more gets the count 0. Spread containers must not go elsewhere.
 std::vector<hadoop::ContainerAsk> YarnAsks::RowsOf(int64_t number, Line& line) const {
   line.telling = line.waiting.empty() ? Counts() : PlacesOf(line);
   hadoop::ContainerAsk row{.priority = PriorityOf(line.role), .request_id = number, .resource = line.size};
@@ -181,7 +184,7 @@ std::vector<hadoop::ContainerAsk> YarnAsks::RowsOf(int64_t number, Line& line) c
   row.count = static_cast<int32_t>(line.waiting.size());
   row.label = line.label;
   rows.push_back(row);
-  line.told = std::move(places);  // until it is known to have been read
+  line.told = std::move(places);  // until the request was surely read
   return rows;
 }
 
@@ -222,8 +225,9 @@ std::optional<YarnGrant> YarnAsks::Give(const hadoop::Container& container) {
   const auto found = lines_.find(container.request_id);
   if (found == lines_.end()) return std::nullopt;
   Line& line = found->second;
-  // What is not taken was counted all the same. What comes with the answer to a row was granted before it was read, and
-  // not counted; and where nobody waits any more, rows of hosts and racks are left over.
+  // The rows are sent again in these cases. A container that is not taken was still subtracted from them. A container
+  // in the answer to a row was granted before the row was read, so it was not subtracted. If no attempt waits any more,
+  // rows of hosts and racks are left over.
   const bool is_taken = !line.waiting.empty() && Holds(container.resource, line.size);
   line.must_tell |= !is_taken || line.in_exchange || line.waiting.size() == 1;
   if (!is_taken) return std::nullopt;
@@ -276,8 +280,8 @@ YarnAsks::News YarnAsks::Answered(const hadoop::Allocation& allocation) {
   return news;
 }
 
-// A line that was refused would be so with a count of 0 as well, so it is given up. What older rows of it still bring
-// is of no line, and released.
+// A line that was refused would be refused even with a count of 0, so it is removed. Containers that its older rows
+// still bring belong to no line, and are released.
 std::vector<AttemptId> YarnAsks::Refused() {
   std::vector<AttemptId> refused;
   for (auto line = lines_.begin(); line != lines_.end();) {
@@ -307,7 +311,7 @@ int YarnAsks::Waiting() const {
 namespace {
 
 struct Refusal {
-  const char* key;  // that asks for too much
+  const char* key;  // e.g. "memory"
   std::string why;
 };
 

@@ -28,7 +28,7 @@ namespace {
 constexpr Duration kLimit{2000};
 constexpr size_t kMostQueuesTold = 20;
 
-// Of a queue with others below it only those take applications, and only while they run.
+// Adds the queues without queues below them that run and are open. Only such queues accept applications.
 void AddLeaves(const RmCalls& rm, const std::string& name, const OpenQueues& open, std::vector<std::string>& leaves) {
   const auto queue = rm.Queue(name);
   if (!queue.ok() || leaves.size() >= kMostQueuesTold) return;
@@ -36,13 +36,14 @@ void AddLeaves(const RmCalls& rm, const std::string& name, const OpenQueues& ope
   for (const std::string& child : queue->children) AddLeaves(rm, child, open, leaves);
 }
 
-// As the ResourceManager itself has it, else as the site files do.
+// Returns the ResourceManager's own setting. If it does not answer, returns that of the site files.
 bool HasQueueRules(const YarnCluster& cluster) {
   const auto told = hadoop::RmSetting(cluster.rm_web, "yarn.acl.enable", kLimit);
   return told ? *told == "true" : cluster.has_queue_rules;
 }
 
-// YARN itself would lower it without a word. Where it does not tell its highest one, it does so.
+// Checks the priority, because YARN would lower it silently. The check is skipped if the ResourceManager does not
+// report its highest priority.
 Status CheckPriority(const YarnCluster& cluster, int priority) {
   constexpr const char* kMost = "yarn.cluster.max-application-priority";
   if (priority == 0) return Ok();
@@ -53,7 +54,7 @@ Status CheckPriority(const YarnCluster& cluster, int priority) {
                       ")");
 }
 
-// By key: which label is asked for.
+// Returns the requested label by key.
 std::map<std::string, std::string> LabelsOf(const JobSpec& spec) {
   std::map<std::string, std::string> labels;
   const auto add = [&](const std::string& key, const std::string& label) {
@@ -83,7 +84,7 @@ Status CheckLabels(const RmCalls& rm, const JobSpec& spec) {
   return Ok();
 }
 
-// The folder is made here, so that a file system that cannot be written is known before anything is staged.
+// Creates the folder of the user's jobs, so that an unwritable file system is found before anything is staged.
 Status AskHdfs(const YarnCluster& cluster) {
   hadoop::WebHdfs::Options options = HdfsOptions(cluster);
   options.limits.connect = options.limits.stalled = options.limits.whole = kLimit;
@@ -118,7 +119,8 @@ Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name) {
   OpenQueues open{.has_rules = true, .allowed = {}};
   TRY_ASSIGN(open.allowed, rm.QueuesOfUser());
   if (takes_jobs && open.Has(name)) return Ok();
-  open.has_rules = HasQueueRules(cluster);  // where it does not matter nobody waits for it
+  // Requested late, because the answer rarely matters.
+  open.has_rules = HasQueueRules(cluster);
   if (takes_jobs && open.Has(name)) return Ok();
   std::vector<std::string> leaves;
   AddLeaves(rm, "root", open, leaves);
@@ -142,7 +144,7 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
   TRY(CheckYarnQueue(cluster, spec.yarn.queue));
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec));
-  // The site files name this address as a NameNode, and the answer is not that of a NameNode.
+  // The site files name this address as a NameNode, but its answer is not that of a NameNode.
   const Status hdfs = AskHdfs(cluster);
   if (!hdfs.ok() && hdfs.error().code == ErrorCode::kUnavailable)
     return Annotate(hdfs.error(), StrCat("dfs.namenode.http-address: ", cluster.webhdfs));
@@ -183,7 +185,8 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
   return OkCheck(kName, StrCat("by ", from, ", as user ", cluster->user));
 }
 
-// Neither has another way yet: a server that demands more than authentication is refused, as is HTTPS alone.
+// Warns that nothing is encrypted. TonY supports no other way yet: it refuses servers that demand more than
+// authentication, or that offer only HTTPS.
 Check CheckNetwork(const YarnCluster& cluster) {
   const std::string rpc = "hadoop.rpc.protection is authentication";
   return WarnCheck("network",
@@ -300,7 +303,7 @@ std::string AdviceOn(const Error& error, const YarnCluster& cluster) {
   return "hdfs dfsadmin -report shows the DataNodes, hdfs dfsadmin -safemode get whether it takes writes";
 }
 
-// Writes a file at `path`, and reads it again. `attributes` says whether its attribute could be set and read.
+// Writes a file at `path`, and reads it again. `attributes` receives whether its attribute could be set and read.
 Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) {
   constexpr const char* kBytes = "tony doctor";
   constexpr const char* kAttribute = "user.tony.doctor";
@@ -317,19 +320,21 @@ Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) 
   return Ok();
 }
 
-// A job writes its records and the turns of its journal one after the other. tests/conformance/hadoop/attributes_off:
-// a job of one worker that took 2.3 s took 4.6 s, where a record took 230 ms on average.
+// The records of a job and the steps of its journal are written one after the other. In
+// tests/conformance/hadoop/attributes_off a job of one worker took 4.6 s instead of 2.3 s. A record took 230 ms there
+// on average.
 constexpr int kRecordsOfJob = 10;
 constexpr int kTriedRecords = 6;
 
-// The average of some, as they are written where attributes are off: HDFS closes every second file at once, and the
-// others after 400 ms.
+// Returns the average time of a record that is written without attributes. HDFS closes every second file at once, and
+// the others after 400 ms.
 Result<Duration> TimeOfRecord(const YarnCluster& cluster) {
   const auto calls = std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
   const HdfsBytes records(calls, {});
   const std::string path = StrCat(cluster.home, "/.tony-doctor-", RandomHex(8));
   const auto put = [&] { return records.Put(path, "tony doctor", hadoop::HdfsRename::kOverwrite); };
-  auto written = put();  // it finds out that attributes are off
+  // The first write finds out that attributes are off.
+  auto written = put();
   const Duration began = SinceBoot();
   for (int tried = 0; tried < kTriedRecords && written.ok(); ++tried) written = put();
   const Duration took = SinceBoot() - began;
@@ -403,7 +408,7 @@ using hadoop::ApplicationReport;
 using hadoop::ApplicationState;
 
 constexpr Duration kQueueLimit{2000};
-// A cluster with more has its own pages for them.
+// Limit of queues. A larger cluster has its own pages for them.
 constexpr size_t kMostQueues = 100;
 
 QueuedJob JobOf(const ApplicationReport& report) {
@@ -413,14 +418,14 @@ QueuedJob JobOf(const ApplicationReport& report) {
           .queue = report.queue,
           .runs = runs,
           .priority = report.priority,
-          .memory_mb = std::max<int64_t>(0, report.used.memory_mib),  // -1: this user may not know
+          .memory_mb = std::max<int64_t>(0, report.used.memory_mib),  // -1: hidden from this user
           .vcores = std::max(0, report.used.vcores),
           .gpus = report.used.Other(kGpuType),
           .since = report.started,
           .why = WhyMasterWaits(report)};
 }
 
-// `above`: of the queue that it is in.
+// Adds a queue and the queues below it. `above` is its parent queue.
 void AddQueue(const RmCalls& rm, const std::string& name, const QueueShare& above, const OpenQueues& open,
               QueueView& view) {
   const auto report = rm.Queue(name);

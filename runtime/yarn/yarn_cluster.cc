@@ -15,7 +15,7 @@
 
 namespace tony {
 
-// Calls `method` of a client, with `arguments` before the callback.
+// Calls `method` of a client with `arguments`, and waits for the answer.
 template <class T, class... Parameters, class... Arguments>
 Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Arguments&... arguments) const {
   EventLoop loop;
@@ -73,7 +73,7 @@ std::optional<std::string> Variable(const std::string& name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// kInvalid where `key` has a value for which `is_there` says no.
+// Returns kInvalid if `key` has a value for which `is_there` returns false.
 template <class IsThere>
 Status Only(const hadoop::SiteConfiguration& site, const std::string& key, std::string_view what, IsThere is_there) {
   TRY_ASSIGN(const auto value, site.Find(key));
@@ -81,7 +81,7 @@ Status Only(const hadoop::SiteConfiguration& site, const std::string& key, std::
   return InvalidError(value->origin, ": ", key, " is \"", value->text, "\": ", what, " cannot be used yet");
 }
 
-// "host:port" or "host".
+// Parses "host:port" or "host".
 std::optional<Endpoint> EndpointFrom(const std::string& text, int default_port) {
   const size_t colon = text.rfind(':');
   const auto port = colon == std::string::npos ? default_port : ParseInt(text.substr(colon + 1));
@@ -90,7 +90,7 @@ std::optional<Endpoint> EndpointFrom(const std::string& text, int default_port) 
   return Endpoint{host, static_cast<int>(*port)};
 }
 
-// "hdfs://nn.example.org:8020", with or without a path behind it.
+// Reads the NameNode from "hdfs://nn.example.org:8020", with or without a path after it.
 Result<Endpoint> NameNode(const hadoop::SiteConfiguration& site) {
   constexpr const char* kKey = "fs.defaultFS";
   constexpr std::string_view kScheme = "hdfs://";
@@ -106,7 +106,7 @@ Result<Endpoint> NameNode(const hadoop::SiteConfiguration& site) {
   return *name_node;
 }
 
-// Set to listen everywhere, it is reached where the NameNode is.
+// If the address is 0.0.0.0, the web server is on the NameNode's host.
 Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpoint& name_node) {
   constexpr const char* kKey = "dfs.namenode.http-address";
   TRY(Only(site, "dfs.webhdfs.enabled", "HDFS without WebHDFS",
@@ -120,7 +120,7 @@ Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpo
   return StrCat("http://", ToString(web));
 }
 
-// Empty: what is asked there is not needed for a job.
+// Returns an empty text if the address is not known, because a job does not need this server.
 std::string RmWebOf(const hadoop::SiteConfiguration& site, const Endpoint& rm) {
   const auto policy = site.Find("yarn.http.policy");
   if (!policy.ok() || (*policy && (*policy)->text == "HTTPS_ONLY")) return "";
@@ -131,7 +131,7 @@ std::string RmWebOf(const hadoop::SiteConfiguration& site, const Endpoint& rm) {
   return StrCat("http://", ToString(*web));
 }
 
-// `from`: the variable or the key that names `place`, which may be empty.
+// Adds the properties at `place`, which may be empty. `from` is the variable or the key that names `place`.
 Status Add(const char* from, const std::string& place, Result<Properties> (*read)(const std::filesystem::path&),
            Properties& sites) {
   if (place.empty()) return Ok();
@@ -199,7 +199,8 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
                      .web_proxy = words.size() > 7 ? words[7] : ""};
 }
 
-// Whoever does not know the ResourceManager's web server cannot know who may look.
+// Returns an empty text without the ResourceManager's web server, because only that server can check who may view a
+// page.
 std::string WebProxyOf(const YarnCluster& cluster) {
   return cluster.rm_web.empty() || cluster.web_proxy.empty() ? cluster.rm_web : cluster.web_proxy;
 }

@@ -31,7 +31,7 @@ std::optional<fs::path> NewestIn(const fs::path& folder) {
   std::optional<fs::path> newest;
   fs::file_time_type time{};
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().filename().string().starts_with('.')) continue;  // a writer's that died
+    if (entry->path().filename().string().starts_with('.')) continue;  // file of a writer that died
     std::error_code gone;
     const auto written = entry->last_write_time(gone);
     if (gone || (newest && std::pair(written, entry->path()) < std::pair(time, *newest))) continue;

@@ -25,11 +25,12 @@ LogLink ParseLogLink(const std::string& link) {
 
 namespace {
 
-// A shell adds 128 to the number of a signal. 31 is the last of the usual ones.
+// A shell adds 128 to the number of a signal. 31 is the last standard signal.
 constexpr int kSignalBase = 128, kLastSignal = 31;
-// A shell's word for a program that it may not run, and for one that is not there. No executor ends so.
+// Exit codes of a shell for a program that it may not run, and for a missing program. An executor never exits with
+// these.
 constexpr int kCannotRun = 126, kNoProgram = 127;
-// ExitCode.LOST of the NodeManager: it began anew and found no file with the exit code.
+// ExitCode.LOST of the NodeManager: it restarted, and found no file with the exit code.
 constexpr int kLostExit = 154;
 
 struct Meaning {
@@ -37,8 +38,8 @@ struct Meaning {
   OutcomeClass cls;
   const char* text;
 };
-constexpr int kNeverRan = -1000;  // INVALID, a container's before it runs
-constexpr int kNotLaunched = -1;  // ContainerLaunch's, where it failed before there was a process
+constexpr int kNeverRan = -1000;  // INVALID: the container never ran
+constexpr int kNotLaunched = -1;  // ContainerLaunch failed before a process existed
 constexpr int kNodeLost = -100, kDisksFailed = -101;
 constexpr Meaning kMeanings[] = {
     {kNotLaunched, OutcomeClass::kInfra, "its node could not launch it"},
@@ -54,8 +55,8 @@ constexpr Meaning kMeanings[] = {
     {-108, OutcomeClass::kPreempted, "its node took it away"},
     {-109, OutcomeClass::kUserConfig, "too large logs"},
 };
-// Of FSDownload, the NameNode and their tokens, in their words of 3.4.3; stack traces follow. A node's own disks say it
-// otherwise: "File /local/x does not exist", "Permission denied" without a user.
+// Texts of FSDownload, the NameNode and their tokens in Hadoop 3.4.3. Stack traces follow them. Failures of a node's
+// own disks have other texts: "File /local/x does not exist", "Permission denied" without a user.
 constexpr std::string_view kResource = "Resource ", kChanged = " changed on src filesystem";
 constexpr std::string_view kMissing = "File does not exist: ";
 struct NodesRefusal {
@@ -84,7 +85,7 @@ std::string WhyRefused(std::string_view diagnostics, std::string_view said, size
   return std::string(line_from(at));
 }
 
-// Of the process. Nothing: nobody saw it.
+// Returns the status of the process. nullopt: the status is not known.
 std::optional<ExitStatus> StatusOf(int exit) {
   if (exit == kLostExit) return std::nullopt;
   if (exit > kSignalBase && exit <= kSignalBase + kLastSignal)
@@ -106,7 +107,7 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
   const bool unknown = known == std::end(kMeanings);
   exited.cls = unknown ? OutcomeClass::kInfra : known->cls;
-  // What was released ends as if its node were lost. Of a lost node's containers nobody knows: those go on.
+  // A released container ends as if its node were lost. Containers of a lost node may still run.
   if (stopped && status.exit_status == kNodeLost) exited.cls = OutcomeClass::kKilled;
   exited.certain = stopped || status.exit_status != kNodeLost;
   exited.error = unknown ? StrCat("YARN's exit status ", status.exit_status) : known->text;
@@ -139,8 +140,8 @@ hadoop::FinalStatus FinalStatusOf(const Verdict& verdict) {
 }
 
 std::string DiagnosticsOf(const Verdict& verdict) {
-  // A ResourceManager keeps 64 KB of them (yarn.app.attempt.diagnostics.limit.kc), and shows them in one cell of a
-  // page.
+  // A ResourceManager keeps 64 KB of diagnostics (yarn.app.attempt.diagnostics.limit.kc), and shows them in one cell of
+  // a page.
   constexpr size_t kLongestTail = 16 << 10;
   std::string text = verdict.message;
   if (verdict.attempt) {
@@ -158,7 +159,7 @@ using hadoop::ApplicationState;
 
 bool Has(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
 
-// What stands behind "NAME = ", up to the next semicolon.
+// Returns the text behind "NAME = ", up to the next semicolon.
 std::string Detail(const std::string& text, std::string_view name) {
   const size_t at = text.find(StrCat(name, " = "));
   if (at == std::string::npos) return "?";
@@ -166,7 +167,7 @@ std::string Detail(const std::string& text, std::string_view name) {
   return std::string(Trim(rest.substr(0, rest.find(';'))));
 }
 
-// "<memory:8192, vCores:32>"
+// Formats "<memory:8192, vCores:32>" for users.
 std::string Amount(const std::string& detail) {
   constexpr std::string_view kMemory = "<memory:", kVcores = ", vCores:";
   const size_t comma = detail.find(kVcores);
@@ -182,7 +183,7 @@ std::string NoRoomForMasters(const std::string& text, const std::string& whose, 
                 Amount(Detail(text, "AM Resource Request")));
 }
 
-// Those of CSAMContainerLaunchDiagnosticsConstants and AMState.
+// Translates the texts of CSAMContainerLaunchDiagnosticsConstants and AMState.
 std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& report) {
   const std::string queue = StrCat("queue ", report.queue);
   if (Has(text, "Queue's AM resource limit exceeded"))
@@ -195,7 +196,7 @@ std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& re
                   " of the cluster, where ", Detail(text, "Queue's Absolute max capacity"), " are the most");
   if (Has(text, "has assigned a container for AM")) return "its container is being started";
   if (Has(text, "AM container is launched")) return "its container is started, and it has not registered yet";
-  // The node's stack trace follows. The verdict has it.
+  // The node's stack trace follows. It is left out here, because the verdict has it.
   if (const size_t end = text.find("Failing this attempt"); end != std::string::npos)
     return std::string(Trim(text.substr(0, end)));
   return text.empty() || text == "N/A" ? StrCat(queue, " has not taken it in yet") : text;

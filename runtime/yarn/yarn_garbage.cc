@@ -17,7 +17,7 @@ namespace {
 
 constexpr Duration kListLimit{2000};
 
-// Why the note of a job stays; nothing: its job is gone.
+// Returns why the note of a job stays; nullopt if the job no longer exists.
 std::optional<std::string> WhyKept(const ClusterNote& note, const JobId& job, const JobsOfCluster& jobs_of,
                                    std::map<std::string, Result<std::set<std::string>>>& known) {
   const auto cluster = YarnClusterFromText(note.text);
@@ -96,7 +96,7 @@ Status YarnGarbage::Remove(const std::string& path) const {
   return hdfs_.Ask([&](HdfsCalls& calls) { return calls.Remove(path); }).status();
 }
 
-// That of a file which is written now: this machine's clock may be another.
+// Returns the modification time of a new file, because this machine's clock may differ from HDFS's clock.
 Result<Instant> YarnGarbage::ServersTime() const {
   const std::string path = StrCat(places_.root, "/", hadoop::kUnfinishedPut, RandomHex(8));
   TRY(hdfs_.Ask([&](HdfsCalls& calls) { return calls.Create(path, ""); }));
@@ -111,7 +111,8 @@ Result<Garbage> YarnGarbage::Collect(const GarbageOrder& order) const {
   TRY_ASSIGN(const bool is_used, IsThere(places_.root));
   if (!is_used) return garbage;
   garbage.failure = [&]() -> Status {
-    TRY(RemoveJobs(order, garbage));  // first: where HDFS is full, this makes room
+    // Jobs are removed first, because this makes room if HDFS is full.
+    TRY(RemoveJobs(order, garbage));
     TRY_ASSIGN(const Instant now, ServersTime());
     TRY(RemoveUnfinished(order, now, garbage));
     if (!order.dry_run) TRY(RemoveDead(now));
@@ -139,7 +140,7 @@ Status YarnGarbage::RemoveJobs(const GarbageOrder& order, Garbage& garbage) cons
 Status YarnGarbage::RemoveUnfinished(const GarbageOrder& order, Instant now, Garbage& garbage) const {
   TRY_ASSIGN(const Entries entries, List(places_.jobs));
   for (const HdfsEntry& entry : entries) {
-    const bool is_old = entry.name.starts_with(kOldJob);  // of a collection that died
+    const bool is_old = entry.name.starts_with(kOldJob);  // left by a collection that died
     if (!is_old && !(IsJob(entry) && MayGoSince(entry) <= now)) continue;
     TRY_ASSIGN(const bool is_whole, IsThere(StrCat(places_.jobs, "/", entry.name, "/", kSubmissionRecord)));
     if (is_old || !is_whole) TRY(RemoveHalf(entry.name, order.dry_run, garbage));
@@ -160,8 +161,9 @@ Status YarnGarbage::RemoveHalf(const std::string& name, bool dry_run, Garbage& g
 
 Result<bool> YarnGarbage::GiveUp(const JobId& job) const { return RemoveUnmade(job.value, /*is_old=*/false); }
 
-// Its client may have stood still, and finish it now: once it has another name, its client writes nothing into it.
-// False: it is whole, and has its name. Another one who does the same may be about to give it that.
+// Removes the folder of an unfinished job. The job's client may be paused and continue now, so the folder is renamed
+// first: the client then writes nothing into it. Returns false if
+// the job is complete and has its name again, or if another process that does this may be about to give it that name.
 Result<bool> YarnGarbage::RemoveUnmade(const std::string& job, bool is_old) const {
   const std::string path = StrCat(places_.jobs, "/", job);
   const std::string old = StrCat(places_.jobs, "/", kOldJob, job);
@@ -180,8 +182,8 @@ Result<bool> YarnGarbage::RemoveUnmade(const std::string& job, bool is_old) cons
   return !is_back;
 }
 
-// What collections left that died: their folders, and files whose time was looked at. What submits left: folders of
-// jobs and records of requests that had no name yet.
+// Removes the remains of collections that died: their folders, and files that were made to read HDFS's time. Also
+// removes the remains of submits: folders of jobs and records of requests that had no name yet.
 Status YarnGarbage::RemoveDead(Instant now) const {
   TRY_ASSIGN(const Entries collections, List(places_.collections));
   for (const HdfsEntry& entry : collections)
@@ -219,7 +221,7 @@ Status YarnGarbage::MoveUnneeded(const std::string& collection, Instant now, Gar
   return Ok();
 }
 
-// False: another collection was faster.
+// Returns false if another collection was faster.
 Result<bool> YarnGarbage::Move(const HdfsEntry& entry, const std::string& collection) const {
   const std::string from = StrCat(places_.staged, "/", entry.name), to = StrCat(collection, "/", entry.name);
   const auto moved = hdfs_.Ask([&](HdfsCalls& calls) { return calls.Rename(from, to, HdfsRename::kIfNew); });
@@ -229,12 +231,14 @@ Result<bool> YarnGarbage::Move(const HdfsEntry& entry, const std::string& collec
   return UnavailableError("somebody submits a job now");
 }
 
-// Also those of jobs that are being made. One whose list cannot be read may need anything.
+// Returns the names of files that jobs need, including jobs that are being made. Fails if a list cannot be read,
+// because it may name any file.
 Result<std::set<std::string>> YarnGarbage::NamesInUse(const Garbage& garbage) const {
   TRY_ASSIGN(const Entries entries, List(places_.jobs));
   std::set<std::string> names;
   for (const HdfsEntry& entry : entries) {
-    const bool is_going = std::ranges::find(garbage.jobs, entry.name) != garbage.jobs.end();  // in a dry run
+    // True only in a dry run: the job still exists, but its files count as unneeded.
+    const bool is_going = std::ranges::find(garbage.jobs, entry.name) != garbage.jobs.end();
     if (!(IsJob(entry) || entry.name.starts_with(kOldJob)) || is_going) continue;
     const auto files = ReadFiles(records_(JobId{entry.name}));
     if (!files.ok() && files.error().code == ErrorCode::kNotFound) continue;
@@ -248,7 +252,8 @@ Result<bool> YarnGarbage::Hold(const HdfsFiles& files) const {
   TRY_ASSIGN(const Entries collections, List(places_.collections));
   for (const HdfsEntry& collection : collections) TRY(Remove(StrCat(places_.collections, "/", collection.name)));
   for (const auto& [key, file] : files) {
-    if (!file.path.starts_with(places_.staged + "/")) continue;  // the user's own, by hdfs://: no collection takes it
+    // This is the user's own hdfs:// file, which no collection takes.
+    if (!file.path.starts_with(places_.staged + "/")) continue;
     const auto entry = hdfs_.Ask([&, path = file.path](HdfsCalls& calls) { return calls.GetEntry(path); });
     if (!entry.ok() && IsMissing(entry.error())) return false;
     TRY(entry);

@@ -32,7 +32,7 @@ Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
 // Removes from the user's folder in HDFS (yarn_jobs.h) what no job needs any more, while other clients submit jobs.
 //
 //   jobs/<id>                 ended long ago: DELETE
-//   jobs/<id>                 without submission.json, an hour old: RENAME to jobs/.old-<id>; and back if it has one then
+//   jobs/<id>                 without submission.json, an hour old: RENAME to jobs/.old-<id>; back if it has one then
 //   staged/<name>             an hour old, and no job names it: RENAME into gc/<random>
 //   staged/.put-<random>      two days old, because an upload may take one day
 //   gc/<random>               a running collection; if an hour old, the collection has died

@@ -90,7 +90,7 @@ Status PutRecord(const JobRecords& records, const std::string& name, std::string
   return records.store().PutNew(name, bytes, Durability::kSurvivesPowerCut).status();
 }
 
-// A thread for each, with a connection of its own: the calls of one store wait for each other.
+// Each record has its own thread and connection, because the calls of one store wait for each other.
 Status PutRecords(const YarnCluster& cluster, const JobId& job, const RecordsByName& records) {
   return WithoutThrowing([&]() -> Status {
     std::vector<std::future<Status>> puts;
@@ -136,7 +136,7 @@ void WriteInHdfs(const YarnCluster& cluster, const JobRecords& records,
   if (!written.ok()) LogWarn(StrCat("history of the job: ", written.error().message));
 }
 
-// Looks at the folder itself, or at the nearest above it, in which it would be made.
+// Checks the folder itself, or the nearest existing folder above it, in which it would be created.
 Status CheckHistoryFolder(const YarnCluster& cluster, const std::string& folder) {
   TRY_ASSIGN(std::string path, PathInHdfs(cluster, folder));
   WebHdfsCalls hdfs(HdfsOptions(cluster));
@@ -181,8 +181,8 @@ Result<bool> IsThere(const HdfsBytes& hdfs, const std::string& path) {
   return WasFound(hdfs.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path); }));
 }
 
-// Who gives a job up renames its folder, and back if it was made meanwhile: so it is looked for by both names, and
-// then by its own again.
+// A process that gives a job up renames the job's folder, and renames it back if the job was made meanwhile. So both
+// names are checked, and then the job's own name again.
 Result<JobPresence> PresenceOf(const HdfsBytes& hdfs, const std::string& jobs, const JobId& job) {
   const std::string folder = StrCat(jobs, "/", job.value);
   TRY_ASSIGN(const bool is_made, IsThere(hdfs, StrCat(folder, "/", kSubmissionRecord)));
@@ -204,7 +204,7 @@ RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnClust
   const HdfsBytes hdfs(calls, patience);
   const auto garbage = std::make_shared<YarnGarbage>(
       calls, places, [cluster](const JobId& job) { return RecordsOf(cluster, job); }, patience);
-  // Written in the folder itself, so that collections find in one place what was not finished.
+  // Temporary records are written in the folder itself, so that collections find all unfinished ones in one place.
   return {.store = std::make_shared<HdfsRecordStore>(calls, folder, patience, folder.path),
           .make =
               [calls, folder](const std::string& name) {
@@ -222,13 +222,13 @@ RequestPlace RequestsIn(const YarnCluster& cluster) {
 namespace {
 
 constexpr Duration kIdLimit{10'000};
-// Nothing renews them, and a job without a timeout may run for long.
+// Certificates are never renewed, and a job without a timeout may run for a long time.
 constexpr Duration kCertificatesLast = std::chrono::years(10);
 constexpr const char* kBundle = "tony-yarn-am.tar.gz";
-// Each of them is met by a `tony gc` that began since the last one.
+// Limit of uploads. Each retry is caused by another `tony gc` that began since the last upload.
 constexpr int kMostRounds = 3;
 
-// A file here for as long as it is sent.
+// A local file that exists only while it is sent.
 class ScratchFile {
  public:
   explicit ScratchFile(std::filesystem::path path) : path_(std::move(path)) {}
@@ -264,7 +264,7 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const
   return files;
 }
 
-// All but submission.json.
+// Returns all records except submission.json.
 Result<RecordsByName> RecordsFor(const JobId& id, const NewJob& job, const HdfsFiles& files, Instant now) {
   TRY_ASSIGN(const auto certificates, MakeJobCertificates(id.value, now, kCertificatesLast));
   RecordsByName records = {{"spec.json", ToJson(job.spec)}, {"token", RandomHex(kJobTokenBytes)},
@@ -280,7 +280,8 @@ Result<RecordsByName> RecordsFor(const JobId& id, const NewJob& job, const HdfsF
   return records;
 }
 
-// By a call that is late it is not made anew: whoever gives the job up removes it for good.
+// Creates the folder of a job. A late call does not create it again, because a process that gives the job up removes it
+// permanently.
 Status MakeFolderOf(const YarnCluster& cluster, const JobId& id) {
   const auto calls = std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
   HdfsFolder jobs = JobFolderOf(cluster, id);
@@ -299,7 +300,7 @@ std::string SubmissionText(const YarnCluster& cluster, const NewJob& job, Instan
                            .claim = job.claim});
 }
 
-// False: they may still be there, which the log says.
+// Returns false if the records may still exist. The log has the reason.
 bool RemoveRecords(const YarnCluster& cluster, const JobId& id) {
   WebHdfsCalls hdfs(HdfsOptions(cluster));
   const auto removed = hdfs.Remove(JobFolderOf(cluster, id).path);
@@ -396,7 +397,7 @@ Result<JobStore::NewestJobs> YarnJobs::ListNewest(size_t most_finished) const {
   std::vector<JobId> ids;
   for (const hadoop::HdfsEntry& entry : *entries)
     if (hadoop::ParseApplicationId(entry.name)) ids.push_back({entry.name});
-  // The ResourceManager counts applications from when it began: newer ones have higher numbers.
+  // The ResourceManager counts applications from its start, so newer ones have higher numbers.
   std::ranges::sort(ids, std::greater(), [](const JobId& id) { return hadoop::ParseApplicationId(id.value); });
   NewestJobs newest;
   size_t finished = 0;

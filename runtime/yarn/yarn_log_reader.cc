@@ -12,7 +12,7 @@
 namespace tony {
 namespace {
 
-// Who looks for the end of a line reads a little of what was read before.
+// A caller that searches for the end of a line reads some earlier text again.
 constexpr size_t kKeptOfRead = 16 << 10;
 constexpr size_t kMostExcerpts = 16;
 
@@ -33,7 +33,7 @@ std::vector<AttemptId> YarnLogReader::Attempts(const std::optional<TaskId>& task
   return attempts;
 }
 
-// Of the master, or else what it has left.
+// Requests the status from the AM. Without an AM, reads the last status on record.
 void YarnLogReader::ReadStatus() {
   auto asked = has_master_ ? master_.Status() : Result<JobStatus>(Error{});
   if (!asked.ok()) asked = LastStatus(records_);
@@ -68,8 +68,8 @@ void YarnLogReader::Locate(const std::vector<TaskId>& tasks) {
     if (IsLost(attempt)) Say(attempt, problem);
 }
 
-// Also for the logs of earlier attempts, which may have run in the same container. What is the matter with those that
-// do not answer.
+// Queries the executors also for earlier attempts, which may have run in the same container. Returns the problems with
+// executors that do not answer.
 std::map<AttemptId, std::string> YarnLogReader::AskExecutors(const std::vector<TaskId>& tasks) {
   std::map<AttemptId, std::string> problems;
   std::vector<LogWant> wants;
@@ -92,7 +92,7 @@ std::map<AttemptId, std::string> YarnLogReader::AskExecutors(const std::vector<T
   return problems;
 }
 
-// A master that does not answer is not asked again, until somebody has heard of it.
+// An AM that does not answer is not queried again until a status shows that it is reachable.
 Result<LogAnswer> YarnLogReader::AskMaster(const LogQuery& query) {
   auto answer = master_.Read(query);
   if (!answer.ok()) has_master_ = false;
@@ -154,7 +154,7 @@ LogBytes YarnLogReader::Read(const AttemptId& attempt, const std::string& stream
   return excerpt ? LogOf(*excerpt)->Read(offset, buffer) : LogBytes{};
 }
 
-// Nothing: no executor tells of it any more.
+// Returns nullopt if no executor serves the log any more.
 std::optional<LogNews> YarnLogReader::Ask(const LogWant& want) {
   auto answer = has_master_ ? AskMaster({.wants = {want}}) : Result<LogAnswer>(LogAnswer());
   std::string why = answer.ok() ? "its application master is not there any more" : answer.error().message;
@@ -167,7 +167,7 @@ std::optional<LogNews> YarnLogReader::Ask(const LogWant& want) {
   return std::nullopt;
 }
 
-// Two calls may bring the same: what was asked for while somebody waited, and what that brought.
+// Two calls may return overlapping text: one that a reader waited for, and one that follows the log.
 bool YarnLogReader::Take(const LogWant& want, LogNews news) {
   if (!news.problem.empty()) {
     Leave(want.attempt, news.problem);

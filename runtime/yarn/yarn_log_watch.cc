@@ -9,13 +9,14 @@ namespace tony {
 namespace {
 
 constexpr Duration kConnectAgain{1000};
-constexpr Duration kStatusLimit{30'000};  // the answer is repeated, nothing depends on it
+// The call is repeated, so its limit is not critical.
+constexpr Duration kStatusLimit{30'000};
 constexpr Duration kLookForLost{2000};
-// Logs that begin to be followed at different times are asked for by different calls. Of many the last ones come back
-// soon, to be asked for together.
+// Limit of open calls. Logs that are followed from different times on are requested in different calls. The last of
+// these calls is short, so that its logs are soon requested together with others.
 constexpr int kMostCalls = 4;
 constexpr Duration kShortWait{1000};
-// What is read in one turn begins to be followed together.
+// Logs that are first read in one turn of the loop are requested together.
 constexpr Duration kGather{20};
 
 }  // namespace
@@ -52,7 +53,7 @@ void YarnLogWatch::Connect() {
                  }));
 }
 
-// All that was asked is void.
+// All open calls are void.
 void YarnLogWatch::Lose(const std::string& why) {
   if (connecting_) return;
   const bool was_there = std::exchange(am_, nullptr) != nullptr;
@@ -61,7 +62,8 @@ void YarnLogWatch::Lose(const std::string& why) {
   asking_ = nullptr;
   if (was_there && !std::exchange(told_of_loss_, true)) LogInfo(StrCat("the application master is lost: ", why));
   connecting_ = loop_.After(kConnectAgain, [this] { Connect(); });
-  sink_.on_status();  // or did it leave because the job has ended?
+  // The AM may have exited because the job has ended.
+  sink_.on_status();
 }
 
 void YarnLogWatch::WatchStatus() {
@@ -131,7 +133,7 @@ void YarnLogWatch::LookForLostLater() {
   if (!lost_.empty() && !looking_) looking_ = loop_.After(kLookForLost, [this] { LookForLost(); });
 }
 
-// Executors that did not answer, of attempts that are not known to have ended.
+// Queries executors that did not answer, for attempts that are not known to have ended.
 void YarnLogWatch::LookForLost() {
   looking_ = nullptr;
   std::erase_if(lost_, [this](const AttemptId& attempt) { return !reader_.IsLost(attempt); });
@@ -157,7 +159,7 @@ void YarnLogWatch::TellOfAll(const AttemptId& attempt) {
   for (const std::string& stream : LogNames(reader_.Processes(attempt.task))) sink_.on_written(attempt, stream);
 }
 
-// Where there is no executor any more, what is left of it is read at once.
+// After the executor has exited, the rest of its logs is read at once.
 void YarnLogWatch::EndIfOver(const AttemptId& attempt) {
   const bool is_over = reader_.IsWithExecutor(attempt) ? reader_.IsOver(attempt) : !reader_.IsLost(attempt);
   if (!is_over || !ended_.insert(attempt).second) return;

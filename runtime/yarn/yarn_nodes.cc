@@ -9,11 +9,12 @@
 namespace tony {
 namespace {
 
-// A node starts 8 containers of a call in 40 ms; what it cannot start within a call's limit would be asked for again.
+// Limit of containers in a call. A node starts 8 containers of a call in 40 ms. Containers that it cannot start within
+// the call's limit would be requested again.
 constexpr size_t kMostInCall = 100;
 constexpr hadoop::RpcLimits kLimits{.establish = std::chrono::seconds(10), .call = std::chrono::seconds(30)};
 constexpr Duration kFirstNodeRetry{200}, kLongestNodeRetry{10'000};
-// yarn.client.nodemanager-connect.max-wait-ms, as it comes: a NodeManager that begins anew is back by then.
+// Default of yarn.client.nodemanager-connect.max-wait-ms. A NodeManager that restarts is back by then.
 constexpr Duration kGiveUpAfter = std::chrono::minutes(3);
 constexpr Duration kIdle = std::chrono::seconds(10);  // ipc.client.connection.maxidletime
 
@@ -65,7 +66,7 @@ int YarnNodes::connections() const {
       std::ranges::count_if(nodes_, [](const auto& node) { return node.second.client != nullptr; }));
 }
 
-// Not before what is under way is answered, nor before the time to try again.
+// Schedules a call, unless a call is under way or a retry is due later.
 void YarnNodes::CallSoon(const hadoop::NodeId& id) {
   Node& node = nodes_[id];
   if (node.is_called || (node.next_call && node.retry > Duration(0))) return;
@@ -134,7 +135,8 @@ template <class T>
 hadoop::NmClient::Done<T> YarnNodes::Then(const hadoop::NodeId& id,
                                           void (YarnNodes::*take)(Node&, const hadoop::NodeAnswer<T>&)) {
   return [this, id, take](const Result<hadoop::NodeAnswer<T>>& answer) {
-    Node& node = nodes_.at(id);  // a node that is forgotten has no client that could answer
+    // The node exists, because a forgotten node has no client that could answer.
+    Node& node = nodes_.at(id);
     node.is_called = false;
     if (answer.ok()) {
       node.silent_since = Instant();
@@ -160,7 +162,8 @@ void YarnNodes::TakeStarts(Node& node, const hadoop::NodeAnswer<hadoop::Containe
   for (const hadoop::ContainerId& container : node.asked) Refuse(node, container, "its node says nothing of it");
 }
 
-// The state does not matter: one that has ended was started as well. What the node does not know is to be started.
+// Every container that the node knows was started, even if it has ended. Containers that the node does not know must be
+// started.
 void YarnNodes::TakeStatuses(Node& node, const hadoop::NodeAnswer<hadoop::ContainerStatus>& answer) {
   for (const hadoop::ContainerStatus& status : answer.done) Started(node, status.id);
   for (const hadoop::ContainerId& container : node.asked) {
@@ -186,7 +189,7 @@ void YarnNodes::OnNoAnswer(Node& node, const Error& error) {
   }
   if (node.retry == Duration(0)) LogWarn(StrCat(error.message, "; asking again"));
   node.retry = std::clamp(node.retry * 2, kFirstNodeRetry, kLongestNodeRetry);
-  node.client.reset();  // others may need the place meanwhile
+  node.client.reset();  // other nodes may need the connection
 }
 
 void YarnNodes::GiveUp(Node& node, const std::string& why) {

@@ -11,17 +11,19 @@
 namespace tony {
 namespace {
 
-// After something was asked or told. Some heartbeats of a node, after which what was asked is mostly done.
+// Exchanges are quick for this long after a change. It is some heartbeats of a node, in which most requests are
+// granted.
 constexpr Duration kQuickFor{10'000};
 constexpr Duration kFirstRetry{100}, kLongestRetry{2000};
-constexpr Duration kUnregisterAgain{100};  // as AMRMClientImpl does
-// In usual exchanges, which are as far apart as the heartbeats of a node. Rows for hosts that have room should have
-// been granted after two; and nobody need hear of a delay before five, nor more often.
+constexpr Duration kUnregisterAgain{100};  // as in AMRMClientImpl
+// Numbers of usual exchanges, which are as far apart as the heartbeats of a node. Rows for hosts that have room should
+// have been granted after two. A delay is reported after five, and not more often.
 constexpr int kListNodesAgain = 2, kDelayIsWorthTelling = 5;
-// yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill is 15 s; 2 s for its monitor and our exchange.
+// yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill is 15 s. The other 2 s are for its monitor and
+// our exchange.
 constexpr Duration kPreemptionNotice{13'000};
 
-// An exchange may be repeated, so one that a ResourceManager does not answer need not use up the lease.
+// Half of the lease, because an exchange may be repeated: an exchange without an answer must not use up the lease.
 hadoop::RpcLimits LimitsFor(Duration lease) {
   const Duration limit = std::clamp(lease / 2, Duration(1000), Duration(30'000));
   return {.establish = limit, .call = limit};
@@ -51,7 +53,7 @@ YarnScheduler::YarnScheduler(YarnSide side)
                     const std::string more = is_of_node ? NoteFailureOf(held->second.container.node.host) : "";
                     GiveBack(FromYarn(id), why + more, OutcomeClass::kInfra);
                   },
-              // The ResourceManager ends it, where it has it as running, and says so.
+              // A release makes the ResourceManager end the container and report its end, if the container still runs.
               .not_stopped =
                   [this](const hadoop::ContainerId& id) {
                     asks_.Release(id);
@@ -131,7 +133,7 @@ void YarnScheduler::Finish(const Verdict& verdict, std::function<void()> done) {
   ExchangeSoon();
 }
 
-// In the turn after this one, with all that this one asks for.
+// The exchange begins in the next turn of the loop, so that it includes all requests of this turn.
 void YarnScheduler::ExchangeSoon() {
   quick_until_ = loop_.Now() + kQuickFor;
   if (!is_exchanging_ && retry_ == Duration(0)) ExchangeAfter(Duration(0));
@@ -193,8 +195,8 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
   for (const hadoop::Container& container : allocation.kept) Keep(container, State::kRunning);
   const YarnAsks::News news = asks_.Answered(allocation);
   Reach();
-  // Those that are kept, before the rest of their gangs comes; one that comes now and has ended already is
-  // TakeExit()'s.
+  // Handles containers that were held back, before the rest of their gangs comes. A container that is granted now and
+  // has already ended is left to TakeExit().
   GangHold::News ends;
   for (const hadoop::ContainerStatus& status : allocation.ended) gangs_.Ended(status.id, ends);
   Apply(ends);
@@ -227,7 +229,7 @@ void YarnScheduler::TakeEnd(const bool& is_recorded) {
 }
 
 void YarnScheduler::OnTrouble(const Error& error) {
-  // InvalidResourceRequestException, InvalidLabelResourceRequestException: it would refuse them again.
+  // InvalidResourceRequestException, InvalidLabelResourceRequestException: a retry would be refused, too.
   const bool is_refused = error.message.find("ResourceRequestException: ") != std::string::npos;
   const std::vector<AttemptId> refused = is_refused ? asks_.Refused() : std::vector<AttemptId>();
   asks_.Unanswered();
@@ -254,7 +256,7 @@ void YarnScheduler::BeOver(const std::string& reason) {
   loop_.Post([over = side_.over, reason] { over(reason); });
 }
 
-// An answer that was under way for longer than the lease is no proof that this attempt still counts.
+// An answer that took longer than the lease does not prove that this attempt is still the leader.
 void YarnScheduler::Reach() {
   if (standing_ == Standing::kReached || !LeaseHolds()) return;
   standing_ = Standing::kReached;
@@ -279,7 +281,7 @@ void YarnScheduler::Keep(const hadoop::Container& container, State state) {
   if (!ended_.contains(id)) held_.emplace(id, Held{container, state});
 }
 
-// It does not run, and the ResourceManager need not tell of its end.
+// Releases a container that does not run. The ResourceManager need not report its end.
 void YarnScheduler::GiveBack(const ContainerId& id, const std::string& why, OutcomeClass cls) {
   if (const auto yarn = ToYarn(id)) asks_.Release(*yarn);
   TellGone(id, why, cls);
@@ -289,13 +291,13 @@ void YarnScheduler::GiveBack(const ContainerId& id, const std::string& why, Outc
 void YarnScheduler::TellGone(const ContainerId& id, const std::string& why, OutcomeClass cls) {
   if (ended_.insert(id).second) Tell(ContainerExited{id, std::nullopt, why, cls});
   refused_.erase(id);
-  held_.erase(ContainerId(id));  // the reference may be into it
+  held_.erase(ContainerId(id));  // `id` may refer into held_
 }
 
 void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   if (GangHold::News news; gangs_.Ended(status.id, news)) return Apply(news);
   const auto held = held_.find(FromYarn(status.id));
-  if (held == held_.end()) return;  // it was given back
+  if (held == held_.end()) return;  // the container was released before
   nodes_.Forget(held->second.container.node, status.id);
   ContainerExited exited = ExitedOf(status, held->second.is_stopped);
   if (!held->second.is_stopped && IsOfNode(status)) exited.error += NoteFailureOf(held->second.container.node.host);
@@ -344,7 +346,7 @@ void YarnScheduler::LookAtGangs() {
   ExchangeSoon();
 }
 
-// What the end of that container tells beside its reason.
+// Returns the text to add to the reason of that container's end.
 std::string YarnScheduler::NoteFailureOf(const std::string& host) {
   bad_nodes_.Failed(host, loop_.Now());
   AvoidBadNodes();
@@ -356,7 +358,7 @@ std::string YarnScheduler::NoteFailureOf(const std::string& host) {
 
 void YarnScheduler::AvoidBadNodes() { asks_.Avoid(bad_nodes_.ToAvoid(cluster_nodes_, loop_.Now())); }
 
-// The seam has no word for "never".
+// The Scheduler interface has no event for "never granted", so the request gets an invented container.
 void YarnScheduler::RefuseAsk(const AttemptId& attempt, const std::string& why) {
   const ContainerId id{StrCat("refused-", ++refusals_)};
   refused_[id] = why;
@@ -399,7 +401,7 @@ void YarnScheduler::TellDelay(const hadoop::Allocation& allocation) {
   delay_told_ = reason;
 }
 
-// Never from inside a call of the master's.
+// Posts the event, so that the sink is never called from inside a call of the AM.
 void YarnScheduler::Tell(SchedulerEvent event) {
   loop_.Post([this, event = std::move(event), alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) side_.sink(event);
