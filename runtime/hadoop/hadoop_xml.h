@@ -60,8 +60,8 @@ Result<Properties> ReadSite(const std::filesystem::path& file);
 struct ResourceManager {
   // Taken from yarn.resourcemanager.ha.rm-ids. Empty if the cluster has only one ResourceManager.
   std::string id;
-  Endpoint client;     // ApplicationClientProtocol
-  Endpoint scheduler;  // ApplicationMasterProtocol
+  Endpoint client;     // address of ApplicationClientProtocol
+  Endpoint scheduler;  // address of ApplicationMasterProtocol
 };
 Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& site);
 

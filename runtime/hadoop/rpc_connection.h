@@ -80,7 +80,7 @@ struct RpcServer {
 };
 
 struct RpcLimits {
-  // ipc.client.connect.timeout. Includes the proof of the token.
+  // ipc.client.connect.timeout. Limits the connect and the proof of the token.
   Duration establish = std::chrono::seconds(20);
   Duration call = std::chrono::seconds(120);  // ipc.client.rpc-timeout.ms
   // ipc.ping.interval. A ping is sent after this much silence while a call is open.
@@ -136,7 +136,7 @@ class RpcConnection {
 
   Stage stage_ = Stage::kIdle;
   HostResolver::Query resolving_;
-  UniqueFd socket_;  // set while connecting
+  UniqueFd socket_;  // valid while connecting
   // Declared after socket_, so that the watch is released before the socket closes.
   EventLoop::FdWatch connected_;
   EventLoop::Timer establish_limit_;

@@ -5,7 +5,7 @@ namespace {
 
 constexpr size_t kLengthSize = 4;
 constexpr int kVarintBits = 7;
-constexpr int kLongestVarint = 5;         // bytes of a 32-bit number
+constexpr int kLongestVarint = 5;         // bytes for a 32-bit number
 constexpr int32_t kUnnumberedRetry = -1;  // RpcConstants.INVALID_RETRY_COUNT
 constexpr char kVersion = 9;              // RpcConstants.CURRENT_VERSION
 

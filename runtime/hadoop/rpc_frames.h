@@ -1,4 +1,4 @@
-// The frames of Hadoop's RPC, version 9. Pure functions; private to this folder, because the interface shows protobuf.
+// The frames of Hadoop's RPC, version 9. Pure functions; private to this folder, because it exposes protobuf types.
 //
 //   client: "hrpc" 9 class auth, then frames                     both ways a frame is: length (4 bytes), messages
 //     call      RpcRequestHeader, RequestHeader, request         a message is: its length as a varint, its bytes
@@ -69,7 +69,7 @@ struct RpcResponse {
 };
 Result<RpcResponse> ReadResponse(std::string_view frame);
 
-// The result of a call with messages instead of bytes. Private to this folder, because it shows protobuf.
+// The result of a call with messages instead of bytes. Private to this folder, because it exposes protobuf types.
 
 template <class Response>
 using TypedReply = std::variant<Response, RpcFailure>;

@@ -45,7 +45,7 @@ Result<DigestAnswer> AnswerDigest(const Token& token, std::string_view challenge
 std::string Base64(std::string_view bytes);  // with padding, without line breaks
 
 // `SaslExchange` proves to a Hadoop server that the client holds a token. Pure. Private to this folder, because it
-// shows protobuf.
+// exposes protobuf types.
 //
 //   client: NEGOTIATE ->  server: NEGOTIATE {accepted methods, with a challenge}
 //   client: INITIATE {the answer} ->  server: SUCCESS {its own proof}

@@ -1,4 +1,4 @@
-// Converts between TonY's values and YARN's messages. Pure; private to this folder, because it shows protobuf.
+// Converts between TonY's values and YARN's messages. Pure; private to this folder, because it exposes protobuf types.
 //
 // Received messages may be incomplete: a missing field leaves the default of our value.
 #pragma once

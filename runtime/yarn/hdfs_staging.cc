@@ -39,7 +39,7 @@ LocalResource::Kind KindOf(bool is_archive) {
   return is_archive ? LocalResource::Kind::kArchive : LocalResource::Kind::kFile;
 }
 
-// An upload may take long as long as bytes move. Between the last byte and its answer a DataNode may be busy.
+// An upload may last a day while bytes keep moving. Between the last byte and the answer a DataNode may be busy.
 constexpr Duration kLongestUpload = std::chrono::hours(24), kLongestStall = std::chrono::seconds(60);
 
 // Creates a file without a name. It disappears when its descriptor is closed.

@@ -53,7 +53,7 @@ class MasterLogs {
   MasterLogs(const JobRecords& records, const FindMaster& find) : records_(records), find_(find) {}
 
   Result<JobStatus> Status();
-  Result<LogAnswer> Read(const LogQuery& query);  // with `query.wait` of 0
+  Result<LogAnswer> Read(const LogQuery& query);  // `query.wait`: always 0
 
  private:
   template <class T>

@@ -82,7 +82,8 @@ void CatchUpWithAttempt(TaskStatus& task, const AttemptHistory& attempt, Instant
   if (attempt.started) task.state = "active";
 }
 
-// Seals the journal, if it has a store of its own. A journal that is a record has no AM that must be kept from writing.
+// Seals the journal, if it has a store of its own. A plain record is only read, because no AM has to be
+// kept from writing it.
 Result<std::optional<std::string>> Seal(const JobRecords& records) {
   return records.journal_store() ? SealJournal(*records.journal_store()) : records.ReadJournal();
 }

@@ -36,8 +36,8 @@ class BadNodes {
 //                                                            no attempt waits for it, or it is too small
 //
 // A row states the total number that is still wanted, so it can be sent again at any time. A row is sent if the
-// ResourceManager cannot know that number by itself: it subtracts what it grants. Exchanges follow each other. Next()
-// returns the request. One of Answered(), Unanswered(), Refused() and BeginAnew() is called for its outcome.
+// ResourceManager cannot know that number by itself: it subtracts what it grants. One exchange is under way at a time.
+// Next() returns the request. One of Answered(), Unanswered(), Refused() and BeginAnew() is called for the outcome.
 
 struct YarnGrant {
   AttemptId attempt;

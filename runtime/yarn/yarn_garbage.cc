@@ -205,7 +205,7 @@ Status YarnGarbage::RemoveStaged(const GarbageOrder& order, Instant now, Garbage
   return moved.ok() ? removed : moved;
 }
 
-// `collection`: "" to move nothing.
+// Moves staged files that no job needs into `collection`. If `collection` is "", only counts them.
 Status YarnGarbage::MoveUnneeded(const std::string& collection, Instant now, Garbage& garbage) const {
   TRY_ASSIGN(const std::set<std::string> names, NamesInUse(garbage));
   TRY_ASSIGN(const Entries entries, List(places_.staged));

@@ -48,7 +48,7 @@ Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
 // nothing, however late it is, and gives up. Neither waits for the other, and HDFS's own clock is the only one used.
 
 inline constexpr std::string_view kOldJob = ".old-";
-// A client writes a job's records within seconds.
+// Age at which an unfinished job is garbage. A client writes a job's records within seconds.
 inline constexpr Duration kUnfinishedMayGo = std::chrono::hours(1);
 inline constexpr Duration kUploadMayGo = std::chrono::hours(48);
 

@@ -96,7 +96,7 @@ class YarnLogReader {
   // Set once the spec could be read. A spec never changes.
   std::optional<JobSpec> spec_;
   std::optional<JobStatus> status_;
-  bool has_master_ = true;  // as far as is known
+  bool has_master_ = true;  // false: no AM to query
   std::set<AttemptId> kept_;
   std::map<AttemptId, Place> places_;
   std::map<LogId, Seen> seen_;

@@ -36,7 +36,7 @@ namespace tony {
 struct YarnSide {
   EventLoop& loop;
   HostResolver& names;
-  Endpoint resource_manager;  // the ResourceManager's address for AMs
+  Endpoint resource_manager;  // ResourceManager's address for AMs
   hadoop::Token token;        // kind: YARN_AM_RM_TOKEN
   hadoop::MasterAddress address;
   // Page to which the ResourceManager redirects browsers once the job has ended. Empty: its own page.
@@ -56,7 +56,7 @@ struct YarnSide {
   Duration quick{100}, usual{1000};
   // 0: each container is handed out as soon as it is granted.
   Duration gang_hold{0};
-  // By then, an executor that is cut off has ended its task.
+  // Wait after stopping a container of a lost node: by then, a disconnected executor has ended its task.
   Duration lost_after{60'000};
 };
 
@@ -139,7 +139,7 @@ class YarnScheduler : public Scheduler {
 
   Link link_ = Link::kRegistering;
   Standing standing_ = Standing::kNew;
-  ContainerLimits limits_;  // no maximum: not known
+  ContainerLimits limits_;  // memory 0: limits are not known
   double progress_ = 0;
   std::optional<End> end_;
 
