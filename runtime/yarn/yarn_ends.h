@@ -46,8 +46,8 @@ std::string DiagnosticsOf(const Verdict& verdict);
 
 // Explains to users, from a ResourceManager's report, why an application has no AM yet. Pure.
 
-// Returns a text such as "waits for its master: queue ml has no more room for masters, ..."; empty if the AM runs, or
-// the application has ended. Texts of the CapacityScheduler are translated into our terms. Unknown texts are quoted.
+// Returns the reason, such as "queue ml may have 8192 MB and 32 vcores for ..."; empty if the AM runs, or the
+// application has ended. Texts of the CapacityScheduler are translated into our terms. Unknown texts are quoted.
 std::string WhyMasterWaits(const hadoop::ApplicationReport& report);
 
 }  // namespace tony
