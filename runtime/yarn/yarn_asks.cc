@@ -225,7 +225,7 @@ std::optional<YarnGrant> YarnAsks::Give(const hadoop::Container& container) {
   const auto found = lines_.find(container.request_id);
   if (found == lines_.end()) return std::nullopt;
   Line& line = found->second;
-  // The rows are sent again in these cases. A container that is not taken was still subtracted from them. A container
+  // The rows are sent again in three cases. A container that is not taken was still subtracted from them. A container
   // in the answer to a row was granted before the row was read, so it was not subtracted. If no attempt waits any more,
   // rows of hosts and racks are left over.
   const bool is_taken = !line.waiting.empty() && Holds(container.resource, line.size);
