@@ -30,18 +30,18 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
       token_(std::move(parts.token)),
       tracking_url_(std::move(parts.tracking_url)),
       epoch_(parts.epoch),
-      turns_may_be_torn_(parts.turns_may_be_torn),
+      turns_may_be_torn_(parts.steps_may_be_torn),
       patience_(parts.patience),
       job_(std::move(parts.job)),
       journal_(parts.journal),
       parked_(loop_,
               [this] {
-                if (IsLeader()) Observe(Looked{});
+                if (IsLeader()) Observe(ClientSeen{});
               }),
       log_relay_(loop_, {[this](const TaskId& task) { AskForLogs(task); },
                          [this](const AttemptId& attempt) { return IsFinal(job_.StateOf(attempt)); }}),
-      checkpoint_look_(loop_, std::move(parts.checkpoints), submission_, job_.spec().checkpoint) {
-  journal_.TellOfTrouble([this](const std::string& why) { OnJournalTrouble(why); });
+      checkpoint_reader_(loop_, std::move(parts.checkpoints), submission_, job_.spec().checkpoint) {
+  journal_.SetFailureCallback([this](const std::string& why) { OnJournalTrouble(why); });
 }
 
 void ApplicationMaster::Start(Scheduler& scheduler, AmAddresses at, std::function<void()> on_end) {
@@ -54,7 +54,7 @@ void ApplicationMaster::Start(Scheduler& scheduler, AmAddresses at, std::functio
 }
 
 std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation, Answer answer) {
-  Turn turn{TakeTurn(job_, observation, loop_.Now()), std::move(answer)};
+  Turn turn{RunCoreStep(job_, observation, loop_.Now()), std::move(answer)};
   const std::vector<Decision> decisions = std::exchange(turn.result.decisions, {});
   const std::optional<Refusal> refusal = turn.result.refusal;
   // A heartbeat only moves deadlines later, so the timer stays. When the timer fires, it finds nothing due and is set
@@ -71,15 +71,15 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   turn.changed = !decisions.empty();
   waiting_.push_back(std::move(turn));
   journal_.Append(decisions, [this] {
-    // Once `unwritten_` is set, PassUnwritten() counts the steps as written.
+    // Once `unwritten_` is set, FinishUnwritten() counts the steps as written.
     if (unwritten_) return;
     ++written_;
     FinishWritten();
   });
   if (unwritten_) {
-    PassUnwritten();
+    FinishUnwritten();
   } else if (!trouble_.empty()) {
-    PerformWhatMayNotWait(waiting_.back());
+    PerformUrgentActions(waiting_.back());
     MakeRoomForTheEnd();
     LimitWaitForDisk();
   }
@@ -98,19 +98,20 @@ void ApplicationMaster::FinishWritten() {
 
 void ApplicationMaster::Finish(const Turn& turn) {
   for (const Action& action : turn.result.actions) Perform(action);
-  if (!tells_.empty() && !tell_timer_) TellSome();
+  if (!tells_.empty() && !tell_timer_) SendQueuedCommands();
   if (turn.answer) turn.answer(turn.result.refusal);
 }
 
 // A gang of thousands of tasks gets its commands in slices, because each START contains the whole cluster spec, and
 // heartbeats and the lease must not wait for all of them.
-void ApplicationMaster::TellSome() {
+void ApplicationMaster::SendQueuedCommands() {
   tell_timer_.reset();
   for (size_t left = kTellsAtOnce; left > 0 && !tells_.empty() && IsLeader(); --left) {
     Tell(tells_.front());
     tells_.pop_front();
   }
-  if (!tells_.empty()) tell_timer_ = loop_.After(IsLeader() ? Duration(0) : kLookAgain, [this] { TellSome(); });
+  if (!tells_.empty())
+    tell_timer_ = loop_.After(IsLeader() ? Duration(0) : kLookAgain, [this] { SendQueuedCommands(); });
 }
 
 void ApplicationMaster::Perform(const Action& action) {
@@ -121,9 +122,9 @@ void ApplicationMaster::Perform(const Action& action) {
                    scheduler_->Launch(a.container, {a.attempt, job_.spec().FindRole(a.attempt.task.role)->resources});
                  },
                  [&](const StopContainer& a) { scheduler_->Stop(a.container, a.mode); },
-                 [&](const TellExecutor& a) { tells_.push_back(a); },
+                 [&](const SendCommand& a) { tells_.push_back(a); },
                  [&](const ListCheckpoints&) { ListTheCheckpoints(); },
-                 [&](const LookForCheckpoint& a) { LookForNewestCheckpoint(a.restart); },
+                 [&](const SearchCheckpoint& a) { LookForNewestCheckpoint(a.restart); },
                  [&](const EndJob&) { End(); },
              },
              action);
@@ -136,7 +137,7 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
     deadline_timer_.reset();
     return;
   }
-  if (const auto* delayed = std::get_if<ContainersDelayed>(&event)) return SetPendingReason(delayed->reason);
+  if (const auto* delayed = std::get_if<ContainersPending>(&event)) return SetPendingReason(delayed->reason);
   if (const auto* granted = std::get_if<ContainerGranted>(&event); granted && !granted->log_url.empty())
     log_urls_[granted->attempt.task] = {granted->attempt, granted->log_url};
   const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(is_leader_, true);
@@ -148,7 +149,7 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
 
 std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) const {
   if (!Knows(token)) return Refusal{RefusalReason::kBadToken, "not the token of this job"};
-  if (!IsLeader()) return Refusal{RefusalReason::kNotRuling, "this application master has lost its arbiter"};
+  if (!IsLeader()) return Refusal{RefusalReason::kNotLeader, "this application master has lost its arbiter"};
   return std::nullopt;
 }
 
@@ -158,7 +159,7 @@ void ApplicationMaster::Register(const Caller& caller, const Registration& what,
   // continues its task and searches for an AM. The observed call keeps the executor from counting as silent.
   if (!trouble_.empty()) {
     Observe(AwaitCall{caller});
-    return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+    return reply.Refuse(RefusalReason::kNotLeader, trouble_);
   }
   Observe(RegisterCall{caller, what}, [this, reply](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
@@ -168,41 +169,41 @@ void ApplicationMaster::Register(const Caller& caller, const Registration& what,
 
 void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command> reply) {
   if (!Admit(caller.token, reply)) return;
-  if (!trouble_.empty()) return AwaitInTrouble(caller, since, reply);
+  if (!trouble_.empty()) return AwaitWhileDegraded(caller, since, reply);
   // The command is read before later steps change it, because those may not be on disk when this call is answered.
-  const TellExecutor now = job_.Tell(caller.attempt);
+  const SendCommand now = job_.Tell(caller.attempt);
   Observe(AwaitCall{caller}, [this, since, reply, now](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
     parked_.ParkAwait(now.attempt, since, reply);
-    // TellSome() sends the command only while this AM is the leader.
+    // SendQueuedCommands() sends the command only while this AM is the leader.
     tells_.push_back(now);
-    if (!tell_timer_) TellSome();
+    if (!tell_timer_) SendQueuedCommands();
     AskForLogs(now.attempt.task);
   });
 }
 
 // Sends a command. A release is delayed while a client reads the executor's logs, because the executor takes them along
 // when it exits.
-void ApplicationMaster::Tell(const TellExecutor& order) {
+void ApplicationMaster::Tell(const SendCommand& order) {
   if (job_.Tell(order.attempt) != order) return;
   const Command command = job_.CommandFor(order.attempt);
   if (command.kind == Command::Kind::kRelease && log_relay_.DelaysRelease(order.attempt)) {
     if (std::ranges::find(delayed_, order) == delayed_.end()) delayed_.push_back(order);
-    if (!delay_timer_) delay_timer_ = loop_.After(kBetweenReleases, [this] { TellDelayed(); });
+    if (!delay_timer_) delay_timer_ = loop_.After(kBetweenReleases, [this] { SendDelayedReleases(); });
     return;
   }
   parked_.Tell(order.attempt, command);
 }
 
-void ApplicationMaster::TellDelayed() {
+void ApplicationMaster::SendDelayedReleases() {
   delay_timer_.reset();
-  for (TellExecutor& order : std::exchange(delayed_, {})) tells_.push_back(std::move(order));
-  if (!tell_timer_) TellSome();
+  for (SendCommand& order : std::exchange(delayed_, {})) tells_.push_back(std::move(order));
+  if (!tell_timer_) SendQueuedCommands();
 }
 
 // Answers the executor's parked Await with log requests. A command is sent first, because an Await has only one answer.
 void ApplicationMaster::AskForLogs(const TaskId& task) {
-  const auto attempt = parked_.WhoAwaits(task);
+  const auto attempt = parked_.AttemptAwaiting(task);
   std::vector<LogAsk> asks = attempt ? log_relay_.TakeAsks(task) : std::vector<LogAsk>();
   if (!asks.empty()) parked_.AskForLogs(*attempt, std::move(asks));
 }
@@ -215,7 +216,7 @@ void ApplicationMaster::SendLog(const Caller& caller, int64_t id, std::vector<Lo
 }
 
 void ApplicationMaster::ListTheCheckpoints() {
-  checkpoint_look_.List([this](const FirstLook& look) {
+  checkpoint_reader_.List([this](const FirstLook& look) {
     const auto* in_use = std::get_if<FolderInUse>(&look);
     const bool free_soon = in_use && in_use->ending && ++first_looks_ < kMostFirstLooks;
     if (!IsLeader() || free_soon) {
@@ -226,24 +227,24 @@ void ApplicationMaster::ListTheCheckpoints() {
     // After a retry, the reason that was set here is removed. Without a retry, any reason is the scheduler's.
     if (first_looks_ > 0) SetPendingReason("");
     if (in_use) {
-      Observe(CheckpointsThere{{}, in_use->by});
+      Observe(CheckpointsFound{{}, in_use->by});
       return;
     }
     const auto& listing = std::get<CheckpointListing>(look);
     if (!listing.unknown.empty()) LogWarn(StrCat("checkpoints: ", listing.unknown));
-    Observe(CheckpointsThere{listing, std::nullopt});
+    Observe(CheckpointsFound{listing, std::nullopt});
   });
 }
 
 void ApplicationMaster::LookForNewestCheckpoint(int restart) {
-  checkpoint_look_.Begin(job_.listing(), [this, restart](const Result<std::optional<Checkpoint>>& newest) {
+  checkpoint_reader_.Begin(job_.listing(), [this, restart](const Result<std::optional<Checkpoint>>& newest) {
     if (!newest.ok()) LogWarn(newest.error().message);
     // An AM that is not the leader may decide nothing, so the search is repeated later.
     if (!IsLeader()) {
       look_timer_ = loop_.After(kLookAgain, [this, restart] { LookForNewestCheckpoint(restart); });
       return;
     }
-    Observe(CheckpointSeen{restart, newest.ok() ? *newest : std::nullopt, newest.ok()});
+    Observe(CheckpointSearched{restart, newest.ok() ? *newest : std::nullopt, newest.ok()});
   });
 }
 
@@ -298,7 +299,7 @@ bool ApplicationMaster::IsUnended(const AttemptId& attempt) const {
 // Outputs are written before the attempt's success is known, so that a client that knows of the success finds them. If
 // they cannot be written, only the executor's own copy is left.
 void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then) {
-  const bool counts = IsUnended(attempt) && LeavesOutputs(job_.spec(), attempt.task);
+  const bool counts = IsUnended(attempt) && IsOutputTask(job_.spec(), attempt.task);
   if (!counts || !report.outputs || !report.outcome.Succeeded()) return then();
   calls_.Ask([kept = RecordedOutputs{attempt, *report.outputs}](
                  const JobRecords& records) { return WriteJobOutputs(records, kept); },
@@ -337,7 +338,7 @@ void ApplicationMaster::ScheduleTimer() {
 void ApplicationMaster::OnDeadline() {
   if (IsLeader()) {
     // A client that waits for news counts as active all the time.
-    if (parked_.AnyWatch()) Observe(Looked{});
+    if (parked_.AnyWatch()) Observe(ClientSeen{});
     Observe(TimePassed{});
   } else {
     deadline_timer_ = loop_.After(kLookAgain, [this] { OnDeadline(); });
@@ -353,12 +354,12 @@ void ApplicationMaster::GetStatus(const std::string& token, Reply<StatusAnswer> 
 void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
                               Reply<StatusAnswer> reply) {
   if (!Admit(token, reply)) return;
-  Observe(Looked{watcher});
+  Observe(ClientSeen{watcher});
   const bool news = end_told_ || (job_.seq() > since && !push_timer_);
-  if (MayTell() && news) return reply.Success(CurrentStatus());
+  if (MayShowStatus() && news) return reply.Success(CurrentStatus());
   // While an end is being written, even a caller that does not want to wait is parked until the end is on disk. That
   // takes one sync.
-  const Duration wait = MayTell() ? std::min(limit, LongestWatch()) : LongestWatch();
+  const Duration wait = MayShowStatus() ? std::min(limit, LongestWatch()) : LongestWatch();
   parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
 }
 
@@ -368,32 +369,32 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
 // here might be taken from the folder later, when its condition has become true.
 void ApplicationMaster::Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
   if (!Admit(token, reply)) return;
-  if (!trouble_.empty() && !request.IsPlain()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
-  LogInfo(StrCat("asked for a kill by ", AskerOf(request), ": ", request.reason));
+  if (!trouble_.empty() && !request.IsPlain()) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
+  LogInfo(StrCat("asked for a kill by ", RequesterOf(request), ": ", request.reason));
   if (request.IsPlain()) return Decide(request, reply);
   calls_.Ask([](const JobRecords& records) { return records.ReadKills(); },
              [this, token, request, reply](const auto& recorded) {
                if (!Admit(token, reply)) return;
-               if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+               if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
                TakeKills(recorded);
                Decide(request, reply);
              });
 }
 
 void ApplicationMaster::Decide(const KillRequest& request, const Reply<KillReply>& reply) {
-  const KillRequest mine = ByClockOf(loop_.Now(), request);
+  const KillRequest mine = WithDueByReader(loop_.Now(), request);
   const KillAnswer answer = job_.AnswerTo(mine, loop_.Now());
   const auto tell = [this, answer, reply](const std::optional<Refusal>&) { reply.Success({answer, CurrentStatus()}); };
-  if (trouble_.empty()) return (void)Observe(KillAsked{mine}, tell);
-  Observe(KillAsked{mine});
+  if (trouble_.empty()) return (void)Observe(KillRequested{mine}, tell);
+  Observe(KillRequested{mine});
   tell({});
 }
 
 void ApplicationMaster::Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) {
   if (!Admit(token, reply)) return;
-  if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+  if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
   const bool attached = job_.MayAttach();
-  Observe(AttachAsked{claim}, [this, attached, reply](const std::optional<Refusal>&) {
+  Observe(AttachRequested{claim}, [this, attached, reply](const std::optional<Refusal>&) {
     reply.Success({attached, CurrentStatus()});
   });
 }
@@ -409,15 +410,15 @@ void ApplicationMaster::ReadLogs(const std::string& token, const LogQuery& query
 }
 
 JobStatus ApplicationMaster::ShowStatus() {
-  if (IsLeader()) Observe(Looked{});
+  if (IsLeader()) Observe(ClientSeen{});
   return Snapshot();
 }
 
 // While an end cannot be written, clients get a status without the end, which is better than no answer.
-bool ApplicationMaster::MayTell() const { return !job_.Ended() || end_told_ || !trouble_.empty(); }
+bool ApplicationMaster::MayShowStatus() const { return !job_.Ended() || end_told_ || !trouble_.empty(); }
 
 void ApplicationMaster::AnswerWatches() {
-  if (MayTell() && parked_.AnyWatch()) parked_.Tell(CurrentStatus());
+  if (MayShowStatus() && parked_.AnyWatch()) parked_.Tell(CurrentStatus());
 }
 
 StatusAnswer ApplicationMaster::CurrentStatus() const {

@@ -1,11 +1,11 @@
 // The shell around Job: passes observations in, journals the decisions, and performs the actions. Decides nothing.
 //
-//   calls, scheduler events, timers, kill-requests/ --> Observe() --> TakeTurn() --> Journal::Append()
+//   calls, scheduler events, timers, kill-requests/ --> Observe() --> RunCoreStep() --> Journal::Append()
 //                                                                           | when it is written
 //              answers to calls, scheduler orders, status.json  <-----------+
 //
 // Loop thread only. Later steps see the effects of a step on the Job at once. The outside world sees them only after
-// the journal is written. application_master_trouble.cc handles a journal that cannot be written.
+// the journal is written. application_master_degraded.cc handles a journal that cannot be written.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "am/checkpoint_look.h"
+#include "am/checkpoint_reader.h"
 #include "am/core/job.h"
 #include "am/journal.h"
 #include "am/parked_calls.h"
@@ -41,7 +41,7 @@ struct ApplicationMasterParts {
   Job job;  // state after the replay
   Journal& journal;
   RecordCalls& calls;              // access to the job's records
-  bool turns_may_be_torn = false;  // see AmStarted::turns_may_be_torn
+  bool steps_may_be_torn = false;  // see AmStarted::turns_may_be_torn
   // The time that the end of the job waits for a journal and a status that cannot be written; nullopt: without a limit.
   // The time is longer if the job was not killed, because a client wants its result.
   struct Patience {
@@ -85,7 +85,7 @@ class ApplicationMaster : public AmService {
   using Answer = std::function<void(const std::optional<Refusal>&)>;
 
   struct Turn {
-    TurnResult result;
+    CoreStepResult result;
     Answer answer;
     // True if a decision has changed the job.
     bool changed = false;
@@ -101,9 +101,9 @@ class ApplicationMaster : public AmService {
   bool IsUnended(const AttemptId& attempt) const;
   void AskForLogs(const TaskId& task);
   void KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then);
-  void Tell(const TellExecutor& order);
-  void TellDelayed();
-  void TellSome();
+  void Tell(const SendCommand& order);
+  void SendDelayedReleases();
+  void SendQueuedCommands();
   void ListTheCheckpoints();
   void LookForNewestCheckpoint(int restart);
   // Returns the refusal of a call with this token; nullopt if the call is admitted.
@@ -118,7 +118,7 @@ class ApplicationMaster : public AmService {
   // ---- calls of clients
   void Decide(const KillRequest& request, const Reply<KillReply>& reply);
   // Returns true if clients may receive the current status. An end has to be on disk first.
-  bool MayTell() const;
+  bool MayShowStatus() const;
   void AnswerWatches();
   StatusAnswer CurrentStatus() const;
   // Returns the job's status with the submission and the addresses of logs.
@@ -126,18 +126,18 @@ class ApplicationMaster : public AmService {
   // Returns JobAndSubmission() with the values that only this AM knows, for example the URL of the job's page.
   JobStatus Snapshot() const;
 
-  // ---- application_master_trouble.cc: work while the journal cannot be written
+  // ---- application_master_degraded.cc: work while the journal cannot be written
   void OnJournalTrouble(const std::string& why);
   void SetDegraded(const std::string& trouble);
   void SetPendingReason(const std::string& reason);
   void PushUnversionedStatus();
-  bool MayNotWait(const Action& action) const;
-  void PerformWhatMayNotWait(const Turn& turn);
+  bool IsUrgent(const Action& action) const;
+  void PerformUrgentActions(const Turn& turn);
   void MakeRoomForTheEnd();
   void LimitWaitForDisk();
-  void GoOnUnwritten();
-  void PassUnwritten();
-  void AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply);
+  void EndWithoutJournal();
+  void FinishUnwritten();
+  void AwaitWhileDegraded(const Caller& caller, int64_t since, const Reply<Command>& reply);
   // Returns true if a step with such an action waits for the journal.
   template <class Match>
   bool Waits(Match match) const;
@@ -174,7 +174,7 @@ class ApplicationMaster : public AmService {
   LogRelay log_relay_;
   // The log URL of each task's newest container, as the scheduler reported it.
   std::map<TaskId, std::pair<AttemptId, std::string>> log_urls_;
-  CheckpointLook checkpoint_look_;
+  CheckpointReader checkpoint_reader_;
   int first_looks_ = 0;
   Scheduler* scheduler_ = nullptr;
   std::function<void()> on_end_;
@@ -184,9 +184,9 @@ class ApplicationMaster : public AmService {
   bool end_told_ = false;
   bool room_made_ = false;  // the disk reserve is released
   // Journalled commands that have not been sent yet.
-  std::deque<TellExecutor> tells_;
+  std::deque<SendCommand> tells_;
   // Releases that are delayed while clients read the executors' logs.
-  std::vector<TellExecutor> delayed_;
+  std::vector<SendCommand> delayed_;
   int logs_under_way_ = 0;  // logs being written to the records
   // Attempts whose logs this AM has kept, oldest first.
   std::deque<AttemptId> kept_logs_;

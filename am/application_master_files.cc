@@ -72,10 +72,10 @@ void ApplicationMaster::TakeKills(const Result<std::vector<RecordedKill>>& kills
   if (!kills.ok()) return LogWarn(kills.error().message);
   for (const auto& [name, request] : *kills) {
     if (!seen_kills_.insert(name).second) continue;
-    const KillRequest mine = ByClockOf(loop_.Now(), request);
+    const KillRequest mine = WithDueByReader(loop_.Now(), request);
     const bool taken = job_.AnswerTo(mine, loop_.Now()) == KillAnswer::kTaken;
-    LogInfo(StrCat("found a kill request by ", AskerOf(request), ": ", request.reason));
-    Observe(KillAsked{mine}, [this, taken, name = name](const std::optional<Refusal>&) {
+    LogInfo(StrCat("found a kill request by ", RequesterOf(request), ": ", request.reason));
+    Observe(KillRequested{mine}, [this, taken, name = name](const std::optional<Refusal>&) {
       if (taken) return;
       calls_.Ask([name](const JobRecords& records) { return records.RemoveKill(name); },
                  [this, name](const Status& removed) {
@@ -117,7 +117,7 @@ void ApplicationMaster::WriteStatusLater() {
 void ApplicationMaster::End() {
   calls_.Ask(
       [last = JobAndSubmission()](const JobRecords& records) {
-        records.GiveUpReserve();
+        records.FreeReserve();
         return records.WriteStatus(last, Durability::kSurvivesPowerCut);
       },
       [this](const Status& written) {

@@ -163,7 +163,7 @@ class LocalJournal::Writer {
     wake_.notify_one();
   }
 
-  void TellOfTrouble(OnTrouble fn) { on_trouble_ = std::move(fn); }
+  void SetFailureCallback(OnTrouble fn) { on_trouble_ = std::move(fn); }
 
   Counts counts() const {
     const std::lock_guard lock(mutex_);
@@ -299,7 +299,7 @@ void LocalJournal::Append(const std::vector<Decision>& decisions, Done done) {
   writer_->Add(LogAndEncode(decisions), durable, std::move(done));
 }
 
-void LocalJournal::TellOfTrouble(OnTrouble fn) { writer_->TellOfTrouble(std::move(fn)); }
+void LocalJournal::SetFailureCallback(OnTrouble fn) { writer_->SetFailureCallback(std::move(fn)); }
 
 LocalJournal::Counts LocalJournal::counts() const { return writer_->counts(); }
 

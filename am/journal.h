@@ -60,7 +60,7 @@ class Journal {
   virtual void Append(const std::vector<Decision>& decisions, Done done) = 0;
   // Sets the function that is called on the loop with a reason when nothing can be written, and with "" when everything
   // has been written again.
-  virtual void TellOfTrouble(OnTrouble fn) = 0;
+  virtual void SetFailureCallback(OnTrouble fn) = 0;
 };
 
 // Returns the journal's record of a step; empty if the step has no decisions. Also writes each decision to the log.
@@ -87,7 +87,7 @@ class LocalJournal : public Journal {
   // Writes everything that was appended, unless the disk fails. Calls no callback any more.
   ~LocalJournal() override;
   void Append(const std::vector<Decision>& decisions, Done done) override;
-  void TellOfTrouble(OnTrouble fn) override;
+  void SetFailureCallback(OnTrouble fn) override;
 
   struct Counts {
     int64_t writes = 0;

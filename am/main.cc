@@ -108,11 +108,11 @@ class FolderLook {
       : loop_(loop), presence_(records.place()), on_gone_(std::move(on_gone)) {
     LookLater();
   }
-  Status end() const { return gone_ ? Status(presence_.GoneError()) : Ok(); }
+  Status end() const { return gone_ ? Status(presence_.RemovedError()) : Ok(); }
 
  private:
   void LookLater() {
-    timer_ = loop_.After(FolderPresence::kBetweenLooks, [this] {
+    timer_ = loop_.After(FolderPresence::kCheckInterval, [this] {
       gone_ = presence_.IsGone(loop_.Now());
       if (gone_) return on_gone_();
       LookLater();

@@ -48,7 +48,7 @@ std::unique_ptr<ParkedCalls::Await> ParkedCalls::TakeAwait(const AttemptId& atte
   return await;
 }
 
-std::optional<AttemptId> ParkedCalls::WhoAwaits(const TaskId& task) const {
+std::optional<AttemptId> ParkedCalls::AttemptAwaiting(const TaskId& task) const {
   auto behind = awaits_.upper_bound({task, std::numeric_limits<int>::max()});
   if (behind == awaits_.begin() || (--behind)->first.task != task) return std::nullopt;
   return behind->first;

@@ -29,7 +29,7 @@ class ParkedCalls {
   // news", so that its caller notices a connection that has become silent.
   void ParkAwait(const AttemptId& attempt, int64_t since, const Reply<Command>& reply);
   // Returns the newest attempt of the task with a parked Await; nullopt if no attempt has one.
-  std::optional<AttemptId> WhoAwaits(const TaskId& task) const;
+  std::optional<AttemptId> AttemptAwaiting(const TaskId& task) const;
   // Answers the attempt's Await with log requests. The executor calls Await again.
   void AskForLogs(const AttemptId& attempt, std::vector<LogAsk> asks);
   // Answers the attempt's Await if the command's number is greater than its `since`.

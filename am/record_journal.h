@@ -39,8 +39,8 @@ class RecordJournal : public Journal {
   RecordJournal(EventLoop& loop, std::shared_ptr<const JournalStore> store, Epoch epoch, int64_t records,
                 Duration pause = kFirstPause);
   void Append(const std::vector<Decision>& decisions, Done done) override;
-  void TellOfTrouble(OnTrouble fn) override { on_trouble_ = std::move(fn); }
-  void TellOfSeal(OnSealed fn) { on_sealed_ = std::move(fn); }
+  void SetFailureCallback(OnTrouble fn) override { on_trouble_ = std::move(fn); }
+  void SetSealCallback(OnSealed fn) { on_sealed_ = std::move(fn); }
 
   int64_t records() const { return records_; }  // number of records in the store
 

@@ -47,7 +47,7 @@ constexpr int kAttemptIsOver = 75;
 constexpr const char* kEverywhere = "0.0.0.0";
 constexpr Epoch kFirstEpoch{1};  // YARN runs only one attempt
 // An AM that has nothing to write would not notice that its journal is sealed, so it checks this often.
-constexpr Duration kBetweenLooks{10'000};
+constexpr Duration kCheckInterval{10'000};
 constexpr Duration kPagePause{2000};
 constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
 // The time that the ResourceManager gets to accept the end of an AM that failed a CHECK.
@@ -101,7 +101,7 @@ struct YarnPageParts {
   // The address of this node that the ResourceManager can reach.
   std::string host;
   // The AM's address for the page's thread, which reads logs as every client does.
-  WayToMaster way;
+  AmAccess way;
 };
 
 // Returns a filter that admits only YARN's proxy. Each refused address is logged once, which shows a proxy that calls
@@ -188,12 +188,12 @@ class Master {
                               .job = std::move(job),
                               .journal = *opened.journal,
                               .calls = calls});
-    opened.journal->TellOfSeal([this] { LeaveBecause(kSealed); });
+    opened.journal->SetSealCallback([this] { LeaveBecause(kSealed); });
     LookForSeal(calls, JournalOf(container_.cluster, records_.job()));
     TRY_ASSIGN(const MakeChannel tls, MakeTlsServer(container_.launch.secrets.tls));
     TRY_ASSIGN(const auto server, StartRpcServer(loop_, {.at = {Endpoint{kEverywhere, 0}}, .tls = tls}, master));
     const Endpoint at{container_.host, std::get<Endpoint>(server->addresses().front()).port};
-    TRY_ASSIGN(JobShipment shipment, ShipmentFor(spec, at));
+    TRY_ASSIGN(ExecutorInputs shipment, ShipmentFor(spec, at));
     TRY_ASSIGN(const std::unique_ptr<LivePage> page, OpenPage(at));
     YarnScheduler scheduler(
         {.loop = loop_,
@@ -201,14 +201,15 @@ class Master {
          .resource_manager = container_.cluster.scheduler,
          .token = container_.token,
          .address = {at.host, at.port, page ? page->url() : ""},
-         .kept_at = spec.yarn.portal_url.empty() ? "" : StrCat(spec.yarn.portal_url, "/jobs/", records_.job().value),
+         .page_after_end =
+             spec.yarn.portal_url.empty() ? "" : StrCat(spec.yarn.portal_url, "/jobs/", records_.job().value),
          .user = container_.cluster.user,
          .am_lease = spec.timers.am_lease,
          .sink = [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); },
          .context = [shipment = std::move(shipment)](const ContainerId&, const ExecutorLaunch& launch,
                                                      const std::string&) { return ContextOf(shipment, launch); },
          .over = [this](const std::string& reason) { LeaveBecause(reason); },
-         .list_nodes = [this](YarnSide::OnNodes done) { rm_.RunningNodes(std::move(done)); },
+         .list_nodes = [this](YarnSchedulerInputs::OnNodes done) { rm_.RunningNodes(std::move(done)); },
          .gang_hold = spec.mode == DistributedMode::kGang ? spec.yarn.gang_hold : Duration(0),
          .lost_after = spec.timers.lost_after});
     LogInfo(
@@ -245,7 +246,7 @@ class Master {
     if (over_.empty()) FinishHistoryInHdfs(container_.cluster, records_);
   }
 
-  static hadoop::LaunchContext ContextOf(const JobShipment& shipment, const ExecutorLaunch& launch) {
+  static hadoop::LaunchContext ContextOf(const ExecutorInputs& shipment, const ExecutorLaunch& launch) {
     auto context = MakeExecutorContext(shipment, launch);
     if (context.ok()) return *std::move(context);
     LogError(context.error().message);
@@ -263,8 +264,8 @@ class Master {
                          .way = {.am = at, .token = container_.launch.secrets.token, .tls = tls}});
   }
 
-  Result<JobShipment> ShipmentFor(const JobSpec& spec, const Endpoint& at) {
-    JobShipment shipment{.job = records_.job(), .spec = spec, .secrets = container_.launch.secrets};
+  Result<ExecutorInputs> ShipmentFor(const JobSpec& spec, const Endpoint& at) {
+    ExecutorInputs shipment{.job = records_.job(), .spec = spec, .secrets = container_.launch.secrets};
     shipment.secrets.tls = container_.launch.executors_tls;
     shipment.lease = {.epoch = kFirstEpoch, .am = {at}};
     TRY_ASSIGN(const auto staged, records_.ReadStaged());
@@ -278,7 +279,7 @@ class Master {
   // The check also runs while this AM is not the leader, because the AM may be on a node that no other process can
   // reach to stop it.
   void LookForSeal(RecordCalls& calls, const std::shared_ptr<const JournalStore>& journal) {
-    look_timer_ = loop_.After(kBetweenLooks, [this, &calls, journal] {
+    look_timer_ = loop_.After(kCheckInterval, [this, &calls, journal] {
       calls.Ask([journal](const JobRecords&) { return journal->Epochs(); },
                 [this, &calls, journal](const Result<std::vector<Epoch>>& epochs) {
                   const bool is_own = epochs.ok() && !epochs->empty() && epochs->back() == kFirstEpoch;

@@ -24,10 +24,10 @@ constexpr Duration kReadPause{100};
 
 }  // namespace
 
-void SayInLog(std::string_view line) { PrintLine(SafeLine(line)); }
+void PrintInLog(std::string_view line) { PrintLine(SafeLine(line)); }
 
 // Polls, because the kernel does not notify the writer of a pipe that has been emptied.
-void LetLogBeRead() {
+void WaitForLogReader() {
   struct stat output {};
   if (fstat(STDOUT_FILENO, &output) != 0 || !S_ISFIFO(output.st_mode)) return;
   const Instant limit = RealClock().Now() + kReadLimit;
@@ -40,17 +40,17 @@ void LetLogBeRead() {
 void Account::Tell(JobStatus status) {
   if (!status.tracking_url.empty() && status.tracking_url != page_) {
     page_ = status.tracking_url;
-    SayInLog("TonY UI: " + page_);
+    PrintInLog("TonY UI: " + page_);
   }
   if (!status.tensorboard_url.empty() && status.tensorboard_url != tensorboard_) {
     tensorboard_ = status.tensorboard_url;
-    SayInLog("TensorBoard: " + tensorboard_);
+    PrintInLog("TensorBoard: " + tensorboard_);
   }
   Attach(status);
   // Both addresses were printed above, so they are not listed among the changes.
   status.tracking_url.clear();
   status.tensorboard_url.clear();
-  for (const std::string& line : ChangeLines(before_, status)) SayInLog(line);
+  for (const std::string& line : ChangeLines(before_, status)) PrintInLog(line);
   before_ = std::move(status);
 }
 
@@ -67,7 +67,7 @@ void Account::Attach(const JobStatus& status) {
   attached_ = now;
   const Status done = WriteAttachment(attachment_, StatusDocument(records_, status));
   if (done.ok()) return;
-  SayInLog(StrCat("warning: no live status for Azkaban: ", done.error().message));
+  PrintInLog(StrCat("warning: no live status for Azkaban: ", done.error().message));
   attachment_.clear();
 }
 

@@ -14,11 +14,11 @@ namespace tony::azkaban {
 
 // Prints a line into the log, without control characters, because Azkaban's page shows control characters unchanged and
 // breaks lines at some of them.
-void SayInLog(std::string_view line);
+void PrintInLog(std::string_view line);
 
 // Returns when Azkaban has read the output, or after a moment. Azkaban 2.5 closes the output of a failed step when the
 // step ends, so unread lines, among them the reason of the failure, would be lost.
-void LetLogBeRead();
+void WaitForLogReader();
 
 // The output about one job.
 class Account {

@@ -43,9 +43,10 @@ Check Folder(const Installation& installation) {
   const std::string path = installation.jobtypes.string();
   const std::string advice =
       "name the folder of azkaban.jobtype.plugin.dir, or the executor server's process id with --executor";
-  const Sight sight = SightOf(installation.jobtypes);
-  if (sight.kind == Sight::Kind::kMissing) return FailCheck("job types", StrCat(path, ": no such folder"), advice);
-  if (sight.kind == Sight::Kind::kHidden) {
+  const PathVisibility sight = PathVisibilityOf(installation.jobtypes);
+  if (sight.kind == PathVisibility::Kind::kMissing)
+    return FailCheck("job types", StrCat(path, ": no such folder"), advice);
+  if (sight.kind == PathVisibility::Kind::kHidden) {
     Check hidden = HiddenCheck("job types", installation.jobtypes, sight, installation.server.user);
     // The check fails, because all further checks need this folder.
     hidden.health = Health::kFail;
@@ -140,10 +141,10 @@ Result<fs::path> Adapter(const Installation& installation, const PluginFiles& fi
 // user.
 Check Runnable(const std::string& name, const fs::path& program, const Installation& installation, bool as_anybody) {
   const User& user = installation.server.user;
-  const Sight sight = SightOf(program);
-  if (sight.kind == Sight::Kind::kMissing)
+  const PathVisibility sight = PathVisibilityOf(program);
+  if (sight.kind == PathVisibility::Kind::kMissing)
     return FailCheck(name, StrCat(program.string(), ": no such file"), "install all programs of TonY into one folder");
-  if (sight.kind == Sight::Kind::kHidden) return HiddenCheck(name, program, sight, user);
+  if (sight.kind == PathVisibility::Kind::kHidden) return HiddenCheck(name, program, sight, user);
   if (const auto obstacle = Obstacle(program, user, X_OK))
     return FailCheck(name, StrCat(program.string(), " cannot be run by ", user.name, ": ", *obstacle),
                      "programs and the folders above them: mode 0755");
@@ -172,8 +173,9 @@ User WhoRunsSteps(const Installation& installation, const PluginFiles& files) {
 }
 
 bool MayRead(const fs::path& path, const User& user) {
-  const Sight sight = SightOf(path);
-  return sight.kind == Sight::Kind::kHidden || (sight.kind == Sight::Kind::kThere && !Obstacle(path, user, R_OK));
+  const PathVisibility sight = PathVisibilityOf(path);
+  return sight.kind == PathVisibility::Kind::kHidden ||
+         (sight.kind == PathVisibility::Kind::kThere && !Obstacle(path, user, R_OK));
 }
 
 // A missing file matters only if every step needs it. An existing file that the steps' user cannot read was installed
@@ -220,12 +222,12 @@ bool CanTry(const fs::path& home, const User& user) {
 // Checks that the modes of `home` allow a still unknown user to make a folder there.
 Checks CheckOpen(const fs::path& home) {
   const std::string make = StrCat("as root: install -d -m 1777 ", home.string());
-  const Sight sight = SightOf(home);
-  if (sight.kind == Sight::Kind::kHidden)
+  const PathVisibility sight = PathVisibilityOf(home);
+  if (sight.kind == PathVisibility::Kind::kHidden)
     return {FailCheck("home", StrCat("not every user can have a folder in ", home.string(), ": ", sight.closed),
                       "folders above it: mode 0755")};
   struct stat info {};
-  if (sight.kind == Sight::Kind::kMissing || stat(home.c_str(), &info) != 0) {
+  if (sight.kind == PathVisibility::Kind::kMissing || stat(home.c_str(), &info) != 0) {
     return {FailCheck(
         "home", StrCat(home.string(), " is not there: it would be the first user's own, and closed to others"), make)};
   }
@@ -313,7 +315,8 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
     return {FailCheck("command", adapter.error().message,
                       StrCat(kAdapter, " install ", installation.jobtypes.string(), " sets it"))};
   Checks checks = {Runnable("command", *adapter, installation, files.ExecutesAsUser())};
-  if (checks.front().health == Health::kFail || SightOf(*adapter).kind != Sight::Kind::kThere) return checks;
+  if (checks.front().health == Health::kFail || PathVisibilityOf(*adapter).kind != PathVisibility::Kind::kThere)
+    return checks;
   if (!IsSameProgram(SiblingProgram(kAdapter), *adapter))
     checks.push_back(WarnCheck("command", StrCat("not the build that checks it, ", SiblingProgram(kAdapter)),
                                "run its own doctor, or install again"));
@@ -350,11 +353,11 @@ Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& f
     return {FailCheck("execute.as.user", "true, Azkaban's default, and azkaban.native.lib is not set: every step fails",
                       advice)};
   const fs::path helper = installation.server.folder / folder / "execute-as-user";
-  const Sight sight = SightOf(helper);
-  if (sight.kind == Sight::Kind::kMissing)
+  const PathVisibility sight = PathVisibilityOf(helper);
+  if (sight.kind == PathVisibility::Kind::kMissing)
     return {FailCheck("execute.as.user", StrCat(helper.string(), ": no such file"), advice)};
   struct stat status = {};
-  if (sight.kind == Sight::Kind::kHidden || stat(helper.c_str(), &status) != 0)
+  if (sight.kind == PathVisibility::Kind::kHidden || stat(helper.c_str(), &status) != 0)
     return {HiddenCheck("execute.as.user", helper, sight, installation.server.user)};
   if (status.st_uid != 0 || (status.st_mode & S_ISUID) == 0)
     return {FailCheck("execute.as.user", StrCat(helper.string(), " is not setuid root: it cannot become another user"),
@@ -379,8 +382,8 @@ Checks CheckStepUser(const std::string& name, const PluginFiles& files, const fs
     return {FailCheck(title, "no such user on this machine: every step of this user fails",
                       "give the user an account here, or let the flow set user.to.proxy to one that has")};
   const fs::path named = home_of_all.empty() ? account->folder / ".tony" : home_of_all;
-  const Sight sight = SightOf(named);
-  if (sight.kind == Sight::Kind::kHidden) return {HiddenCheck(title, named, sight, account->user)};
+  const PathVisibility sight = PathVisibilityOf(named);
+  if (sight.kind == PathVisibility::Kind::kHidden) return {HiddenCheck(title, named, sight, account->user)};
   const auto home = FindHome(named, account->user.uid);
   if (!home.ok()) return {FailCheck(title, home.error().message, "")};
   const fs::path there = NearestExisting(home->path);

@@ -44,7 +44,7 @@ Check FailCheck(std::string name, std::string text, std::string advice);
 
 // Returns the check of a path that this process cannot read. The check fails if `judged` is the user of this process.
 // Otherwise it is a warning, because `judged` may be able to read the path.
-Check HiddenCheck(std::string name, const std::filesystem::path& path, const Sight& sight, const User& judged);
+Check HiddenCheck(std::string name, const std::filesystem::path& path, const PathVisibility& sight, const User& judged);
 
 // In doctor_plugin.cc: checks that the files are readable for the server and well-formed.
 Checks CheckPluginFiles(const Installation& installation, PluginFiles& files);

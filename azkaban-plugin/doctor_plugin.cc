@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 
 // Returns the properties; nullopt if they cannot be read. The result of the check is added to `checks`.
 std::optional<Properties> Read(const fs::path& file, const User& user, const std::string& name, Checks& checks) {
-  const Sight sight = SightOf(file);
-  if (sight.kind == Sight::Kind::kMissing) {
+  const PathVisibility sight = PathVisibilityOf(file);
+  if (sight.kind == PathVisibility::Kind::kMissing) {
     checks.push_back(FailCheck(name, StrCat(file.string(), ": no such file"),
                                StrCat(kAdapter, " install ", file.parent_path().parent_path().string())));
     return std::nullopt;
   }
-  if (sight.kind == Sight::Kind::kHidden) {
+  if (sight.kind == PathVisibility::Kind::kHidden) {
     checks.push_back(HiddenCheck(name, file, sight, user));
     return std::nullopt;
   }
@@ -191,7 +191,7 @@ Check FailCheck(std::string name, std::string text, std::string advice) {
   return {std::move(name), Health::kFail, std::move(text), std::move(advice)};
 }
 
-Check HiddenCheck(std::string name, const fs::path& path, const Sight& sight, const User& judged) {
+Check HiddenCheck(std::string name, const fs::path& path, const PathVisibility& sight, const User& judged) {
   if (!judged.is_anybody && judged.uid == geteuid())
     return FailCheck(std::move(name), StrCat(path.string(), " cannot be reached by ", judged.name, ": ", sight.closed),
                      "folders 0755");
@@ -205,7 +205,7 @@ Checks CheckPluginFiles(const Installation& installation, PluginFiles& files) {
   Checks checks;
   const User& user = installation.server.user;
   const fs::path common = installation.jobtypes / "commonprivate.properties";
-  if (SightOf(common).kind != Sight::Kind::kMissing) {
+  if (PathVisibilityOf(common).kind != PathVisibility::Kind::kMissing) {
     if (const auto read = Read(common, user, "commonprivate.properties", checks)) files.server = *read;
   }
   const auto server = Read(installation.folder() / kPrivateFile, user, std::string(kPrivateFile), checks);

@@ -95,18 +95,18 @@ std::optional<std::string> Obstacle(const fs::path& path, const User& user, int 
   return ObstacleAt(real, user, wanted);
 }
 
-Sight SightOf(const fs::path& path) {
+PathVisibility PathVisibilityOf(const fs::path& path) {
   struct stat status = {};
   if (stat(path.c_str(), &status) == 0) return {};
   const int why = errno;
-  if (why == ENOENT || why == ENOTDIR) return {Sight::Kind::kMissing, ""};
+  if (why == ENOENT || why == ENOTDIR) return {PathVisibility::Kind::kMissing, ""};
   const User self = ThisProcess().user;
   fs::path above;
   for (const fs::path& part : path.parent_path()) {
     above /= part;
-    if (auto closed = ObstacleAt(above, self, X_OK)) return {Sight::Kind::kHidden, *std::move(closed)};
+    if (auto closed = ObstacleAt(above, self, X_OK)) return {PathVisibility::Kind::kHidden, *std::move(closed)};
   }
-  return {Sight::Kind::kHidden, StrCat(path.string(), ": ", ErrnoText(why))};
+  return {PathVisibility::Kind::kHidden, StrCat(path.string(), ": ", ErrnoText(why))};
 }
 
 std::string ExecutorServer::Variable(const std::string& name) const {

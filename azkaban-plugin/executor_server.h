@@ -30,13 +30,13 @@ User Anybody();
 std::optional<std::string> Obstacle(const std::filesystem::path& path, const User& user, int wanted);
 
 // The visibility of a path for this process, which may run as a user other than the judged one.
-struct Sight {
+struct PathVisibility {
   enum class Kind { kThere, kMissing, kHidden };
   Kind kind = Kind::kThere;
   // The obstacle if `kind` is kHidden, e.g. "/x has mode 0700 and belongs to root".
   std::string closed;
 };
-Sight SightOf(const std::filesystem::path& path);
+PathVisibility PathVisibilityOf(const std::filesystem::path& path);
 
 struct ExecutorServer {
   // 0 if no server was named, so that this process is judged in its place.

@@ -25,7 +25,7 @@ constexpr const char* kHelp =
 tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string>& arguments) {
   if (verb == "install" || verb == "doctor") {
     const bool installs = verb == "install";
-    if (tony::AsksForHelp(arguments)) {
+    if (tony::RequestsHelp(arguments)) {
       const tony::VerbSpec spec = installs ? tony::azkaban::InstallVerb() : tony::azkaban::DoctorVerb();
       tony::Print(tony::HelpOf("tony-azkaban", spec));
       return 0;
@@ -44,7 +44,7 @@ tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string
 }  // namespace
 
 int main(int argc, char** argv) {
-  tony::HoldOutputs();
+  tony::ReserveOutputs();
   // A log reader that disconnects must not end the step.
   signal(SIGPIPE, SIG_IGN);
   if (argc < 2) {
@@ -54,5 +54,5 @@ int main(int argc, char** argv) {
     return ran.ok() ? *ran : tony::Fail(ran.error(), /*json=*/false);
   }
   const auto done = tony::WithoutThrowing([&] { return RunVerb(argv[1], {argv + 2, argv + argc}); });
-  return tony::ExitOfAnswer(done.ok() ? *done : tony::Fail(done.error(), /*json=*/false));
+  return tony::ExitAfterOutput(done.ok() ? *done : tony::Fail(done.error(), /*json=*/false));
 }

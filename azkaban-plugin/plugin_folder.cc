@@ -21,7 +21,7 @@ size_t NaturalLineSize(std::string_view text) {
 // Returns true if the next natural line continues this one.
 bool IsOpen(std::string_view line) {
   while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
-  return EndsWithOpenBackslash(line);
+  return ContinuesOnNextLine(line);
 }
 
 bool IsCommentOrBlank(std::string_view line) {

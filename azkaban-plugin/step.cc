@@ -41,7 +41,8 @@ class StepRun {
         step_(std::move(step)),
         asked_{.order = {.request = step_.request.id,
                          .ask = {.number = step_.request.submission,
-                                 .asker = step_.request.is_first_try ? SubmitAsker::kFirstTry : SubmitAsker::kLaterTry},
+                                 .asker =
+                                     step_.request.is_first_try ? SubmitterKind::kFirstTry : SubmitterKind::kLaterTry},
                          .claim = {{RandomHex(kOwnerBytes)}, step_.job.watch_timeout}},
                .job = step_.job},
         backend_(backend),
@@ -49,13 +50,13 @@ class StepRun {
         interrupts_(loop_) {}
 
   Result<Exit> Run() {
-    for (const std::string& warning : step_.job.warnings) SayInLog("warning: " + warning);
+    for (const std::string& warning : step_.job.warnings) PrintInLog("warning: " + warning);
     const auto notes = backend_.Check(step_.job, CheckFor::kSubmit);
-    if (!notes.ok()) return WithWhatAsks(notes.error(), step_.job.spec, step_.job.configuration);
-    for (const std::string& note : *notes) SayInLog(note);
+    if (!notes.ok()) return WithRequestedResources(notes.error(), step_.job.spec, step_.job.configuration);
+    for (const std::string& note : *notes) PrintInLog(note);
     if (step_.request.replaces_older) TRY(LookAtOlderExecutions());
     notes_.created = [](const JobId& job, const StagedFiles& files) {
-      SayInLog("job " + job.value);
+      PrintInLog("job " + job.value);
       SayStaged(files);
     };
     TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, *launcher_, notes_, asked_));
@@ -76,23 +77,23 @@ class StepRun {
     if (record && record->newest_number > step_.request.submission)
       return Error{ErrorCode::kNotPermitted, StrCat("an execution that started later has had this step; by ",
                                                     kReplaceOlder, "=true no older one trains beside it")};
-    TRY_ASSIGN(const auto older, FindIfThere(record ? record->job : std::nullopt));
+    TRY_ASSIGN(const auto older, FindIfExists(record ? record->job : std::nullopt));
     if (!older || record->job_number == step_.request.submission) return Ok();
     if (const auto status = StoredStatus(*older); status.ok() && !HasEnded(*status))
-      SayInLog(StrCat("job ", older->job().value, " of an older execution is ended before this one's begins (",
-                      kReplaceOlder, ")"));
+      PrintInLog(StrCat("job ", older->job().value, " of an older execution is ended before this one's begins (",
+                        kReplaceOlder, ")"));
     return Ok();
   }
 
   void TellSubmitted(const SubmittedJob& job) const {
     const std::string& id = job.records->job().value;
-    if (job.end == SubmitEnd::kAttached) SayInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
-    if (job.end == SubmitEnd::kAdopted) SayInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
-    if (job.spec_differs) SayInLog("warning: " + DifferenceText(job));
+    if (job.end == SubmitEnd::kAttached) PrintInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
+    if (job.end == SubmitEnd::kAdopted) PrintInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
+    if (job.spec_differs) PrintInLog("warning: " + DifferenceText(job));
     const bool are_read_by_tony = backend_.logs().LogsOf(*job.records).ok();
-    SayInLog(StrCat("logs: ", backend_.logs().PlaceOfLogs(*job.records),
-                    are_read_by_tony ? StrCat("; tony logs ", id, " -f") : ""));
-    for (const std::string& note : step_.request.notes) SayInLog(note);
+    PrintInLog(StrCat("logs: ", backend_.logs().PlaceOfLogs(*job.records),
+                      are_read_by_tony ? StrCat("; tony logs ", id, " -f") : ""));
+    for (const std::string& note : step_.request.notes) PrintInLog(note);
   }
 
   Result<Exit> Follow(const JobRecords& records, Account& account) {
@@ -126,7 +127,7 @@ class StepRun {
     if (!records) return Exit{code, "cancelled before there was a job"};
     const auto recorded = records->WriteKill(kill);
     const WatchOptions options = {.kill = recorded.ok() ? *recorded : RecordedKill{"", kill},
-                                  .until_told = true,
+                                  .until_answered = true,
                                   .limit = kTellLimit,
                                   .patience = kKeeperPatience};
     TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, *launcher_, notes_, options));
@@ -143,7 +144,7 @@ class StepRun {
       return Exit{1, StrCat(job, " (", ToString(verdict.cls), "): ", verdict.message)};
     TRY(LeaveOutputs(records, status));
     if (const Status acked = Acknowledge(records, asked_.order.claim.owner); !acked.ok())
-      SayInLog("warning: " + acked.error().message);
+      PrintInLog("warning: " + acked.error().message);
     return Exit{0, status.tolerated_failures > 0 ? StrCat(job, ": ", verdict.message) : job};
   }
 
@@ -154,7 +155,7 @@ class StepRun {
     const auto members = outputs.ok() ? outputs->members : std::vector<OutputMember>();
     const OutputProperties properties =
         PropertiesForNextSteps(status.job, backend_.logs().PlaceOfLogs(records), status.tracking_url, members);
-    for (const std::string& note : properties.notes) SayInLog(note);
+    for (const std::string& note : properties.notes) PrintInLog(note);
     if (place_.outputs.empty()) return Ok();
     return WriteOutputProperties(place_.outputs, ToJson(properties.values));
   }
@@ -210,8 +211,8 @@ Result<StepPlace> PlaceOfStep() {
 int RunStep() {
   const Result<Exit> end = Run();
   const Exit exit = end.ok() ? *end : Exit{static_cast<int>(end.error().code), end.error().message};
-  SayInLog(StrCat("tony-azkaban: exit ", exit.code, ": ", exit.reason));
-  if (exit.code != 0) LetLogBeRead();
+  PrintInLog(StrCat("tony-azkaban: exit ", exit.code, ": ", exit.reason));
+  if (exit.code != 0) WaitForLogReader();
   return exit.code;
 }
 

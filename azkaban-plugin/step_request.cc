@@ -55,7 +55,7 @@ constexpr std::string_view kAnyExecution = "-";
 constexpr int64_t kExecutionDigits = 1000;
 
 Result<std::string> Required(const Properties& properties, std::string_view key) {
-  std::string value = StepText(properties, key);
+  std::string value = StepProperty(properties, key);
   if (!value.empty()) return value;
   return Error{ErrorCode::kInvalid, StrCat(key,
                                            ": missing from the step's properties; Azkaban sets it, so this is "
@@ -84,15 +84,15 @@ std::string HostPart(const Properties& properties) {
 // a letter.
 std::string ProjectPart(const Properties& properties) {
   for (const std::string_view key : {kProject, kProjectNumber})
-    if (const std::string value = StepText(properties, key); !value.empty()) return Encoded(value);
+    if (const std::string value = StepProperty(properties, key); !value.empty()) return Encoded(value);
   return "-";
 }
 
 // Returns "/FLOW/JOB". A step of an embedded flow has a path, e.g. "sub:train", whose parts replace JOB.
 Result<std::string> PlaceInFlow(const Properties& properties) {
   TRY_ASSIGN(const std::string flow, Required(properties, "azkaban.flow.flowid"));
-  std::string path = StepText(properties, "azkaban.flow.nested.path");
-  if (path.empty()) path = StepText(properties, "azkaban.job.id");
+  std::string path = StepProperty(properties, "azkaban.flow.nested.path");
+  if (path.empty()) path = StepProperty(properties, "azkaban.job.id");
   // Azkaban 2 passes the job name only in $JOB_NAME.
   if (const char* name = std::getenv("JOB_NAME"); path.empty() && name) path = name;
   if (path.empty()) {
@@ -126,7 +126,7 @@ Result<int64_t> SubmissionOf(const Properties& properties) {
   if (!start)
     return Error{ErrorCode::kInvalid, StrCat(kStart, ": ", Quoted(text),
                                              ": expected a time as Azkaban writes it, 2026-11-22T21:40:00.123Z")};
-  const int64_t execution = ParseInt(StepText(properties, kExecution)).value_or(0);
+  const int64_t execution = ParseInt(StepProperty(properties, kExecution)).value_or(0);
   return ToMillis(*start) * kExecutionDigits + execution % kExecutionDigits;
 }
 
@@ -142,19 +142,19 @@ Status CheckSharedIdIsSafe(const PropertyValues& values) {
   TRY(CheckIsKnown(values, kUrl, !AzkabanAddress(properties).empty(),
                    "its administrator sets azkaban.webserver.url in the executor server's azkaban.properties, or "
                    "azkaban.url in plugin.properties"));
-  return CheckIsKnown(values, kProject, !StepText(properties, kProject).empty(),
+  return CheckIsKnown(values, kProject, !StepProperty(properties, kProject).empty(),
                       "set it to the project's name in the project's shared properties");
 }
 
 // Returns a note about properties that neither this Azkaban nor its administrator sets.
 std::vector<std::string> Notes(const Properties& properties) {
-  if (StepText(properties, kUuid).empty())
+  if (StepProperty(properties, kUuid).empty())
     return {StrCat("warning: ", kUuid,
                    " is missing from the step's properties: where another Azkaban or database has the same execution "
                    "number, flow and step, that step takes this job for its own")};
   std::vector<std::string> missing;
   if (AzkabanAddress(properties).empty()) missing.emplace_back(kUrl);
-  if (StepText(properties, kProject).empty()) missing.emplace_back(kProject);
+  if (StepProperty(properties, kProject).empty()) missing.emplace_back(kProject);
   if (missing.empty()) return {};
   return {StrCat("this Azkaban does not tell a step ", Join(missing, " and "), ": its executions are told apart by ",
                  kUuid, " alone")};
@@ -162,7 +162,7 @@ std::vector<std::string> Notes(const Properties& properties) {
 
 }  // namespace
 
-Error WithWhatAsks(Error refused, const JobSpec& spec, const Configuration& configuration) {
+Error WithRequestedResources(Error refused, const JobSpec& spec, const Configuration& configuration) {
   if (!refused.message.starts_with(kAsk)) return refused;
   std::vector<std::string> told;
   for (const RoleSpec& role : spec.roles)
@@ -197,7 +197,7 @@ Result<Step> ReadStep(const std::filesystem::path& property_file, const std::fil
   TRY_ASSIGN(const Properties properties, LoadProperties(options, directory, ReadFromCluster));
   Step step;
   TRY_ASSIGN(step.request, RequestOfStep(properties));
-  step.attachment = StepText(properties, "azkaban.job.attachment.file");
+  step.attachment = StepProperty(properties, "azkaban.job.attachment.file");
   TRY_ASSIGN(step.job, CheckedJobSpec(properties, directory));
   return step;
 }
@@ -212,7 +212,7 @@ Result<StepRequest> RequestOfStep(const Properties& properties) {
   TRY_ASSIGN(const std::string number, Required(properties, kExecution));
   TRY_ASSIGN(const std::string place, PlaceInFlow(properties));
   TRY_ASSIGN(request.replaces_older, ReplacesOlder(properties));
-  const std::string uuid = StepText(properties, kUuid);
+  const std::string uuid = StepProperty(properties, kUuid);
   std::string execution = Encoded(uuid.empty() ? number : uuid);
   if (request.replaces_older) {
     Problems problems;
@@ -223,7 +223,7 @@ Result<StepRequest> RequestOfStep(const Properties& properties) {
     request.notes = Notes(properties);
   }
   request.id = {StrCat("azkaban://", HostPart(properties), "/", ProjectPart(properties), "/", execution, place)};
-  request.is_first_try = ParseInt(StepText(properties, "azkaban.job.attempt")).value_or(0) <= 0;
+  request.is_first_try = ParseInt(StepProperty(properties, "azkaban.job.attempt")).value_or(0) <= 0;
   return request;
 }
 

@@ -20,7 +20,7 @@ namespace tony::azkaban {
 // Adds to `refused`, an error of the machine's check, the properties that set the number of tasks, memory and GPUs of
 // each role, with their values and sources. A flow that was written for a cluster requests what that cluster had, and
 // the reader of the step's log may not be its author. Any other error is returned unchanged. Pure.
-Error WithWhatAsks(Error refused, const JobSpec& spec, const Configuration& configuration);
+Error WithRequestedResources(Error refused, const JobSpec& spec, const Configuration& configuration);
 
 // The two files in which a step passes data to Azkaban. Azkaban's server reads them, maybe as another user, so neither
 // is private. Azkaban has made or named both.

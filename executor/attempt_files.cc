@@ -46,11 +46,11 @@ Status LinkAll(const StagedFiles& staged, const std::string& role, const fs::pat
 
 Result<UniqueFd> LockAttempt(const AttemptFolder& folder) {
   TRY(MakeFolder(folder.logs));
-  return TakeLock(folder.logs / "lock");
+  return TryLockFile(folder.logs / "lock");
 }
 
 Status PrepareWorkFolder(const JobRecords& records, const std::string& role, const AttemptFolder& folder,
-                         const std::vector<GivenFile>& files) {
+                         const std::vector<TaskFile>& files) {
   TRY(MakeFolder(folder.work));
   for (const auto& [path, content] : files) TRY(WriteFileByRename(path, content, false));
   TRY_ASSIGN(const auto staged, records.ReadStaged());

@@ -27,7 +27,7 @@ Result<UniqueFd> LockAttempt(const AttemptFolder& folder);
 
 // Creates work/<task>/<n>/ with `files` and the staged files of the job and the role.
 Status PrepareWorkFolder(const JobRecords& records, const std::string& role, const AttemptFolder& folder,
-                         const std::vector<GivenFile>& files);
+                         const std::vector<TaskFile>& files);
 
 // Writes a notice for the program: {"reason":"preempted","deadline":"2026-01-31T12:00:04.000Z"}. The program sees the
 // whole file or none, because the file is renamed into place.

@@ -135,7 +135,7 @@ bool IsService(const std::vector<std::string>& words) {
   return is_one(words[1]) || (words[1] == "-m" && words.size() > 2 && is_one(words[2]));
 }
 
-std::vector<LeftProcess> WorkAmong(const std::vector<LeftProcess>& left, Background rule, bool program_ran) {
+std::vector<LeftProcess> ProcessesToWaitFor(const std::vector<LeftProcess>& left, Background rule, bool program_ran) {
   if (rule == Background::kWait) return left;
   if (rule != Background::kAuto) return {};
   std::vector<LeftProcess> work, services;
@@ -207,7 +207,7 @@ void BackgroundWatch::See(pid_t pid, bool by_shell) {
 }
 
 // Adopts new orphans, so that their exit codes are not lost from now on.
-void BackgroundWatch::LookAtOrphans() {
+void BackgroundWatch::AdoptOrphans() {
   for (const pid_t pid : OwnChildren().value_or(std::vector<pid_t>())) {
     const ProcessLook look = LookAt(pid);
     const auto words = WordsOf(pid);
@@ -237,7 +237,7 @@ void BackgroundWatch::Settle(std::function<void(const BackgroundEnd&)> done) {
 // not ignore signals yet.
 void BackgroundWatch::Sort() {
   timer_ = nullptr;
-  LookAtOrphans();
+  AdoptOrphans();
   const bool has_fresh =
       std::ranges::any_of(orphans_, [](const auto& orphan) { return orphan.second.is_fresh && !orphan.second.exit; });
   if (!has_fresh || loop_.Now() - sorts_since_ >= kMoment) return Wait();
@@ -249,7 +249,7 @@ void BackgroundWatch::Sort() {
 void BackgroundWatch::Wait() {
   std::vector<LeftProcess> left;
   for (const auto& [pid, orphan] : orphans_) left.push_back(orphan.left);
-  const auto work = WorkAmong(left, rule_, program_seen_ > 0);
+  const auto work = ProcessesToWaitFor(left, rule_, program_seen_ > 0);
   program_seen_ = 0;
   for (const LeftProcess& process : work) {
     if (!orphans_[process.pid].ended_at_once) work_[process.pid] = Described(process.pid, process.name);

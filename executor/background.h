@@ -36,7 +36,7 @@ struct LeftProcess {
 
 // Returns the processes that the task waits for. `program_ran` is true if a program was ever in the foreground of the
 // shell. Pure.
-std::vector<LeftProcess> WorkAmong(const std::vector<LeftProcess>& left, Background rule, bool program_ran);
+std::vector<LeftProcess> ProcessesToWaitFor(const std::vector<LeftProcess>& left, Background rule, bool program_ran);
 
 // Returns whether a command line starts a program that people run in addition to their work, e.g. tensorboard or
 // ssh-agent. Pure.
@@ -82,7 +82,7 @@ class BackgroundWatch {
   void Sample();
   void SampleBelow(pid_t shell, bool shell_ignores, int depth);
   void See(pid_t pid, bool by_shell);
-  void LookAtOrphans();
+  void AdoptOrphans();
   void Sort();
   void Wait();
   void OnEnd(pid_t pid, ExitStatus exit);

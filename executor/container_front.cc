@@ -45,7 +45,7 @@ Status LayLogs(const AttemptFolder& first, const fs::path& logs, int processes) 
   TRY(LinkTo("..", attempts / first.logs.filename()));
   for (int process = 0; process < processes; ++process)
     for (const char* stream : {"stdout", "stderr"}) {
-      const fs::path log = logs / OfProcess(stream, process);
+      const fs::path log = logs / NameForProcess(stream, process);
       const UniqueFd fd(open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640));
       if (!fd.valid() || fchmod(fd.get(), 0640) != 0) return FileError(ErrorCode::kCannotWrite, "make", log, errno);
     }
@@ -56,7 +56,7 @@ Status LayLogs(const AttemptFolder& first, const fs::path& logs, int processes) 
 // executor cannot judge by it whether its AM lives. Later reads fail, as if the store could not be reached. Otherwise
 // the executor would take its AM for dead and continue its task, while the AM, which receives nothing, gives the task
 // to another executor.
-class LaidRecords : public LocalRecordStore {
+class StaleLeaseRecords : public LocalRecordStore {
  public:
   using LocalRecordStore::LocalRecordStore;
   Result<std::optional<StoredRecord>> Get(const std::string& name) const override {
@@ -92,7 +92,7 @@ Status WriteRecords(const fs::path& place, const fs::path& container, ContainerL
 
 }  // namespace
 
-Result<ContainerPlace> LayContainerFolder(const fs::path& logs) {
+Result<ContainerPlace> CreateContainerFolder(const fs::path& logs) {
   TRY_ASSIGN(const std::string credentials, VariableOfContainer("HADOOP_TOKEN_FILE_LOCATION"));
   TRY_ASSIGN(const std::string container, VariableOfContainer("CONTAINER_ID"));
   TRY_ASSIGN(const std::string host, VariableOfContainer("NM_HOST"));
@@ -103,7 +103,7 @@ Result<ContainerPlace> LayContainerFolder(const fs::path& logs) {
   if (error) return FileError(ErrorCode::kUnavailable, "find", "the container's folder", error.value());
   const fs::path place = here / kFolder;
   TRY(WriteRecords(place, here, launch));
-  const JobRecords records(launch.job, place, std::make_shared<LaidRecords>(place));
+  const JobRecords records(launch.job, place, std::make_shared<StaleLeaseRecords>(place));
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   TRY(LayLogs(AttemptFolder(place, launch.attempt), logs, spec.ProcessesOf(launch.attempt.task.role)));
   return ContainerPlace{records, launch.attempt, {container}, host, launch.secrets.tls};
@@ -118,7 +118,7 @@ constexpr std::chrono::seconds kExecutorsTime{5};
 // A process that survives SIGKILL for this long is held by the kernel.
 constexpr std::chrono::seconds kLongestSweep{10};
 constexpr timespec kBetweenSweeps{0, 10'000'000};
-constexpr timespec kBetweenLooks{0, 50'000'000};
+constexpr timespec kCheckInterval{0, 50'000'000};
 constexpr int kEnds[] = {SIGTERM, SIGINT, SIGHUP};
 constexpr int kCannotFork = 69;
 
@@ -140,7 +140,7 @@ class Waiting {
 
   [[noreturn]] void Run(const sigset_t& watched) {
     while (!HasEnded()) {
-      const int signal = kill_at_ ? sigtimedwait(&watched, nullptr, &kBetweenLooks) : sigwaitinfo(&watched, nullptr);
+      const int signal = kill_at_ ? sigtimedwait(&watched, nullptr, &kCheckInterval) : sigwaitinfo(&watched, nullptr);
       if (signal > 0 && signal != SIGCHLD) PassOn(signal);
       if (kill_at_ && Clock::now() >= *kill_at_) kill(child_, SIGKILL);
     }
@@ -177,7 +177,7 @@ class Waiting {
   static void Sweep() {
     const auto end = Clock::now() + kLongestSweep;
     while (AnyChild() && Clock::now() < end) {
-      KillOwnTree();
+      KillDescendants();
       nanosleep(&kBetweenSweeps, nullptr);
     }
   }
@@ -194,7 +194,7 @@ void DieWithParent(pid_t parent) {
 }
 
 // Forks, and returns in the child. The parent waits for the child.
-void LeaveParentBehind(const sigset_t& watched, std::optional<Clock::duration> patience) {
+void ForkWithWaitingParent(const sigset_t& watched, std::optional<Clock::duration> patience) {
   BecomeSubreaper();
   const pid_t parent = getpid();
   const pid_t child = fork();
@@ -205,16 +205,16 @@ void LeaveParentBehind(const sigset_t& watched, std::optional<Clock::duration> p
 
 }  // namespace
 
-void LeaveFrontBehind() {
+void ForkFrontAndGuard() {
   // SIGCHLD may have been inherited as ignored. Children could not be waited for in that case.
   std::signal(SIGCHLD, SIG_DFL);
   const sigset_t watched = WatchedSignals();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &watched, &before);
   DieWithParent(getppid());
-  LeaveParentBehind(watched, std::nullopt);
+  ForkWithWaitingParent(watched, std::nullopt);
   setsid();
-  LeaveParentBehind(watched, kExecutorsTime);
+  ForkWithWaitingParent(watched, kExecutorsTime);
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -34,7 +34,7 @@ struct ContainerPlace {
 // Creates the job's folder from this process's working directory, $HADOOP_TOKEN_FILE_LOCATION, $CONTAINER_ID and
 // $NM_HOST, as a NodeManager sets them. `logs` is the container's log folder. May be repeated in the same container.
 // kUsage: this process is not in a container. kInvalid: the credentials are incomplete or damaged. kCannotWrite.
-Result<ContainerPlace> LayContainerFolder(const std::filesystem::path& logs);
+Result<ContainerPlace> CreateContainerFolder(const std::filesystem::path& logs);
 
 // Two processes stand between the NodeManager and an executor in a container, so that the death of any one process
 // leaves no task behind. Tasks are in sessions of their own, where nothing else would find them.
@@ -53,6 +53,6 @@ inline bool IsInContainer(std::string_view argument) { return argument == "--con
 // Forks twice, and returns in the executor, a grandchild of this process. This process and the one between them wait
 // for the executor's end, leave no processes behind, and end with its exit code, or with 128 plus its signal. Must be
 // called before any thread is started.
-void LeaveFrontBehind();
+void ForkFrontAndGuard();
 
 }  // namespace tony::executor

@@ -82,11 +82,11 @@ struct ProcessExited {
 // TreeGone answers a SignalTree. While the attempt is being ended, TreeGone also occurs without a SignalTree.
 struct TreeGone {};
 // Some processes have survived a SignalTree with SIGKILL.
-struct TreeLives {
+struct TreeSurvived {
   // A description for people, e.g. "2 processes, process 4711 for one".
   std::string what;
   // True if all of these processes are blocked in the kernel. They cannot end before the kernel releases them.
-  bool in_kernel = false;
+  bool uninterruptible = false;
 };
 
 // The resource usage of the attempt so far. The last UsageMeasured before TreeGone contains the total usage.
@@ -108,7 +108,7 @@ struct Tick {};  // NextDeadline() has passed
 using Event =
     std::variant<Begun, Registered, CommandReceived, HeartbeatAnswered, ValuesAcknowledged, OutcomeAcknowledged,
                  Refused, ConnectionLost, LeaseRead, LeaseUnreadable, FolderGone, AttemptNotBegun, ProcessStarted,
-                 ProcessNotStarted, ProcessExited, TreeGone, TreeLives, UsageMeasured, ValuesSeen, TermSignal, Tick>;
+                 ProcessNotStarted, ProcessExited, TreeGone, TreeSurvived, UsageMeasured, ValuesSeen, TermSignal, Tick>;
 
 // The actions that a TaskRun requests. The executor performs them in the given order.
 
@@ -159,7 +159,7 @@ struct GiveNotice {
   Instant deadline;
 };
 // Sends a signal to every process in the task's tree; signal 0 only checks the tree. TreeGone answers if no process is
-// left. TreeLives answers if processes survive SIGKILL.
+// left. TreeSurvived answers if processes survive SIGKILL.
 struct SignalTree {
   int signal = 0;
 };

@@ -52,7 +52,7 @@ namespace {
 // counts no memory.
 std::optional<OwnCgroup> CountingCgroup(const std::filesystem::path& root) {
   auto own = OwnMemoryCgroup(root);
-  while (own && own->folder != own->mount && !CountsMemory(own->folder)) own->folder = own->folder.parent_path();
+  while (own && own->folder != own->mount && !MemoryCgroupVersion(own->folder)) own->folder = own->folder.parent_path();
   return own;
 }
 
@@ -125,7 +125,7 @@ std::string OomScoreOfTask(const std::filesystem::path& root) {
   return StrCat(std::min(*score + wanted_kb * kPoints / room_kb + 1, kPoints));
 }
 
-void ForgetFile(const std::filesystem::path& file) { unlink(file.c_str()); }
+void RemoveLeftoverFile(const std::filesystem::path& file) { unlink(file.c_str()); }
 
 std::string FullDiskUnder(const std::filesystem::path& folder) {
   // The disk counts as full below this much free space: room for a page of each of several files that are being
@@ -149,7 +149,7 @@ Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& befo
   if (evidence.oom == OomEvidence::kCgroup)
     evidence.oom_detail = DescribeOom(*after.cgroup - *before.cgroup, memory_key);
   evidence.full_disk = FullDiskUnder(files.stderr_file.parent_path());
-  LastWords on_stderr = ReadLastWords(files.stderr_file, mask), on_stdout = ReadLastWords(files.stdout_file, mask);
+  LogTail on_stderr = ReadLogTail(files.stderr_file, mask), on_stdout = ReadLogTail(files.stdout_file, mask);
   evidence.stderr_tail = std::move(on_stderr.lines);
   evidence.stderr_text = std::move(on_stderr.text);
   evidence.stdout_tail = std::move(on_stdout.lines);
@@ -158,7 +158,7 @@ Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& befo
   if (report.ok()) {
     evidence.report = *std::move(report);
   } else {
-    evidence.report_trouble = mask.Masked(report.error().message);
+    evidence.report_problem = mask.Masked(report.error().message);
   }
   return evidence;
 }

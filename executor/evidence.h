@@ -44,7 +44,7 @@ std::string OomScoreOfTask(const std::filesystem::path& root = "/");
 
 // Removes `file`, where the program will write for the executor, or the executor for the program. A link at this place
 // may lead into the user's sources.
-void ForgetFile(const std::filesystem::path& file);
+void RemoveLeftoverFile(const std::filesystem::path& file);
 
 // Returns `folder` if its disk has no room or no free inodes left, otherwise "".
 std::string FullDiskUnder(const std::filesystem::path& folder);

@@ -43,7 +43,7 @@ SecretMask MaskFor(const JobRecords& records, const JobSpec& spec, std::vector<s
 
 }  // namespace
 
-Executor::Executor(Surroundings surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint,
+Executor::Executor(ExecutorParts surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint,
                    double jitter)
     : surroundings_(std::move(surroundings)),
       records_(std::move(records)),
@@ -108,14 +108,14 @@ OnAnswer<T> Executor::Answered(OnSuccess on_success) {
       Feed(Refused{link, refusal->reason});
     } else {
       const auto& disconnected = std::get<Disconnected>(answer);
-      TellWhy(disconnected.reason);
+      LogDisconnectReason(disconnected.reason);
       Feed(ConnectionLost{link, disconnected.crowded});
     }
   };
 }
 
 // Logs a reason only when it changes, because a search can last for minutes.
-void Executor::TellWhy(const std::string& disconnected) {
+void Executor::LogDisconnectReason(const std::string& disconnected) {
   if (std::exchange(last_disconnected_, disconnected) != disconnected) LogInfo(disconnected);
 }
 
@@ -158,13 +158,13 @@ void Executor::Perform(const SendValues& action) {
 }
 
 std::optional<KeptOutputs> Executor::OutputsToReport(const Outcome& outcome) const {
-  if (!outcome.Succeeded() || !LeavesOutputs(spec_, place_.attempt.task)) return std::nullopt;
+  if (!outcome.Succeeded() || !IsOutputTask(spec_, place_.attempt.task)) return std::nullopt;
   auto kept = ReadKeptOutputs(place_.folder.logs);
   return kept.ok() ? *std::move(kept) : KeptOutputs{.problem = kept.error().message};
 }
 
 std::vector<LogExcerpt> Executor::LogsToReport(const Outcome& outcome) const {
-  if (!surroundings_.tells_logs || !KeepsLogs(spec_, place_.attempt.task, outcome)) return {};
+  if (!surroundings_.sends_log_excerpts || !ShouldKeepLogs(spec_, place_.attempt.task, outcome)) return {};
   return ExcerptsOf(place_.folder.logs, outcome.process.value_or(0), mask_);
 }
 
@@ -214,22 +214,22 @@ void Executor::Perform(const BeginAttempt& action) {
 }
 
 void Executor::Perform(const SignalTree& action) {
-  if (surroundings_.processes.ReapStrangers()) return SayTreeGone();
-  if (action.signal != 0) shared_memory_.Note([] { return SignalOwnTree(0).living; });
+  if (surroundings_.processes.ReapAllChildren()) return FeedTreeGone();
+  if (action.signal != 0) shared_memory_.Note([] { return SignalDescendants(0).living; });
   if (action.signal == SIGKILL) {
-    const TreeWalk met = KillOwnTree();
-    if (!met.living.empty()) Feed(TreeLives{met.Describe(), met.in_kernel == met.living.size()});
+    const TreeWalk met = KillDescendants();
+    if (!met.living.empty()) Feed(TreeSurvived{met.Describe(), met.uninterruptible == met.living.size()});
   } else if (action.signal != 0) {
-    SignalOwnTree(action.signal);
+    SignalDescendants(action.signal);
   }
 }
 
 void Executor::OnChildEnded() {
-  const bool gone = surroundings_.processes.ReapStrangers();
-  if (gone && run_.phase() == Phase::kStopping) SayTreeGone();
+  const bool gone = surroundings_.processes.ReapAllChildren();
+  if (gone && run_.phase() == Phase::kStopping) FeedTreeGone();
 }
 
-void Executor::SayTreeGone() {
+void Executor::FeedTreeGone() {
   for (const auto& line : shared_memory_.Free()) LogInfo(line);
   if (usage_) Feed(UsageMeasured{usage_->Total()});
   Feed(TreeGone{});
@@ -249,7 +249,7 @@ void Executor::Perform(const KeepOutcome& action) {
   if (usage_) usage_->Finish();
   // Keeps the outputs before the outcome, so that an outcome with success on disk always has its outputs, even if this
   // process dies in between.
-  if (action.outcome.Succeeded() && LeavesOutputs(spec_, place_.attempt.task)) {
+  if (action.outcome.Succeeded() && IsOutputTask(spec_, place_.attempt.task)) {
     const auto kept = KeepOutputs(OutputFile(place_.folder.work), place_.folder.logs);
     if (!kept.ok()) LogError(StrCat("outputs: ", kept.error().message));
     for (const OutputProblem& problem : kept.ok() ? *kept : std::vector<OutputProblem>())
@@ -303,22 +303,22 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
   TRY_ASSIGN(const auto secrets, records_.ReadSecrets());
   const std::string oom_score = OomScoreOfTask();
   std::vector<ProcessSpec> processes;
-  std::vector<GivenFile> files;
+  std::vector<TaskFile> files;
   for (AttemptPlace place = place_; place.process < role->processes; ++place.process) {
     auto environment = MakeUserEnvironment(spec_, cluster, place, surroundings_.environment, secrets);
     processes.push_back({.env = std::move(environment.variables),
                          .directory = place_.folder.work.string(),
-                         .stdout_file = (place_.folder.logs / OfProcess("stdout", place.process)).string(),
-                         .stderr_file = (place_.folder.logs / OfProcess("stderr", place.process)).string(),
+                         .stdout_file = (place_.folder.logs / NameForProcess("stdout", place.process)).string(),
+                         .stderr_file = (place_.folder.logs / NameForProcess("stderr", place.process)).string(),
                          .own_session = true,
                          .oom_score_adj = oom_score});
     std::ranges::move(environment.files, std::back_inserter(files));
   }
   TRY(PrepareWorkFolder(records_, role->name, place_.folder, files));
-  for (int i = 0; i < role->processes; ++i) ForgetFile(ErrorFile(place_.folder.work, i));
+  for (int i = 0; i < role->processes; ++i) RemoveLeftoverFile(ErrorFile(place_.folder.work, i));
   for (const auto& file :
        {OutputFile(place_.folder.work), NoticeFile(place_.folder.work), PublishFile(place_.folder.work)})
-    ForgetFile(file);
+    RemoveLeftoverFile(file);
   return processes;
 }
 
@@ -341,7 +341,8 @@ std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
 // Closes the ports, so that the task's servers can bind them. An ephemeral port stays held if its server is known to
 // share it.
 void Executor::LetPortsGo() {
-  const bool binds_alone = BindsPortAlone(spec_, place_.attempt.task) || spec_.framework == FrameworkKind::kStandalone;
+  const bool binds_alone =
+      BindsPortExclusively(spec_, place_.attempt.task) || spec_.framework == FrameworkKind::kStandalone;
   if (surroundings_.port && (surroundings_.port->is_quiet() || binds_alone)) surroundings_.port->LetGo();
   if (!surroundings_.reserved) return;
   for (auto& [name, port] : *surroundings_.reserved)
@@ -353,7 +354,7 @@ void Executor::LetPortsGo() {
 Status Executor::RenewPorts() {
   const RoleSpec& role = *spec_.FindRole(place_.attempt.task.role);
   const auto in_place = role.restart_scope.value_or(SmallestScope(spec_, role, /*same_address=*/true));
-  const bool may_change = BindsPortAlone(spec_, place_.attempt.task) || in_place >= RestartScope::kGang ||
+  const bool may_change = BindsPortExclusively(spec_, place_.attempt.task) || in_place >= RestartScope::kGang ||
                           SmallestScope(spec_, role, /*same_address=*/false) == RestartScope::kTask;
   if (surroundings_.port) TRY(surroundings_.port->Renew(may_change));
   if (!surroundings_.reserved) return Ok();
@@ -386,7 +387,7 @@ Result<int64_t> Executor::Start(const ProcessSpec& process, int index, const Oom
 Outcome Executor::Judge(const BackgroundEnd& end, const Evidence& evidence, const ProcessFiles& files) {
   Outcome outcome = Classify(evidence, spec_.failure_rules);
   if (outcome.Succeeded() && IsPreprocess(*spec_.FindRole(place_.attempt.task.role)))
-    HandOnParameters(files.stdout_file, outcome);
+    PublishModelParameters(files.stdout_file, outcome);
   if (end.is_refused) outcome.cls = OutcomeClass::kUserError;
   if (!end.note.empty()) outcome.message += StrCat(outcome.message.empty() ? "" : "; ", end.note);
   if (end.is_refused) outcome.message += " (tony.task.background=fail)";
@@ -395,7 +396,7 @@ Outcome Executor::Judge(const BackgroundEnd& end, const Evidence& evidence, cons
 }
 
 // Fails the task if the parameters cannot be handed on completely, because training with a part of them would be worse.
-void Executor::HandOnParameters(const std::filesystem::path& stdout_file, Outcome& outcome) {
+void Executor::PublishModelParameters(const std::filesystem::path& stdout_file, Outcome& outcome) {
   auto parameters = ReadModelParameters(stdout_file);
   if (!parameters) return;
   if (IsPublishable(kModelParams, *parameters)) {

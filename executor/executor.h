@@ -31,7 +31,7 @@
 namespace tony::executor {
 
 // The objects that an executor uses. All of them must outlive the executor.
-struct Surroundings {
+struct ExecutorParts {
   EventLoop& loop;
   ExecutorCalls& am;
   ProcessRunner& processes;
@@ -44,14 +44,14 @@ struct Surroundings {
   ReservedPorts* reserved = nullptr;
   // True: excerpts of the logs are sent with the outcome, because the logs cannot be read here after the executor has
   // left.
-  bool tells_logs = false;
+  bool sends_log_excerpts = false;
 };
 
 // Loop thread only. The executor's process is a subreaper, and all of its children belong to the task. Every descendant
 // is therefore part of the task, and is ended with it.
 class Executor {
  public:
-  Executor(Surroundings surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint, double jitter);
+  Executor(ExecutorParts surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint, double jitter);
 
   // Starts the executor. `left` is called once, with the exit code, when nothing is left to do.
   void Begin(std::function<void(int)> left);
@@ -85,23 +85,23 @@ class Executor {
   OnAnswer<T> Answered(OnSuccess on_success);
   std::optional<KeptOutputs> OutputsToReport(const Outcome& outcome) const;
   std::vector<LogExcerpt> LogsToReport(const Outcome& outcome) const;
-  void TellWhy(const std::string& disconnected);
+  void LogDisconnectReason(const std::string& disconnected);
   Event LeaseNow();
   Result<std::vector<ProcessSpec>> Prepare(const StartProcesses& action);
   std::vector<Event> Start(const StartProcesses& action);
   std::vector<Event> Start(const std::vector<ProcessSpec>& processes);
   Result<int64_t> Start(const ProcessSpec& process, int index, const OomKills& killed_before);
   Outcome Judge(const BackgroundEnd& end, const Evidence& evidence, const ProcessFiles& files);
-  void HandOnParameters(const std::filesystem::path& stdout_file, Outcome& outcome);
+  void PublishModelParameters(const std::filesystem::path& stdout_file, Outcome& outcome);
   void WatchUsage();
   void WatchPublished();
   void LetPortsGo();
   Status RenewPorts();
   void FeedValues(PublishedValues values);
-  void SayTreeGone();
+  void FeedTreeGone();
   void LogChange(State before_state, Link before_link) const;
 
-  Surroundings surroundings_;
+  ExecutorParts surroundings_;
   const JobRecords records_;
   FolderPresence presence_;
   const JobSpec spec_;
@@ -113,7 +113,7 @@ class Executor {
   TaskRun run_;
   // The identity in the newest Await call. Pieces of logs are sent with it, too.
   Caller caller_;
-  LogAnswers log_answers_;
+  PendingLogRequests log_answers_;
   int64_t link_ = 0;  // link number of the last UseAm
   std::string last_disconnected_;
   std::function<void(int)> left_;

@@ -15,7 +15,7 @@ void LeaseSight::Unreadable(Instant now) {
   looked_ = now;
 }
 
-void LeaseSight::NotRuling(Instant now) {
+void LeaseSight::MarkNotLeader(Instant now) {
   if (alive_) alive_->until = std::min(alive_->until, now);
 }
 

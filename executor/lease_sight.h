@@ -28,7 +28,7 @@ class LeaseSight {
   void Read(const std::optional<SeenLease>& record, Instant now);  // nullopt: no AM has started yet
   void Unreadable(Instant now);
   // The AM in the record has answered that it is not the leader. It counts as dead.
-  void NotRuling(Instant now);
+  void MarkNotLeader(Instant now);
   // An AM answered a call that was sent at `when`. The link to it is lost now.
   void Heard(Instant when, Instant now);
 

@@ -56,7 +56,7 @@ class QuickEnd {
  private:
   void Later(Duration delay) {
     timer_ = loop_.After(delay, [this] {
-      KillOwnTree();
+      KillDescendants();
       Later(Duration(10));
     });
   }
@@ -68,7 +68,7 @@ class QuickEnd {
 Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
   const Error usage{ErrorCode::kUsage, "usage: tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST"};
   if (arguments.size() == 2 && IsInContainer(arguments[0]) && arguments[1].starts_with('/')) {
-    TRY_ASSIGN(ContainerPlace place, LayContainerFolder(arguments[1]));
+    TRY_ASSIGN(ContainerPlace place, CreateContainerFolder(arguments[1]));
     TRY_ASSIGN(MakeChannel tls, MakeTlsClient(place.tls));
     return Arguments{place.records, place.attempt, place.container, place.host, true, std::move(tls)};
   }
@@ -101,7 +101,7 @@ Result<int> Run(const Arguments& arguments) {
 
   BecomeSubreaper();
   EventLoop loop;
-  const auto am = MakeAmConnection(loop, records.place(), CallLimit(spec.timers), tls);
+  const auto am = MakeAmConnection(loop, records.place(), CallTimeout(spec.timers), tls);
   BoostProcessRunner processes(loop);
   const double jitter = (getpid() % 1000) / 1000.0;
   Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports, &reserved, in_container}, records,
@@ -126,7 +126,7 @@ Result<int> Run(const Arguments& arguments) {
 #if defined(TONY_HAS_GPU_TWIN)
 // Replaces this program by a build that can load the GPU driver's library. Without that build the executor works, but
 // does not measure the usage of GPUs.
-void BecomeTwinIfItHasGpus(char** argv) {
+void ExecGpuBuildIfNeeded(char** argv) {
   const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES");
   const std::string loader = SiblingProgram(kGpuLoader), twin = SiblingProgram(kGpuExecutor);
   if (!gpus || !*gpus || access(twin.c_str(), R_OK) != 0) return;
@@ -137,17 +137,17 @@ void BecomeTwinIfItHasGpus(char** argv) {
 }
 #elif defined(TONY_IS_GPU_TWIN)
 // Without this the process would have the loader's name in the list of processes.
-void BecomeTwinIfItHasGpus(char**) { prctl(PR_SET_NAME, "tony-executor"); }
+void ExecGpuBuildIfNeeded(char**) { prctl(PR_SET_NAME, "tony-executor"); }
 #else
-void BecomeTwinIfItHasGpus(char**) {}
+void ExecGpuBuildIfNeeded(char**) {}
 #endif
 
 }  // namespace
 }  // namespace tony::executor
 
 int main(int argc, char** argv) {
-  tony::executor::BecomeTwinIfItHasGpus(argv);
-  if (argc > 1 && tony::executor::IsInContainer(argv[1])) tony::executor::LeaveFrontBehind();
+  tony::executor::ExecGpuBuildIfNeeded(argv);
+  if (argc > 1 && tony::executor::IsInContainer(argv[1])) tony::executor::ForkFrontAndGuard();
   std::signal(SIGPIPE, SIG_IGN);
   tony::OpenLog("tony-executor");
   const auto arguments = tony::executor::ParseArguments({argv + 1, argv + argc});

@@ -195,7 +195,7 @@ void SecretMask::MaskInPlace(std::string& text) const {
       if (text[at] != '\n') text[at] = '*';
 }
 
-size_t SecretMask::OpenEnd(std::string_view text) const {
+size_t SecretMask::UnfinishedSecretAtEnd(std::string_view text) const {
   size_t open = 0;
   for (const std::string& form : forms_)
     for (size_t size = std::min(form.size() - 1, text.size()); size >= kShortestOpenEnd && size > open; --size)

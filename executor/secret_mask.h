@@ -26,7 +26,7 @@ class SecretMask {
   // The length in bytes of the longest text that is masked; 0 if nothing is secret.
   size_t longest() const { return longest_; }
   // Returns how many bytes at the end of `text` may be the beginning of a secret whose rest is still to come.
-  size_t OpenEnd(std::string_view text) const;
+  size_t UnfinishedSecretAtEnd(std::string_view text) const;
 
  private:
   struct Span {

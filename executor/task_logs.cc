@@ -85,22 +85,22 @@ std::string LastLines(std::string_view text, int most_lines, size_t most_bytes) 
 
 std::string LastLines(std::string_view text) { return LastLines(text, kMostLines, kMostBytes); }
 
-LastWords LastWordsOf(std::string_view text) {
-  LastWords words{.lines = LastLines(text)};
+LogTail LogTailOf(std::string_view text) {
+  LogTail words{.lines = LastLines(text)};
   while (text.ends_with('\n')) text.remove_suffix(1);
   if (text.empty()) return words;
   for (const std::string& line : Split(text, '\n')) words.text += Printable(line) + "\n";
   return words;
 }
 
-LastWords ReadLastWords(const std::filesystem::path& file, const SecretMask& mask) {
-  return LastWordsOf(mask.Masked(ReadEnd(file)));
+LogTail ReadLogTail(const std::filesystem::path& file, const SecretMask& mask) {
+  return LogTailOf(mask.Masked(ReadEnd(file)));
 }
 
-LogNotes::LogNotes(std::filesystem::path log)
+LogGrowthNotes::LogGrowthNotes(std::filesystem::path log)
     : log_(std::move(log)), notes_(log_.parent_path() / TimesOf(log_.filename().string())) {}
 
-void LogNotes::Look(Instant now) {
+void LogGrowthNotes::Look(Instant now) {
   struct stat info {};
   if (lstat(log_.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == size_) return;
   if (info.st_size < size_) {
@@ -114,7 +114,7 @@ void LogNotes::Look(Instant now) {
 }
 
 // The folder belongs to the task. If the task has put something else in place of the notes, nothing is written there.
-void LogNotes::Append(const std::string& line) {
+void LogGrowthNotes::Append(const std::string& line) {
   const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (count_ == 0 ? O_CREAT | O_EXCL : 0);
   const UniqueFd fd(open(notes_.c_str(), flags, 0600));
   struct stat info {};
@@ -123,7 +123,7 @@ void LogNotes::Append(const std::string& line) {
   if (!written.ok()) LogDebug(written.error().message);
 }
 
-void LogNotes::ThinOut() {
+void LogGrowthNotes::ThinOut() {
   const auto text = ReadFile(notes_);
   if (!text.ok()) return;
   std::string thinned;
@@ -148,14 +148,15 @@ UniqueFd OpenLogFile(const std::filesystem::path& file) {
 
 }  // namespace
 
-LogCap::LogCap(const std::filesystem::path& file, int64_t limit_bytes) : LogCap(OpenLogFile(file), limit_bytes) {}
+LogSizeLimit::LogSizeLimit(const std::filesystem::path& file, int64_t limit_bytes)
+    : LogSizeLimit(OpenLogFile(file), limit_bytes) {}
 
-LogCap::LogCap(UniqueFd file, int64_t limit_bytes) : file_(std::move(file)), limit_bytes_(limit_bytes) {
+LogSizeLimit::LogSizeLimit(UniqueFd file, int64_t limit_bytes) : file_(std::move(file)), limit_bytes_(limit_bytes) {
   struct stat info {};
   if (file_.valid() && (fstat(file_.get(), &info) != 0 || !S_ISREG(info.st_mode))) file_.Reset();
 }
 
-Result<int64_t> LogCap::Check() {
+Result<int64_t> LogSizeLimit::Check() {
   struct stat info {};
   if (!file_.valid() || fstat(file_.get(), &info) != 0) return int64_t{0};
   growth_ = std::max<int64_t>(0, info.st_size - size_);
@@ -212,7 +213,7 @@ size_t MaskText(int fd, int64_t begin, const SecretMask& mask, std::string& text
   const std::string before = BytesAt(fd, std::max<int64_t>(0, begin - most), begin);
   const std::string after = BytesAt(fd, end, end + most);
   std::string all = before + text + after;
-  const size_t open = mask.OpenEnd(all);
+  const size_t open = mask.UnfinishedSecretAtEnd(all);
   mask.MaskInPlace(all);
   text = all.substr(before.size(), text.size());
   return std::min(text.size(), open - std::min(open, after.size()));
@@ -263,7 +264,7 @@ bool IsNews(const LogWant& want, const LogNews& news) {
 
 }  // namespace
 
-void LogAnswers::Take(const std::vector<LogAsk>& asks) {
+void PendingLogRequests::Take(const std::vector<LogAsk>& asks) {
   for (const LogAsk& ask : asks) {
     waiting_.push_back({ask, loop_.Now() + ask.wait});
     if (waiting_.size() <= kMostWaiting) continue;
@@ -272,24 +273,24 @@ void LogAnswers::Take(const std::vector<LogAsk>& asks) {
   Look();
 }
 
-void LogAnswers::Look() {
+void PendingLogRequests::Look() {
   std::erase_if(waiting_, [this](const Waiting& waiting) { return Answer(waiting); });
   if (!waiting_.empty() && !timer_) LookLater();
 }
 
-void LogAnswers::LookLater() {
+void PendingLogRequests::LookLater() {
   timer_ = loop_.After(kBetweenLogLooks, [this] {
     timer_ = nullptr;
     Look();
   });
 }
 
-void LogAnswers::Forget() {
+void PendingLogRequests::Forget() {
   waiting_.clear();
   timer_ = nullptr;
 }
 
-bool LogAnswers::Answer(const Waiting& waiting) {
+bool PendingLogRequests::Answer(const Waiting& waiting) {
   const LogAsk& ask = waiting.ask;
   std::vector<LogNews> news;
   int64_t left = ask.most;
@@ -304,7 +305,7 @@ bool LogAnswers::Answer(const Waiting& waiting) {
 }
 
 // Reads the outcome first: it is the last file that is written for an attempt.
-LogNews LogAnswers::Read(const LogWant& want, int64_t most) const {
+LogNews PendingLogRequests::Read(const LogWant& want, int64_t most) const {
   LogNews none;
   const bool is_look = want.offset < 0;
   if (is_look && want.attempt.task == logs_.task) none.attempts = AttemptsThere();
@@ -328,7 +329,7 @@ LogNews LogAnswers::Read(const LogWant& want, int64_t most) const {
   return news;
 }
 
-std::vector<int> LogAnswers::AttemptsThere() const {
+std::vector<int> PendingLogRequests::AttemptsThere() const {
   std::vector<int> numbers;
   std::error_code error;
   const fs::path folder = AttemptFolder(logs_.job_folder, {logs_.task, 1}).logs.parent_path();
@@ -345,7 +346,7 @@ std::vector<int> LogAnswers::AttemptsThere() const {
 std::vector<LogExcerpt> ExcerptsOf(const fs::path& log_folder, int process, const SecretMask& mask) {
   std::vector<LogExcerpt> excerpts;
   for (const char* stream : {"stdout", "stderr"}) {
-    const std::string name = OfProcess(stream, process);
+    const std::string name = NameForProcess(stream, process);
     const auto log = OpenRegularFile(log_folder / name, O_RDONLY);
     if (!log.ok()) continue;
     LogExcerpt& excerpt = excerpts.emplace_back(LogExcerpt{.stream = name, .size = log->size});

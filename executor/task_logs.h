@@ -22,7 +22,7 @@ namespace tony::executor {
 // The end of a program's log, for people, as part of an outcome. The text is valid UTF-8 (bad bytes are replaced)
 // without control characters except tab and line end. A log that cannot be read, or is not a regular file but a link or
 // a pipe, gives empty text.
-struct LastWords {
+struct LogTail {
   // The last 20 lines, at most 4 KiB.
   std::string lines;
   // The last MiB of the log, because lines of other threads may follow the cause of a failure.
@@ -30,17 +30,17 @@ struct LastWords {
 };
 
 // Returns the end of a log. Secrets are masked before the text is cut.
-LastWords ReadLastWords(const std::filesystem::path& file, const SecretMask& mask = SecretMask());
+LogTail ReadLogTail(const std::filesystem::path& file, const SecretMask& mask = SecretMask());
 
 // Returns the end of a log whose content is `text`.
-LastWords LastWordsOf(std::string_view text);
+LogTail LogTailOf(std::string_view text);
 std::string LastLines(std::string_view text);
 
 // Records when a log has grown (runtime/logs/log_reader.h). The writers of the log do not wait for this.
 
-class LogNotes {
+class LogGrowthNotes {
  public:
-  explicit LogNotes(std::filesystem::path log);
+  explicit LogGrowthNotes(std::filesystem::path log);
 
   // Checks the log. A check costs one system call, and a few more if the log has grown. A note that cannot be written
   // is skipped.
@@ -59,13 +59,13 @@ class LogNotes {
 // open. Instead its middle is freed (fallocate, FALLOC_FL_PUNCH_HOLE). The beginning and the end stay in place, the
 // file keeps its length, and its writers notice nothing. The file can be read with runtime/logs/log_source.h.
 
-class LogCap {
+class LogSizeLimit {
  public:
   static constexpr int64_t kHeadBytes = 1 << 20;  // bytes at the beginning, always kept
 
   // Keeps the file open, because another file may later have its name. A file that is not regular is left alone.
-  LogCap(const std::filesystem::path& file, int64_t limit_bytes);
-  LogCap(UniqueFd file, int64_t limit_bytes);  // `file` is open for writing
+  LogSizeLimit(const std::filesystem::path& file, int64_t limit_bytes);
+  LogSizeLimit(UniqueFd file, int64_t limit_bytes);  // `file` is open for writing
 
   // Frees the bytes above the limit in whole MiB, so that the log keeps at most a MiB more than head and limit. Cheap
   // when there is nothing to do. Returns the number of freed bytes. kUnavailable: this file system cannot free parts of
@@ -91,7 +91,7 @@ Duration UntilNextCheck(int64_t limit_bytes, int64_t growth, Duration since);
 //
 // The logs are checked ten times a second while a request waits for more, and not otherwise.
 
-class LogAnswers {
+class PendingLogRequests {
  public:
   using Send = std::function<void(int64_t id, const std::vector<LogNews>& news)>;
   struct Logs {
@@ -103,7 +103,8 @@ class LogAnswers {
     // written.
     SecretMask mask = SecretMask();
   };
-  LogAnswers(EventLoop& loop, Logs logs, Send send) : loop_(loop), logs_(std::move(logs)), send_(std::move(send)) {}
+  PendingLogRequests(EventLoop& loop, Logs logs, Send send)
+      : loop_(loop), logs_(std::move(logs)), send_(std::move(send)) {}
 
   // Takes requests of the AM. Each is answered once, now or later, unless Forget() drops it.
   void Take(const std::vector<LogAsk>& asks);

@@ -35,7 +35,7 @@ std::optional<Instant> TaskRun::NextDeadline() const {
   if (state_ == State::kLeft) return std::nullopt;
   std::optional<Instant> next;
   for (const auto& deadline :
-       {kill_at_, limit_at_, look_at_, leave_at_, read_at_, beat_at_, CutOffAt(), OrphanedAt()}) {
+       {kill_at_, limit_at_, look_at_, leave_at_, read_at_, beat_at_, CutOffDeadline(), OrphanDeadline()}) {
     if (deadline) next = next ? std::min(*next, *deadline) : *deadline;
   }
   return next;
@@ -66,11 +66,11 @@ bool TaskRun::Go(Trigger trigger) {
   limit_at_.reset();
   if (state_ == State::kRunning && timers_.execution_limit > Duration{0}) limit_at_ = now_ + timers_.execution_limit;
   // The AM is notified of these states at once. Sweeping lasts only a moment, and the outcome is a message of its own.
-  if (state_ == State::kRunning || state_ == State::kStopping) Beat();
+  if (state_ == State::kRunning || state_ == State::kStopping) HeartbeatNow();
   return true;
 }
 
-void TaskRun::Obey(const Command& command) {
+void TaskRun::ExecuteCommand(const Command& command) {
   switch (command.kind) {
     case Command::Kind::kNone:
       return;
@@ -85,7 +85,7 @@ void TaskRun::Obey(const Command& command) {
       Stop({OutcomeClass::kKilled, std::nullopt, "stopped by the application master", ""}, command.grace);
       return;
     case Command::Kind::kRelease:
-      Depart({OutcomeClass::kKilled, std::nullopt, "released by the application master", ""}, {kLeftReleased});
+      LeaveAfterStop({OutcomeClass::kKilled, std::nullopt, "released by the application master", ""}, {kLeftReleased});
       return;
     case Command::Kind::kNext:
       if (!departure_ && command.attempt > identity_.attempt.number && Go(Trigger::kNext)) BeginNext(command.attempt);
@@ -109,7 +109,7 @@ void TaskRun::BeginNext(int attempt) {
   outcome_.reset();
   since_ = 0;
   Do(BeginAttempt{identity_.attempt});
-  Rejoin();
+  RegisterAgain();
 }
 
 void TaskRun::On(const AttemptNotBegun&) {
@@ -147,7 +147,7 @@ void TaskRun::Stop(Outcome because, Duration grace) {
   }
 }
 
-void TaskRun::Depart(Outcome because, Departure how) {
+void TaskRun::LeaveAfterStop(Outcome because, LeavePlan how) {
   if (!departure_ || how.report_limit < departure_->report_limit) departure_ = how;
   if (state_ == State::kEnded) {
     ReportThenLeave();
@@ -168,7 +168,8 @@ void TaskRun::On(const ValuesSeen& event) {
 // container. A report from here would arrive before that.
 void TaskRun::On(const TermSignal&) {
   is_unexplained_ = is_unexplained_ || (!ending_ && !outcome_);
-  Depart({OutcomeClass::kInfra, std::nullopt, "its executor was terminated", ""}, {kLeftTerminated, kLastReport});
+  LeaveAfterStop({OutcomeClass::kInfra, std::nullopt, "its executor was terminated", ""},
+                 {kLeftTerminated, kLastReport});
 }
 
 void TaskRun::On(const Tick&) {
@@ -176,17 +177,17 @@ void TaskRun::On(const Tick&) {
   if (due(kill_at_)) {
     kill_at_.reset();
     Go(Trigger::kGraceOver);
-    LookAnew(SIGKILL);
+    CheckTreeSoon(SIGKILL);
   }
   if (due(limit_at_)) RunOutOfTime();
   if (due(look_at_)) LookAgain(state_ == State::kStopping ? 0 : SIGKILL);
   if (due(leave_at_)) LeaveWith(departure_->exit_code);
-  if (due(CutOffAt()))
+  if (due(CutOffDeadline()))
     Stop({OutcomeClass::kNodeLost, std::nullopt, "cut off from its application master", ""}, timers_.grace);
-  if (due(OrphanedAt()))
-    Depart({OutcomeClass::kInfra, std::nullopt, "no application master came back", ""}, {kLeftOrphaned});
-  if (due(beat_at_)) Beat();
-  if (due(read_at_)) AskLease();
+  if (due(OrphanDeadline()))
+    LeaveAfterStop({OutcomeClass::kInfra, std::nullopt, "no application master came back", ""}, {kLeftOrphaned});
+  if (due(beat_at_)) HeartbeatNow();
+  if (due(read_at_)) RequestLeaseRead();
 }
 
 void TaskRun::End(Trigger trigger, Outcome outcome) {
@@ -275,7 +276,7 @@ void TaskRun::On(const ProcessNotStarted& event) {
     Fail(Named(event.outcome, event.process));
   } else {
     // The stop came before the other processes were started, so they have not received the signal yet.
-    LookAnew(state_ == State::kStopping ? SIGTERM : SIGKILL);
+    CheckTreeSoon(state_ == State::kStopping ? SIGTERM : SIGKILL);
   }
 }
 
@@ -291,14 +292,14 @@ void TaskRun::On(const ProcessExited& event) {
     if (!AllReaped()) return Fail(std::move(own));
     ending_ = std::move(own);
     Go(Trigger::kExited);
-    LookAnew(SIGKILL);
+    CheckTreeSoon(SIGKILL);
   } else if (ending_) {
     // A failure keeps the exit status of its own process. A stop takes the status of the first process that it ended.
     if (!ending_->exit && !ending_->process) ending_->exit = event.exit;
     // The last output of a process that ran too long shows where it hung.
     if (ending_->cls == OutcomeClass::kTimeout && ending_->stderr_tail.empty())
       ending_->stderr_tail = event.stderr_tail;
-    if (AllReaped()) LookAnew(state_ == State::kStopping ? 0 : SIGKILL);
+    if (AllReaped()) CheckTreeSoon(state_ == State::kStopping ? 0 : SIGKILL);
   }
 }
 
@@ -308,14 +309,14 @@ void TaskRun::On(const TreeGone&) {
 
 // The attempt does not end as long as any process of it lives. The keeper, which has the container's cgroup, ends
 // processes that can still be ended. The outcome stays on disk until nothing is left.
-void TaskRun::On(const TreeLives& event) {
+void TaskRun::On(const TreeSurvived& event) {
   const bool ending = state_ == State::kSweeping || state_ == State::kKilling;
   if (!ending || !killed_since_ || now_ < *killed_since_ + kLongestKilling) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kLongestKilling).count();
   const std::string what = StrCat(event.what, ", not ended by SIGKILL for ", seconds * (warnings_ + 1), " s");
   Do(WarnOfTree{what});
   killed_since_ = now_;
-  if (++warnings_ < kMostWarningsOfKernel && event.in_kernel) return;
+  if (++warnings_ < kMostWarningsOfKernel && event.uninterruptible) return;
   outcome_ = *ending_;
   outcome_->usage = usage_;
   if (outcome_->cls != OutcomeClass::kSuccess) outcome_->message += (outcome_->message.empty() ? "" : "; ") + what;
@@ -324,7 +325,7 @@ void TaskRun::On(const TreeLives& event) {
   if (Go(Trigger::kGiveUp)) Do(Leave{kLeftTreeAlive});
 }
 
-void TaskRun::LookAnew(int signal) {
+void TaskRun::CheckTreeSoon(int signal) {
   look_delay_ = kFirstLook;
   LookAgain(signal);
 }

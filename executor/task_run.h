@@ -36,7 +36,7 @@ class TaskRun {
  private:
   // The way in which the executor leaves when the attempt has ended. Without a Departure it stays and reports until the
   // AM releases it.
-  struct Departure {
+  struct LeavePlan {
     int exit_code = 0;
     Duration report_limit{0};  // time limit of the final report
   };
@@ -57,7 +57,7 @@ class TaskRun {
   void On(const ProcessNotStarted& event);
   void On(const ProcessExited& event);
   void On(const TreeGone&);
-  void On(const TreeLives& event);
+  void On(const TreeSurvived& event);
   void On(const UsageMeasured& event);
   void On(const ValuesSeen& event);
   void On(const TermSignal&);
@@ -67,17 +67,17 @@ class TaskRun {
   bool IsCurrent(int64_t link) const;
   void Lose();
   void Search();
-  void AskLease();
+  void RequestLeaseRead();
   void Try(const SeenLease& lease);
-  void Rejoin();
-  void Beat();
+  void RegisterAgain();
+  void HeartbeatNow();
   void Publish();
   void Report();
   void Await();
   void Hear(Instant sent);
   Caller Self() const;
-  std::optional<Instant> CutOffAt() const;
-  std::optional<Instant> OrphanedAt() const;
+  std::optional<Instant> CutOffDeadline() const;
+  std::optional<Instant> OrphanDeadline() const;
   Duration Spread(Duration delay) const;
 
   // Functions for the processes of the attempt; see task_run.cc.
@@ -86,16 +86,16 @@ class TaskRun {
   void RunOutOfTime();
   void Fail(Outcome outcome);
   // Checks the tree soon after this signal, and later at growing intervals.
-  void LookAnew(int signal);
+  void CheckTreeSoon(int signal);
   void LookAgain(int signal);
 
   // Functions for the task; see task_run.cc.
   bool Go(Trigger trigger);
-  void Obey(const Command& command);
+  void ExecuteCommand(const Command& command);
   void Announce(const Command& stop);
   void Stop(Outcome because, Duration grace);
   void BeginNext(int attempt);
-  void Depart(Outcome because, Departure how);
+  void LeaveAfterStop(Outcome because, LeavePlan how);
   void End(Trigger trigger, Outcome outcome);
   void ReportThenLeave();
   void LeaveWith(int exit_code);
@@ -130,7 +130,7 @@ class TaskRun {
   // The outcome that the attempt will have when its tree has ended.
   std::optional<Outcome> ending_;
   std::optional<Outcome> outcome_;
-  std::optional<Departure> departure_;
+  std::optional<LeavePlan> departure_;
   // True if the present or future outcome is due to a SIGTERM whose reason the executor does not know.
   bool is_unexplained_ = false;
   // Running: the time when the execution limit is reached.

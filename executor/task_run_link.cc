@@ -43,7 +43,7 @@ bool TaskRun::IsCurrent(int64_t link) const {
 void TaskRun::On(const Begun&) {
   heard_at_ = now_;
   noticed_at_ = now_;
-  AskLease();
+  RequestLeaseRead();
 }
 
 void TaskRun::On(const Registered& event) {
@@ -62,7 +62,7 @@ void TaskRun::On(const Registered& event) {
   Publish();
   if (state_ == State::kEnded) Report();
   // The phase may have changed since the call to Register was sent.
-  if (phase() == Phase::kRunning || phase() == Phase::kStopping) Beat();
+  if (phase() == Phase::kRunning || phase() == Phase::kStopping) HeartbeatNow();
 }
 
 void TaskRun::On(const CommandReceived& event) {
@@ -70,7 +70,7 @@ void TaskRun::On(const CommandReceived& event) {
   Hear(await_sent_);
   if (event.command.number > since_ && event.command.kind != Command::Kind::kNone) {
     since_ = event.command.number;
-    Obey(event.command);
+    ExecuteCommand(event.command);
   }
   // The command may have ended this link.
   if (state_ != State::kLeft && IsCurrent(event.link)) Await();
@@ -99,9 +99,9 @@ void TaskRun::On(const OutcomeAcknowledged& event) {
 void TaskRun::On(const Refused& event) {
   if (!IsCurrent(event.link)) return;
   switch (event.reason) {
-    case RefusalReason::kNotRuling:
+    case RefusalReason::kNotLeader:
       Search();
-      lease_.NotRuling(now_);
+      lease_.MarkNotLeader(now_);
       return;
     case RefusalReason::kStaleEpoch:
     case RefusalReason::kBadRequest:
@@ -122,9 +122,9 @@ void TaskRun::On(const Refused& event) {
       link_ = Link::kClosed;
       read_at_.reset();
       beat_at_.reset();
-      Depart({OutcomeClass::kKilled, std::nullopt,
-              StrCat("refused by the application master: ", ToString(event.reason)), ""},
-             {kLeftRefused});
+      LeaveAfterStop({OutcomeClass::kKilled, std::nullopt,
+                      StrCat("refused by the application master: ", ToString(event.reason)), ""},
+                     {kLeftRefused});
       return;
   }
 }
@@ -157,7 +157,7 @@ void TaskRun::On(const LeaseUnreadable&) {
 // Without its folder no AM can take over this job. A linked AM decides itself, because it checks the folder, too.
 void TaskRun::On(const FolderGone&) {
   if (link_ == Link::kLinked) return;
-  Depart({OutcomeClass::kInfra, std::nullopt, "the job's folder was removed", ""}, {kLeftFolderGone});
+  LeaveAfterStop({OutcomeClass::kInfra, std::nullopt, "the job's folder was removed", ""}, {kLeftFolderGone});
 }
 
 // The link was good until now, so the first retry may follow at once.
@@ -173,10 +173,10 @@ void TaskRun::Search() {
   if (link_ == Link::kLinked) Lose();
   link_ = Link::kSearching;
   Do(WatchLease{});
-  AskLease();
+  RequestLeaseRead();
 }
 
-void TaskRun::AskLease() {
+void TaskRun::RequestLeaseRead() {
   Do(ReadLease{});
   read_at_ = now_ + Spread(kReadEvery);
 }
@@ -196,12 +196,12 @@ void TaskRun::Try(const SeenLease& lease) {
 }
 
 // Registers with the same AM again, on a new link.
-void TaskRun::Rejoin() {
+void TaskRun::RegisterAgain() {
   Lose();
   Try(SeenLease(*tried_));
 }
 
-void TaskRun::Beat() {
+void TaskRun::HeartbeatNow() {
   if (link_ != Link::kLinked) return;
   beat_at_.reset();
   Do(SendHeartbeat{Self(), {phase(), pid_, usage_}, now_});
@@ -230,7 +230,7 @@ void TaskRun::Await() {
 // this executor stood still.
 void TaskRun::Hear(Instant sent) { heard_at_ = std::max(heard_at_, sent); }
 
-std::optional<Instant> TaskRun::CutOffAt() const {
+std::optional<Instant> TaskRun::CutOffDeadline() const {
   const bool unheard = link_ == Link::kSearching || link_ == Link::kRegistering;
   const bool has_work = state_ == State::kWaiting || state_ == State::kStarting || state_ == State::kRunning;
   if (!unheard || !has_work || !lease_.alive()) return std::nullopt;
@@ -240,7 +240,7 @@ std::optional<Instant> TaskRun::CutOffAt() const {
   return at;
 }
 
-std::optional<Instant> TaskRun::OrphanedAt() const {
+std::optional<Instant> TaskRun::OrphanDeadline() const {
   const bool unheard = link_ == Link::kSearching || link_ == Link::kRegistering;
   if (!unheard || departure_) return std::nullopt;
   return std::max(heard_at_, crowded_at_) + timers_.orphan_timeout;

@@ -68,7 +68,7 @@ void UsageMeter::Account(const TreeSample& sample, Instant now) {
   weighted_memory_ += static_cast<double>(usage_.memory_bytes) * Weight(length);
   if (usage_.samples > 0)
     usage_.mean_memory_bytes = static_cast<int64_t>(weighted_memory_ / std::max(1.0, Weight(usage_.elapsed)));
-  usage_.most_memory_bytes = std::max(usage_.most_memory_bytes, sample.most_ended_bytes);
+  usage_.most_memory_bytes = std::max(usage_.most_memory_bytes, sample.peak_ended_bytes);
   const int64_t millicores = spent * 1000 / std::max(length, Duration(1));
   if (length >= kShortestForCores) {
     usage_.millicores = millicores;

@@ -16,7 +16,7 @@ struct TreeSample {
   // CPU time since the attempt's start. Ended processes are included.
   Duration cpu{0};
   // The largest resident memory that any ended process ever had; 0: unknown.
-  int64_t most_ended_bytes = 0;
+  int64_t peak_ended_bytes = 0;
 };
 
 // An interval of an attempt's life.

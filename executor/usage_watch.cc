@@ -344,7 +344,7 @@ TreeSample UsageSampler::Sample() const {
   return {.processes = static_cast<int>(tree.size()),
           .memory_bytes = (own + most_shared) * page_bytes,
           .cpu = CpuOf(reaped) - cpu_before_ + Duration(ticks * 1000 / ticks_a_second),
-          .most_ended_bytes = most_ended > most_before_bytes_ ? most_ended : 0};
+          .peak_ended_bytes = most_ended > most_before_bytes_ ? most_ended : 0};
 }
 
 namespace {
@@ -379,14 +379,14 @@ std::chrono::microseconds OwnCpu() {
 std::vector<std::filesystem::path> LogsOf(const WatchedAttempt& attempt) {
   std::vector<std::filesystem::path> logs;
   for (int i = 0; i < attempt.processes; ++i)
-    for (const char* name : {"stdout", "stderr"}) logs.push_back(attempt.log_folder / OfProcess(name, i));
+    for (const char* name : {"stdout", "stderr"}) logs.push_back(attempt.log_folder / NameForProcess(name, i));
   return logs;
 }
 
 int64_t LimitBytes(const WatchedAttempt& attempt) { return std::min(attempt.log_limit_mb, kNoDiskHasSoMany) << 20; }
 
-std::vector<LogCap> CapsFor(const WatchedAttempt& attempt) {
-  std::vector<LogCap> caps;
+std::vector<LogSizeLimit> CapsFor(const WatchedAttempt& attempt) {
+  std::vector<LogSizeLimit> caps;
   if (attempt.log_limit_mb <= 0) return caps;
   const int64_t limit = LimitBytes(attempt);
   for (const auto& log : LogsOf(attempt)) caps.emplace_back(log, limit);
@@ -394,8 +394,8 @@ std::vector<LogCap> CapsFor(const WatchedAttempt& attempt) {
   return caps;
 }
 
-std::vector<LogNotes> NotesFor(const WatchedAttempt& attempt) {
-  std::vector<LogNotes> notes;
+std::vector<LogGrowthNotes> NotesFor(const WatchedAttempt& attempt) {
+  std::vector<LogGrowthNotes> notes;
   for (const auto& log : LogsOf(attempt)) notes.emplace_back(log);
   return notes;
 }
@@ -433,7 +433,7 @@ void UsageWatch::CheckLogs() {
   const Instant now = loop_.Now();
   // Size limits may be checked more often than growth is noted.
   if (now - noted_ >= kNoteLogsEvery) {
-    for (LogNotes& log : notes_) log.Look(now);
+    for (LogGrowthNotes& log : notes_) log.Look(now);
     noted_ = now;
   }
   CapLogs();
@@ -442,14 +442,14 @@ void UsageWatch::CheckLogs() {
 
 Duration UsageWatch::UntilLogsAreChecked() const {
   Duration soonest = kNoteLogsEvery;
-  for (const LogCap& log : logs_)
+  for (const LogSizeLimit& log : logs_)
     soonest = std::min(soonest, UntilNextCheck(LimitBytes(attempt_), log.growth(), between_caps_));
   return soonest;
 }
 
 void UsageWatch::CapLogs() {
   between_caps_ = loop_.Now() - std::exchange(capped_, loop_.Now());
-  for (LogCap& log : logs_) {
+  for (LogSizeLimit& log : logs_) {
     const auto freed = log.Check();
     if (freed.ok()) continue;
     LogWarn(StrCat("tony.task.log-limit has no effect: ", freed.error().message));

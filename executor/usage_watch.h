@@ -101,8 +101,8 @@ class UsageWatch {
   UsageMeter meter_;
   std::optional<UsageMeter> total_;  // set by Total()
   std::unique_ptr<GpuWatch> gpus_;   // null: no GPUs
-  std::vector<LogCap> logs_;
-  std::vector<LogNotes> notes_;
+  std::vector<LogSizeLimit> logs_;
+  std::vector<LogGrowthNotes> notes_;
   OutputWatch output_;
   Instant kept_, noted_, capped_;
   Duration between_caps_{0};

@@ -96,9 +96,9 @@ Decided Job::OnRenewed(Instant now) {
       if (task.newest()) task.newest()->last_heard = now;
     }
     for (const auto& [due, id] : Deadlines::Queue<AttemptId>(deadlines_.all(Limit::kGiveUp)))
-      GiveUpLater(*tasks_.Find(id), now);
+      ExtendGiveUp(*tasks_.Find(id), now);
     containers_.RestartWait(std::max(containers_.unplaced_since(), now));
-    ownership_.StartAnew(now);
+    ownership_.RestartWatchTimeout(now);
   }
   deadlines_.LeaseRenewed(now);
   deadlines_.CheckSilenceAt(NextSilence());
@@ -181,7 +181,7 @@ std::vector<DecisionBody> Job::MissedHeartbeats(Instant now) const {
   std::vector<DecisionBody> silent;
   for (const auto& [id, task] : tasks_.all()) {
     const Attempt* attempt = task.newest();
-    if (!attempt || !IsWatched(*attempt)) continue;
+    if (!attempt || !OwesHeartbeats(*attempt)) continue;
     const Duration silence = now - attempt->last_heard;
     if (silence >= spec_.timers.lost_after) {
       silent.push_back(ContainerKillOrdered{attempt->container});
@@ -196,7 +196,7 @@ std::optional<Instant> Job::NextSilence() const {
   std::optional<Instant> next;
   for (const auto& [id, task] : tasks_.all()) {
     const Attempt* attempt = task.newest();
-    if (!attempt || !IsWatched(*attempt)) continue;
+    if (!attempt || !OwesHeartbeats(*attempt)) continue;
     const Instant due = attempt->last_heard + (attempt->suspect ? spec_.timers.lost_after : spec_.timers.suspect_after);
     next = next ? std::min(*next, due) : due;
   }

@@ -42,7 +42,7 @@ Actions Job::PendingActions() const {
     if (container.state == ContainerState::kKilling) actions.push_back(StopContainer{id, StopMode::kKill});
   }
   for (const auto& [number, restart] : restarts_.open()) {
-    if (restart.sought && !restart.noted) actions.push_back(LookForCheckpoint{number});
+    if (restart.sought && !restart.noted) actions.push_back(SearchCheckpoint{number});
   }
   if (AwaitsListing()) actions.push_back(ListCheckpoints{});
   if (Ended()) actions.push_back(EndJob{});
@@ -51,7 +51,7 @@ Actions Job::PendingActions() const {
 
 Command Job::CommandFor(const AttemptId& id) const {
   const Attempt* attempt = tasks_.Find(id);
-  TellExecutor tell = Tell(id);
+  SendCommand tell = Tell(id);
   if (!attempt || tell.number == 0) return {};
   if (IsFinal(attempt->state)) {
     if (tell.next == 0) return {.number = tell.number, .kind = Command::Kind::kRelease};
@@ -93,9 +93,9 @@ int Job::NextIn(const Attempt& ended) const {
   return newest.number > ended.id.number ? newest.number : 0;
 }
 
-TellExecutor Job::Tell(const AttemptId& id) const {
+SendCommand Job::Tell(const AttemptId& id) const {
   const Attempt* attempt = tasks_.Find(id);
-  TellExecutor tell{.attempt = id, .number = CommandNumber(id)};
+  SendCommand tell{.attempt = id, .number = CommandNumber(id)};
   if (!attempt || attempt->state == AttemptState::kStopping) return tell;
   if (IsFinal(attempt->state)) {
     tell.next = NextIn(*attempt);
@@ -105,7 +105,7 @@ TellExecutor Job::Tell(const AttemptId& id) const {
   return tell;
 }
 
-ContainerAsk Job::AskFor(const AttemptId& id) const {
+ContainerRequest Job::AskFor(const AttemptId& id) const {
   const RoleSpec* role = spec_.FindRole(id.task.role);
   CHECK(role != nullptr);
   return {id, role->resources, role->node_label, role->placement};
@@ -121,7 +121,7 @@ std::optional<AttemptId> Job::AttemptIn(const ContainerId& container) const {
   return found ? std::optional(found->attempt) : std::nullopt;
 }
 
-bool Job::IsWatched(const Attempt& attempt) const {
+bool Job::OwesHeartbeats(const Attempt& attempt) const {
   if (attempt.give_up_at != Instant{}) return false;
   if (attempt.state == AttemptState::kLaunching) return attempt.renewed;
   return attempt.state == AttemptState::kRegistered || attempt.state == AttemptState::kRunning;
@@ -146,8 +146,8 @@ bool Job::MayReport(const Attempt& attempt) const {
   return attempt.endpoint || attempt.state == AttemptState::kStopping;
 }
 
-TurnResult TakeTurn(Job& job, const Observation& observation, Instant now) {
-  TurnResult turn;
+CoreStepResult RunCoreStep(Job& job, const Observation& observation, Instant now) {
+  CoreStepResult turn;
   const auto numbers = std::tuple(job.epoch(), job.seq());
   const auto evolve = [&](DecisionBody body) {
     Decision decision{now, std::move(body)};

@@ -1,7 +1,7 @@
 // The application master's core: the state of one job, what to decide, and what follows from a decision. Pure: no I/O,
 // no threads, no clock, no Thrift; unit tests, replay after a crash and the simulator call exactly this class.
 //
-// A step (TakeTurn) is Decide(), followed by Evolve() of each decision and of every Consequence(). The shell
+// A step (RunCoreStep) is Decide(), followed by Evolve() of each decision and of every Consequence(). The shell
 // (ApplicationMaster) journals the decisions of its steps. When they are on disk, it performs the actions and answers
 // the calls, in order. Replay calls only Evolve() and drops the actions; the AmStarted that follows returns the actions
 // that are still to be done. Functions that return decisions are policy. An Apply() has no policy: it changes the
@@ -11,7 +11,7 @@
 //
 // accept    An AM starts: OnStarted() -> [JobAccepted] once, and [EpochBegan] for each AM, which restarts all limits
 //           and repeats the orders that the previous AM may not have given (PendingActions).
-// request   Consequence() -> [ContainersRequested] for the roles that do not wait for another role's success (MayOpen).
+// request   Consequence() -> [ContainersRequested] for the roles that do not wait for another role's success (AttemptsToOpen).
 //           Each task gets its first attempt (MakeAttempt); the job is Allocating.
 // allocate  OnGranted() -> [ContainerAssigned], whose action launches the executor. When each task of the gang has a
 //           container: [GangAllocated]; the job is Gathering. A gang that waits too long for the rest of its containers
@@ -21,7 +21,7 @@
 //           attempt joins the generation and gets START with the whole cluster spec (JoinGeneration), or waits for
 //           values that earlier stages publish (StartOrHold). In FCFS mode no task waits for the others.
 // run       Heartbeats arrive (OnHeartbeat), published values open stages (OnPublish, NextStage), and successes open
-//           late roles (NextRoles), whose tasks start together once all have registered (ArriveInOpening). An executor
+//           late roles (NextRoles), whose tasks start together once all have registered (NoteInOpening). An executor
 //           that misses heartbeats is suspected, and later its container is ended (MissedHeartbeats). Each limit that
 //           expires ends the thing that it limits (ExpiredDeadline).
 // fail      OnOutcome() of a report, OnExited() of a container's end -> [AttemptEnded]. Judge() judges the end in the
@@ -30,14 +30,14 @@
 //             and stops their attempts (TakeOver). When these have ended, the end of their containers is confirmed, the
 //             delay is over and the newest checkpoint is known (NextOf), [RestartBegan] makes the next attempts: in
 //             the same executor (Renew) or in a new container (Replace). A restart of gang or job goes back to
-//             allocate; a smaller restart joins the running generation (ArriveInRestart).
+//             allocate; a smaller restart joins the running generation (NoteInRestart).
 //   tolerate  The role may have one more failure: [FailureTolerated]; the job continues without the task.
 //   stop      No restart is left: [JobStopping] with the verdict that names the first cause.
-// succeed   The tracked roles are complete (WhatIsOver, IsComplete): [JobStopping] with success. If enough tasks of a
+// succeed   The tracked roles are complete (CompletionDecision, IsComplete): [JobStopping] with success. If enough tasks of a
 //           role have succeeded, only this role is ended: [RoleFinished].
 // stop      [JobStopping] also follows from a kill (OnKill, OwnershipDecision), from the job's time limit (TimeLimit),
 //           and from a role that ran on for too long (NextOutlived). Restarts are given up (AbandonRestarts), and each
-//           attempt gets STOP with a grace (StopAttempt); [StopHurried] shortens the grace (ShortenGrace).
+//           attempt gets STOP with a grace (StopAttempt); [GraceShortened] shortens the grace (ShortenGrace).
 // end       No attempt is left, and the end of each container is confirmed: Consequence() -> [JobEnded], whose action
 //           writes the verdict and lets the AM exit.
 //
@@ -67,7 +67,7 @@
 #include "am/core/restarts.h"
 #include "am/core/states.h"
 #include "am/core/tasks.h"
-#include "am/core/turn.h"
+#include "am/core/step.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
@@ -87,7 +87,7 @@ class Job {
   // is damaged.
   Result<Actions> Evolve(const Decision& decision);
 
-  // AnswerTo() returns the effect that a KillAsked would have now. MayAttach() returns whether an AttachAsked has an
+  // AnswerTo() returns the effect that a KillRequested would have now. MayAttach() returns whether an AttachRequested has an
   // effect: while the job runs, and while it ends after success.
   KillAnswer AnswerTo(const KillRequest& request, Instant now) const;
   bool MayAttach() const;
@@ -101,7 +101,7 @@ class Job {
   // CommandNumber() returns CommandFor().number without copying the cluster spec. Tell() returns the command as an
   // action.
   int64_t CommandNumber(const AttemptId& attempt) const;
-  TellExecutor Tell(const AttemptId& attempt) const;
+  SendCommand Tell(const AttemptId& attempt) const;
 
   JobState state() const { return state_; }
   Epoch epoch() const { return epoch_; }
@@ -131,13 +131,13 @@ class Job {
   Decided OnStarted(const AmStarted& seen, Instant now);
   Decided OnKill(const KillRequest& request, Instant now) const;
   JobStopping StopFor(const KillRequest& request) const;
-  Decided OnAttach(const AttachAsked& seen, Instant now);
-  Decided OnLooked(const Looked& seen, Instant now);
+  Decided OnAttach(const AttachRequested& seen, Instant now);
+  Decided OnClientSeen(const ClientSeen& seen, Instant now);
   Decided OnRegister(const RegisterCall& call, Instant now);
   Decided OnHeartbeat(const HeartbeatCall& call, Instant now);
   Decided OnOutcome(const OutcomeCall& call, Instant now);
-  Decided OnListing(const CheckpointsThere& seen) const;
-  Decided OnCheckpoint(const CheckpointSeen& seen) const;
+  Decided OnListing(const CheckpointsFound& seen) const;
+  Decided OnCheckpoint(const CheckpointSearched& seen) const;
   Decided OnContainer(const ContainerEvent& seen);
   Decided OnGranted(const ContainerGranted& granted) const;
   Decided OnLaunched(const ContainerStarted& started) const;
@@ -167,7 +167,7 @@ class Job {
   Decided OnPublish(const PublishCall& call, Instant now);
   std::optional<DecisionBody> NextStage() const;
   // Returns the first attempts of the roles that no longer wait for another role's success.
-  std::vector<AttemptId> MayOpen() const;
+  std::vector<AttemptId> AttemptsToOpen() const;
   std::optional<DecisionBody> NextRoles() const;
   bool IsReady(const RoleSpec& role) const;
   Outcome WithoutValues(const Attempt& attempt, Outcome outcome, OutcomeClass if_missing) const;
@@ -188,18 +188,18 @@ class Job {
   struct Outlived {
     Instant due;
     const RoleSpec* role;
-    const Outliving* rule;
+    const OutliveLimit* rule;
   };
   std::optional<DecisionBody> Judge(Instant now) const;
-  std::optional<DecisionBody> WhatIsOver() const;
+  std::optional<DecisionBody> CompletionDecision() const;
   std::optional<Instant> NextJudgement() const;
   void ForEachUnsettled(const std::function<void(const AttemptId&, std::optional<Instant>)>& visit) const;
   std::optional<Instant> SettlesAt(const AttemptId& id) const;
   AttemptId FirstCauseOf(const AttemptId& id) const;
-  bool EndsItself(const Attempt& attempt) const;
+  bool IsBlamedOnTask(const Attempt& attempt) const;
   std::string SilentTasks(const Attempt& failed) const;
   std::string ProbableCause(const Attempt& failed) const;
-  std::string TasksBeside(const Attempt& failed) const;
+  std::string TasksOnSameMachine(const Attempt& failed) const;
   EndedTask EndedAs(const AttemptId& id) const;
   EarlierFailures EarlierThan(const AttemptId& id) const;
   std::optional<Verdict> VerdictOn(const EndedTask& failed) const;
@@ -243,17 +243,17 @@ class Job {
   Result<Actions> Apply(const GenerationFormed& d, Instant time);
   Result<Actions> Apply(const AttemptRan& d, Instant time);
   Result<Actions> Apply(const AttemptSuspected& d, Instant time);
-  Result<Actions> Apply(const AttemptHeard& d, Instant time);
+  Result<Actions> Apply(const HeartbeatsReturned& d, Instant time);
   Result<Actions> Apply(const AttemptEnded& d, Instant time);
   Result<Actions> Apply(const ContainerKillOrdered& d, Instant time);
   Result<Actions> Apply(const ContainerEnded& d, Instant time);
   Result<Actions> Apply(const JobStopping& d, Instant time);
-  Result<Actions> Apply(const StopHurried& d, Instant time);
+  Result<Actions> Apply(const GraceShortened& d, Instant time);
   Result<Actions> Apply(const JobEnded& d, Instant time);
   Result<Actions> Apply(const RestartDecided& d, Instant time);
-  Result<Actions> Apply(const ListingSought& d, Instant time);
+  Result<Actions> Apply(const ListingStarted& d, Instant time);
   Result<Actions> Apply(const CheckpointsListed& d, Instant time);
-  Result<Actions> Apply(const CheckpointSought& d, Instant time);
+  Result<Actions> Apply(const CheckpointSearchStarted& d, Instant time);
   Result<Actions> Apply(const CheckpointNoted& d, Instant time);
   Result<Actions> Apply(const RestartBegan& d, Instant time);
   Result<Actions> Apply(const AttemptStopping& d, Instant time);
@@ -263,7 +263,7 @@ class Job {
   Result<Actions> Apply(const KillVoided& d, Instant time);
   Result<Actions> Apply(const ValuesPublished& d, Instant time);
   Result<Actions> Apply(const StageOpened& d, Instant time);
-  Result<Actions> Apply(const RoleLeft& d, Instant time);
+  Result<Actions> Apply(const RoleDetached& d, Instant time);
   Result<Actions> Apply(const FailureTolerated& d, Instant time);
   Result<Actions> Apply(const RoleFinished& d, Instant time);
   Status Step(JobStep step);
@@ -274,8 +274,8 @@ class Job {
   void AbandonRestarts(Instant time, Actions& actions);
   void AbandonRestartOf(const TaskId& id, Instant time, Actions& actions);
   void AwaitGone(Restart& restart, const Attempt& ended, Instant time);
-  void ArriveInRestart(const Attempt& attempt, Instant time, Actions& actions);
-  void ArriveInOpening(const Attempt& attempt, Instant time, Actions& actions);
+  void NoteInRestart(const Attempt& attempt, Instant time, Actions& actions);
+  void NoteInOpening(const Attempt& attempt, Instant time, Actions& actions);
   // Returns true if the attempt joins the generation now. Otherwise the attempt is held until its stage opens.
   bool StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time);
   void JoinGeneration(Attempt& attempt, const ClusterSpecText& cluster, Instant time);
@@ -284,7 +284,7 @@ class Job {
   void ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& actions);
   void ClearLimits(const ContainerId& id);
   void GiveUp(Attempt& attempt, Instant time);
-  void GiveUpLater(Attempt& attempt, Instant heard);
+  void ExtendGiveUp(Attempt& attempt, Instant heard);
   // Returns the cluster spec for the tasks of `stage`, or for the tasks of `role`, which waited for other roles to be
   // ready.
   ClusterSpecText MakeClusterSpec(int stage = 0, const std::string& role = "") const;
@@ -293,7 +293,7 @@ class Job {
   // ---- job.cc: commands, sums and the status
   // Returns the orders that a new AM has to repeat, because the previous AM may not have given them.
   Actions PendingActions() const;
-  ContainerAsk AskFor(const AttemptId& id) const;
+  ContainerRequest AskFor(const AttemptId& id) const;
   // Returns the number of the attempt that the executor of `ended` runs next; 0: none.
   int NextIn(const Attempt& ended) const;
   bool IsTracked(const TaskId& id) const { return spec_.FindRole(id.role)->completion == Completion::kTracked; }
@@ -302,7 +302,7 @@ class Job {
   // True if every task that takes part in forming the gang has registered.
   bool HasGathered() const;
   // True if the attempt's executor has to send heartbeats.
-  bool IsWatched(const Attempt& attempt) const;
+  bool OwesHeartbeats(const Attempt& attempt) const;
   bool AnyWatched() const;
   // CanRun(): the attempt has received START, and has not reported that its process runs. MayReport(): the attempt has
   // registered, or was stopped before it could register.
@@ -336,6 +336,6 @@ class Job {
   bool ends_are_confirmed_ = false;
 };
 
-TurnResult TakeTurn(Job& job, const Observation& observation, Instant now);
+CoreStepResult RunCoreStep(Job& job, const Observation& observation, Instant now);
 
 }  // namespace tony::am

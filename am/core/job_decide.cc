@@ -36,22 +36,22 @@ Decided Job::Decide(const Observation& observation, Instant now) {
   // An attempt's end is judged only in the step that saw it, because later steps have other budgets. A journal of
   // version 1 is the exception, because its last end may not be judged yet.
   const auto* started = std::get_if<AmStarted>(&observation);
-  if (!started || !started->turns_may_be_torn) results_.ForgetNewestEnd();
+  if (!started || !started->steps_may_be_torn) results_.ForgetNewestEnd();
   return std::visit(Overloaded{
                         [&](const AmStarted& seen) { return OnStarted(seen, now); },
                         [&](const LeaseRenewed&) { return OnRenewed(now); },
                         [&](const TimePassed&) { return OnTime(now); },
-                        [&](const KillAsked& seen) { return OnKill(seen.request, now); },
-                        [&](const AttachAsked& seen) { return OnAttach(seen, now); },
-                        [&](const Looked& seen) { return OnLooked(seen, now); },
+                        [&](const KillRequested& seen) { return OnKill(seen.request, now); },
+                        [&](const AttachRequested& seen) { return OnAttach(seen, now); },
+                        [&](const ClientSeen& seen) { return OnClientSeen(seen, now); },
                         [&](const RegisterCall& call) { return OnRegister(call, now); },
                         [&](const AwaitCall& call) { return Hear(call.caller, now); },
                         [&](const HeartbeatCall& call) { return OnHeartbeat(call, now); },
                         [&](const PublishCall& call) { return OnPublish(call, now); },
                         [&](const OutcomeCall& call) { return OnOutcome(call, now); },
                         [&](const ContainerEvent& seen) { return OnContainer(seen); },
-                        [&](const CheckpointsThere& seen) { return OnListing(seen); },
-                        [&](const CheckpointSeen& seen) { return OnCheckpoint(seen); },
+                        [&](const CheckpointsFound& seen) { return OnListing(seen); },
+                        [&](const CheckpointSearched& seen) { return OnCheckpoint(seen); },
                     },
                     observation);
 }
@@ -64,7 +64,7 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
   if (auto next = NextOfRestarts(now)) return next;
   switch (state_) {
     case JobState::kAccepted:
-      return ContainersRequested{MayOpen()};
+      return ContainersRequested{AttemptsToOpen()};
     case JobState::kAllocating:
       if (IsFcfs() || HasPlaces()) return GangAllocated{};
       return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
 }
 
 Decided Job::OnStarted(const AmStarted& seen, Instant now) {
-  ownership_.StartAnew(now);
+  ownership_.RestartWatchTimeout(now);
   ends_are_confirmed_ = seen.ends_are_confirmed;
   Decided out;
   if (seq_ == 0) out.decisions.push_back(JobAccepted{});
@@ -109,27 +109,27 @@ Decided Job::OnKill(const KillRequest& request, Instant now) const {
   const JobStopping stopping = StopFor(request);
   if (state_ == JobState::kStopping) {
     if (answer == KillAnswer::kPlanned || stopping.grace >= stop_grace_) return {};
-    return {.decisions = {StopHurried{stopping.grace}}};
+    return {.decisions = {GraceShortened{stopping.grace}}};
   }
   if (answer == KillAnswer::kPlanned) return {.decisions = ownership_.DecidePlan(request)};
   return {.decisions = {stopping}};
 }
 
 JobStopping Job::StopFor(const KillRequest& request) const {
-  return {{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = ReasonWithAsker(request)},
+  return {{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = ReasonWithRequester(request)},
           request.grace.count() < 0 ? spec_.timers.grace : request.grace};
 }
 
-Decided Job::OnLooked(const Looked& seen, Instant now) {
+Decided Job::OnClientSeen(const ClientSeen& seen, Instant now) {
   if (Ended()) return {};
-  return {.decisions = ownership_.DecideLook(seen.watcher, now)};
+  return {.decisions = ownership_.DecideClientSeen(seen.watcher, now)};
 }
 
 bool Job::MayAttach() const { return !Ended() && (!verdict_ || verdict_->state == FinalState::kSucceeded); }
 
-Decided Job::OnAttach(const AttachAsked& seen, Instant now) {
+Decided Job::OnAttach(const AttachRequested& seen, Instant now) {
   if (!MayAttach()) return {};
-  ownership_.DecideLook({}, now);
+  ownership_.DecideClientSeen({}, now);
   return {.decisions = ownership_.DecideAttach(seen.claim)};
 }
 
@@ -153,8 +153,8 @@ Decided Job::Hear(const Caller& caller, Instant now) {
   if (auto refusal = CheckCaller(caller)) return {.refusal = std::move(refusal)};
   Attempt* attempt = tasks_.Find(caller.attempt);
   attempt->last_heard = std::max(attempt->last_heard, now);
-  if (deadlines_.IsSet(Limit::kGiveUp, *attempt)) GiveUpLater(*attempt, now);
-  if (attempt->suspect && !IsFinal(attempt->state)) return {.decisions = {AttemptHeard{attempt->id}}};
+  if (deadlines_.IsSet(Limit::kGiveUp, *attempt)) ExtendGiveUp(*attempt, now);
+  if (attempt->suspect && !IsFinal(attempt->state)) return {.decisions = {HeartbeatsReturned{attempt->id}}};
   return {};
 }
 
@@ -210,7 +210,7 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   return out;
 }
 
-Decided Job::OnListing(const CheckpointsThere& seen) const {
+Decided Job::OnListing(const CheckpointsFound& seen) const {
   if (!AwaitsListing()) return {};
   if (!seen.in_use_by) return {.decisions = {CheckpointsListed{seen.listing}}};
   const std::string message = StrCat("tony.checkpoint.dir: ", spec_.checkpoint.directory, " is in use by job ",
@@ -220,7 +220,7 @@ Decided Job::OnListing(const CheckpointsThere& seen) const {
                                 spec_.timers.grace}}};
 }
 
-Decided Job::OnCheckpoint(const CheckpointSeen& seen) const {
+Decided Job::OnCheckpoint(const CheckpointSearched& seen) const {
   const Restart* restart = restarts_.Find(seen.restart);
   if (!restart || !restart->sought || restart->noted) return {};
   return {.decisions = {CheckpointNoted{seen.restart, seen.newest, seen.readable}}};
@@ -233,7 +233,7 @@ Decided Job::OnContainer(const ContainerEvent& seen) {
                         [&](const ContainerExited& exited) { return OnExited(exited); },
                         [&](const ContainerPreempting& notice) { return OnPreempting(notice); },
                         [&](const SchedulerReached& reached) { return OnReached(reached); },
-                        [&](const ContainersDelayed&) { return Decided{}; },
+                        [&](const ContainersPending&) { return Decided{}; },
                         [&](const SchedulerLost&) { return Decided{}; },
                     },
                     seen.event);

@@ -115,8 +115,8 @@ Result<Actions> Job::Apply(const AttemptRegistered& d, Instant time) {
   deadlines_.Clear(Limit::kRegister, *attempt);
   if (!deadlines_.silence_check()) deadlines_.CheckSilenceAt(time + spec_.timers.suspect_after);
   Actions actions;
-  ArriveInRestart(*attempt, time, actions);
-  ArriveInOpening(*attempt, time, actions);
+  NoteInRestart(*attempt, time, actions);
+  NoteInOpening(*attempt, time, actions);
   if (IsFcfs() && state_ == JobState::kRunning && StartOrHold(*attempt, MakeClusterSpec(0, d.attempt.task.role), time))
     actions.push_back(Tell(d.attempt));
   return actions;
@@ -187,7 +187,7 @@ Result<Actions> Job::Apply(const AttemptSuspected& d, Instant) {
   return Actions{};
 }
 
-Result<Actions> Job::Apply(const AttemptHeard& d, Instant time) {
+Result<Actions> Job::Apply(const HeartbeatsReturned& d, Instant time) {
   Attempt* attempt = tasks_.Find(d.attempt);
   if (!attempt) return Misfit(ToString(d.attempt));
   attempt->suspect = false;
@@ -212,8 +212,8 @@ Result<Actions> Job::Apply(const AttemptEnded& d, Instant time) {
     }
   }
   Actions actions;
-  ArriveInRestart(*attempt, time, actions);
-  ArriveInOpening(*attempt, time, actions);
+  NoteInRestart(*attempt, time, actions);
+  NoteInOpening(*attempt, time, actions);
   Restart* restart = restarts_.Find(tasks_.at(d.attempt.task).restart);
   if (restart) restart->ending.erase(d.attempt.task);
   if (attempt->container.value.empty()) return actions;
@@ -272,7 +272,7 @@ Result<Actions> Job::Apply(const ContainerKillOrdered& d, Instant time) {
   if (restart && was_to_wait) AwaitGone(*restart, attempt, time);
   // While the job itself stops, the attempt needs no limit. Only the end of the job waits for the attempt, and that end
   // needs the scheduler's confirmation in any case.
-  if (IsWatched(attempt) || (attempt.state == AttemptState::kStopping && !verdict_)) GiveUp(attempt, time);
+  if (OwesHeartbeats(attempt) || (attempt.state == AttemptState::kStopping && !verdict_)) GiveUp(attempt, time);
   return Actions{StopContainer{d.container, StopMode::kKill}};
 }
 
@@ -295,7 +295,7 @@ Result<Actions> Job::Apply(const JobStopping& d, Instant time) {
   return actions;
 }
 
-Result<Actions> Job::Apply(const StopHurried& d, Instant time) {
+Result<Actions> Job::Apply(const GraceShortened& d, Instant time) {
   if (state_ != JobState::kStopping) return Misfit("the job is not stopping");
   stop_grace_ = d.grace;
   Actions actions;
@@ -409,7 +409,7 @@ void Job::GiveUp(Attempt& attempt, Instant time) {
 
 // Extends the limit, because the executor has called and is alive. It may run until it notices that it is cut off. The
 // order to end it may not have been sent, because no order is sent while the journal is stuck.
-void Job::GiveUpLater(Attempt& attempt, Instant heard) {
+void Job::ExtendGiveUp(Attempt& attempt, Instant heard) {
   const Duration limit = std::max(kConfirmLimit, spec_.timers.lost_after);
   deadlines_.Set(Limit::kGiveUp, attempt, std::max(attempt.give_up_at, heard + limit));
 }

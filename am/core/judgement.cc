@@ -82,7 +82,7 @@ std::vector<int> NumbersAt(std::string_view text) {
 
 }  // namespace
 
-void Results::TakeBack(Attempt& attempt, TaskState state) {
+void Results::UncountEnd(Attempt& attempt, TaskState state) {
   const std::string& role = attempt.id.task.role;
   if (state == TaskState::kDone && attempt.outcome->Succeeded()) --ends_[role].succeeded;
   if (std::exchange(attempt.tolerated, false)) {
@@ -103,7 +103,7 @@ bool Results::Tolerate(Attempt& attempt) {
 
 std::optional<DecisionBody> Job::Judge(Instant now) const {
   if (verdict_) return std::nullopt;
-  if (auto over = WhatIsOver()) return over;
+  if (auto over = CompletionDecision()) return over;
   if (results_.newest_end() && !SettlesAt(*results_.newest_end())) {
     if (auto judged = JudgeEndOf(FirstCauseOf(*results_.newest_end()), now)) return judged;
   }
@@ -169,7 +169,7 @@ AttemptId Job::FirstCauseOf(const AttemptId& id) const {
 // Returns true if the task itself is blamed for ending by a signal, whose sender is unknown. A program that ends itself
 // does so every time, so the third such end is blamed on the task. Lost nodes and containers that were taken away do
 // not count, because their cause is known.
-bool Job::EndsItself(const Attempt& attempt) const {
+bool Job::IsBlamedOnTask(const Attempt& attempt) const {
   const auto by_unknown = [](const Outcome& outcome) {
     return outcome.source == Source::kSignal && outcome.cls == OutcomeClass::kInfra;
   };
@@ -186,7 +186,7 @@ bool Job::EndsItself(const Attempt& attempt) const {
 // Returns e.g. "worker:0, worker:3 on the same machine,": tasks that may have sent the signal. The kernel names the
 // sender of a signal only to the process that catches it. All tasks of one machine belong to one user and may end each
 // other's processes, as `ray stop` does.
-std::string Job::TasksBeside(const Attempt& failed) const {
+std::string Job::TasksOnSameMachine(const Attempt& failed) const {
   std::vector<std::string> names;
   for (const auto& [id, task] : tasks_.all()) {
     const Attempt* other = task.newest();
@@ -229,8 +229,8 @@ std::string Job::SilentTasks(const Attempt& failed) const {
 
 // Returns a suffix for the message of a failure that another task caused, or that has happened repeatedly.
 std::string Job::ProbableCause(const Attempt& failed) const {
-  if (EndsItself(failed)) {
-    const std::string others = TasksBeside(failed);
+  if (IsBlamedOnTask(failed)) {
+    const std::string others = TasksOnSameMachine(failed);
     return StrCat("; attempts before ended so, too: its own processes", others.empty() ? "" : ", or those of ", others,
                   " may have sent the signal");
   }
@@ -282,7 +282,7 @@ std::optional<Verdict> Job::VerdictOn(const EndedTask& failed) const {
 }
 
 // The decision depends on the state alone, because either a success or a tolerated failure may complete the job.
-std::optional<DecisionBody> Job::WhatIsOver() const {
+std::optional<DecisionBody> Job::CompletionDecision() const {
   if (state_ != JobState::kRunning) return std::nullopt;
   for (const RoleSpec& role : spec_.roles) {
     if (!HasEnough(role, EndsOf(results_.ends(), role))) continue;
@@ -325,7 +325,7 @@ std::optional<Job::Outlived> Job::NextOutlived() const {
   for (const RoleSpec& role : spec_.roles) {
     const bool is_over = tasks_.IsOver(role) || results_.IsFinished(role.name) || results_.left().contains(role.name);
     if (role.outlives.empty() || late_roles_.IsUnopened(role.name) || is_over) continue;
-    for (const Outliving& rule : role.outlives) {
+    for (const OutliveLimit& rule : role.outlives) {
       if (!std::ranges::all_of(rule.roles,
                                [&](const std::string& other) { return tasks_.IsOver(*spec_.FindRole(other)); }))
         continue;
@@ -339,7 +339,7 @@ std::optional<Job::Outlived> Job::NextOutlived() const {
 
 DecisionBody Job::EndOf(const Outlived& outlived, Instant now) const {
   const auto& [due, role, rule] = outlived;
-  if (rule->ignored) return RoleLeft{role->name, rule->group};
+  if (rule->ignored) return RoleDetached{role->name, rule->group};
   const std::string message =
       StrCat("role ", role->name, " ran on for longer than ", Seconds(rule->limit), " after ", Join(rule->roles, ", "),
              " had ended (", rule->Key(role->name), ")", HangReport(now));
@@ -347,7 +347,7 @@ DecisionBody Job::EndOf(const Outlived& outlived, Instant now) const {
                      spec_.timers.grace};
 }
 
-Result<Actions> Job::Apply(const RoleLeft& d, Instant) {
+Result<Actions> Job::Apply(const RoleDetached& d, Instant) {
   if (!spec_.FindRole(d.role) || !results_.Leave(d.role)) return Misfit(StrCat("role ", d.role));
   return Actions{};
 }
@@ -428,7 +428,7 @@ std::optional<Verdict> JudgeFailure(const JobSpec& spec, const Ends& before, con
   CHECK(role != nullptr);
   const bool tonys = spec.completion_rule == CompletionRule::kTony;
   const int of_role = EndsOf(before, *role).failed + 1;
-  const bool too_many = role->FailsAt() > 0 && of_role >= role->FailsAt();
+  const bool too_many = role->FailureLimit() > 0 && of_role >= role->FailureLimit();
   if (too_many && of_role > 1) {
     Verdict verdict = FailedBy(earlier.first_of_role.value_or(last));
     verdict.message += StrCat("; ", of_role, " of ", role->instances, " tasks of role ", role->name, " have failed (",

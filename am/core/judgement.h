@@ -1,7 +1,7 @@
 // When the job is over, and how it ended: a pure rule over roles and the outcomes of their tasks, and the ends so far
 // (Results), to which Job applies the rule in judgement.cc.
 //
-// Each role needs `min_succeeded` successes (0: each of its tasks has to end). RoleSpec::FailsAt() is the number of
+// Each role needs `min_succeeded` successes (0: each of its tasks has to end). RoleSpec::FailureLimit() is the number of
 // failures that fails the job. Only tasks that are not restarted count as failed. The job succeeds when every tracked
 // role has its successes. By TonY's rule the job also fails with the chief, and when all tracked tasks have failed.
 #pragma once
@@ -94,7 +94,7 @@ class Results {
   void NoteSuccess(const std::string& role) { ++ends_[role].succeeded; }
   void NoteFailure(const Attempt& attempt) { unjudged_.emplace(*attempt.ended, attempt.id); }
   // Removes the end of the task from the counts, because a restart takes the task over.
-  void TakeBack(Attempt& attempt, TaskState state);
+  void UncountEnd(Attempt& attempt, TaskState state);
   // Tolerate() returns false if the failure is not waiting to be judged. Finish() and Leave() return false if the role
   // was finished or left before.
   bool Tolerate(Attempt& attempt);

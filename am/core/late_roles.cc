@@ -114,7 +114,7 @@ bool Job::HasSucceeded(const std::string& role) const {
 }
 
 // A role that only waits for others to be ready gets its containers together with them; only its start comes later.
-std::vector<AttemptId> Job::MayOpen() const {
+std::vector<AttemptId> Job::AttemptsToOpen() const {
   std::vector<AttemptId> attempts;
   for (const std::string& name : late_roles_.unopened()) {
     const bool waits = std::ranges::any_of(late_roles_.awaited(), [&](const std::string& other) {
@@ -128,7 +128,7 @@ std::vector<AttemptId> Job::MayOpen() const {
 
 std::optional<DecisionBody> Job::NextRoles() const {
   if (late_roles_.unopened().empty()) return std::nullopt;
-  std::vector<AttemptId> attempts = MayOpen();
+  std::vector<AttemptId> attempts = AttemptsToOpen();
   if (attempts.empty()) return std::nullopt;
   return ContainersRequested{std::move(attempts)};
 }
@@ -225,7 +225,7 @@ Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
   return Actions{request};
 }
 
-void Job::ArriveInOpening(const Attempt& attempt, Instant time, Actions& actions) {
+void Job::NoteInOpening(const Attempt& attempt, Instant time, Actions& actions) {
   const std::set<TaskId> tasks = late_roles_.Arrive(attempt);
   if (tasks.empty()) return;
   const ClusterSpecText cluster = MakeClusterSpec();

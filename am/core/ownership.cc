@@ -29,7 +29,7 @@ std::vector<DecisionBody> Ownership::DecideAttach(const Claim& claim) const {
 }
 
 // Activity of a client without a name keeps the job from being abandoned, and does not change the watcher.
-std::vector<DecisionBody> Ownership::DecideLook(const WatcherToken& watcher, Instant now) {
+std::vector<DecisionBody> Ownership::DecideClientSeen(const WatcherToken& watcher, Instant now) {
   last_look_ = std::max(last_look_.value_or(now), now);
   if (watcher.value.empty() || watcher == watcher_) return {};
   std::vector<DecisionBody> decisions = {WatcherChanged{watcher}};
@@ -55,7 +55,7 @@ std::vector<DecisionBody> Ownership::DecidePlan(const KillRequest& request) cons
   return decisions;
 }
 
-void Ownership::StartAnew(Instant now) {
+void Ownership::RestartWatchTimeout(Instant now) {
   last_look_ = now;
   earliest_kill_ = now + kToComeBack;
 }

@@ -23,7 +23,7 @@ class Ownership {
   // ---- policy
   std::vector<DecisionBody> DecideAttach(const Claim& claim) const;
   // Also notes the time of the client activity.
-  std::vector<DecisionBody> DecideLook(const WatcherToken& watcher, Instant now);
+  std::vector<DecisionBody> DecideClientSeen(const WatcherToken& watcher, Instant now);
   KillAnswer Judge(const KillRequest& request, Instant now) const;
   // Returns the decisions that plan a kill which is not due yet.
   std::vector<DecisionBody> DecidePlan(const KillRequest& request) const;
@@ -32,7 +32,7 @@ class Ownership {
   bool IsAbandoned(Instant now) const;
   std::optional<Instant> NextDeadline() const;
   // Restarts the watch timeout, because no client could reach an AM before `now`.
-  void StartAnew(Instant now);
+  void RestartWatchTimeout(Instant now);
   // Returns KillVoided for plans whose condition does not hold: journals of version 1 may lack the decision after a
   // crash.
   std::vector<DecisionBody> DecideVoid() const;

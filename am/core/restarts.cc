@@ -111,7 +111,7 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   if (attempt.tolerated || results_.IsFinished(id.task.role)) return std::nullopt;
   Outcome outcome = *attempt.outcome;
   outcome.message += ProbableCause(attempt);
-  if (EndsItself(attempt)) outcome.cls = OutcomeClass::kUserError;
+  if (IsBlamedOnTask(attempt)) outcome.cls = OutcomeClass::kUserError;
   const EndedTask ended{attempt.id, attempt.host, &outcome};
   // Before the gang has formed every task is required, even a sidecar.
   if (!HasFormed(attempt)) {
@@ -183,7 +183,7 @@ std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) con
   // Before the first generation no task has run, so no search is necessary.
   const bool may_resume = !spec_.checkpoint.directory.empty() && generation_.value > 0;
   if (may_resume && !restart.noted) {
-    if (!restart.sought) return CheckpointSought{restart.number};
+    if (!restart.sought) return CheckpointSearchStarted{restart.number};
     if (now >= *restart.sought + kLookLimit) return CheckpointNoted{restart.number, std::nullopt, /*known=*/false};
     return std::nullopt;
   }
@@ -199,7 +199,7 @@ std::optional<DecisionBody> Job::NextOfListing(Instant now) const {
   }
   const int registered = tasks_.Count(AttemptState::kRegistered);
   if (registered == 0 || (!IsFcfs() && registered < GangSize())) return std::nullopt;
-  return ListingSought{};
+  return ListingStarted{};
 }
 
 std::optional<Instant> Job::ListingDue() const {
@@ -224,7 +224,7 @@ std::optional<Instant> Job::NextRestart() const {
 // such requests.
 std::optional<Instant> Job::GangHoldDeadline() const {
   using enum AttemptState;
-  const Duration hold = spec_.LongestHold();
+  const Duration hold = spec_.ContainerHoldLimit();
   const bool gathers = state_ == JobState::kAllocating || state_ == JobState::kGathering;
   const int placed = tasks_.CountInGang(kAllocated) + tasks_.CountInGang(kLaunching) + tasks_.CountInGang(kRegistered);
   if (IsFcfs() || hold == Duration(0)) return std::nullopt;
@@ -247,16 +247,16 @@ RestartDecided Job::GiveBack(Instant now) const {
     if (containers_.IsUnplaced(newest) && !tasks_.persistent().contains(id)) missing.push_back(newest);
   }
   const std::string others = missing.size() == 1 ? "" : StrCat(" and ", missing.size() - 1, " more");
-  return {
-      .number = restarts_.next_number(),
-      .scope = opening ? RestartScope::kRole : RestartScope::kJob,
-      .cause = missing.front(),
-      .reason = StrCat(ToString(missing.front().task), others, " got no container for ", Seconds(spec_.LongestHold()),
-                       " (tony.yarn.gang-hold); the others give theirs back, and all are asked for again"),
-      .charged = false,
-      .tasks = std::move(tasks),
-      .not_before = now,
-      .grace = spec_.timers.grace};
+  return {.number = restarts_.next_number(),
+          .scope = opening ? RestartScope::kRole : RestartScope::kJob,
+          .cause = missing.front(),
+          .reason = StrCat(ToString(missing.front().task), others, " got no container for ",
+                           Seconds(spec_.ContainerHoldLimit()),
+                           " (tony.yarn.gang-hold); the others give theirs back, and all are asked for again"),
+          .charged = false,
+          .tasks = std::move(tasks),
+          .not_before = now,
+          .grace = spec_.timers.grace};
 }
 
 RestartBegan Job::Begin(const Restart& restart) const {
@@ -294,7 +294,7 @@ Result<Actions> Job::Apply(const RestartDecided& d, Instant time) {
     late_roles_.Clear();
     for (const TaskId& id : d.tasks) tasks_.RejoinGang(id);
   }
-  const Duration hold = spec_.LongestHold();
+  const Duration hold = spec_.ContainerHoldLimit();
   const bool gives_back = !cause->outcome;
   decided.keeps = d.scope != RestartScope::kJob && !gives_back && (hold == Duration(0) || d.not_before - time <= hold);
   Restart& restart = restarts_.Open(std::move(decided));
@@ -311,7 +311,7 @@ Status Job::TakeOver(Restart& restart, const TaskId& id, Duration grace, Instant
   Task& task = found->second;
   Attempt& attempt = *task.newest();
   restarts_.Drop(task, id);
-  results_.TakeBack(attempt, task.state);
+  results_.UncountEnd(attempt, task.state);
   TRY(tasks_.Step(id, TaskStep::kRestart));
   task.restart = restart.number;
   restart.tasks.insert(id);
@@ -327,7 +327,7 @@ Status Job::TakeOver(Restart& restart, const TaskId& id, Duration grace, Instant
   return Ok();
 }
 
-Result<Actions> Job::Apply(const ListingSought&, Instant time) {
+Result<Actions> Job::Apply(const ListingStarted&, Instant time) {
   if (checkpoints_.listing_sought()) return Misfit("the checkpoints were listed before");
   checkpoints_.SeekListing(time);
   return Actions{ListCheckpoints{}};
@@ -340,11 +340,11 @@ Result<Actions> Job::Apply(const CheckpointsListed& d, Instant) {
   return Actions{};
 }
 
-Result<Actions> Job::Apply(const CheckpointSought& d, Instant time) {
+Result<Actions> Job::Apply(const CheckpointSearchStarted& d, Instant time) {
   Restart* restart = restarts_.Find(d.restart);
   if (!restart) return Misfit(StrCat("restart ", d.restart));
   restart->sought = time;
-  return Actions{LookForCheckpoint{d.restart}};
+  return Actions{SearchCheckpoint{d.restart}};
 }
 
 Result<Actions> Job::Apply(const CheckpointNoted& d, Instant) {
@@ -415,7 +415,7 @@ Status Job::Replace(const AttemptId& id, Instant time, Actions& actions) {
   return Ok();
 }
 
-void Job::ArriveInRestart(const Attempt& attempt, Instant time, Actions& actions) {
+void Job::NoteInRestart(const Attempt& attempt, Instant time, Actions& actions) {
   const std::vector<AttemptId> attempts = restarts_.Arrive(attempt);
   if (attempts.empty()) return;
   const ClusterSpecText cluster = MakeClusterSpec();

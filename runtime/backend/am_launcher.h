@@ -28,7 +28,7 @@ class AmLauncher : public Arbiter {
   // killed, so that another can be started.
   virtual Pulse LookAfter(const JobRecords&) { return {}; }
   // Returns, for people, the process that keeps the job from its end. Empty: no such process is visible from here.
-  virtual std::string WhoKeepsWaiting(const JobRecords&) const { return {}; }
+  virtual std::string DescribeBlocker(const JobRecords&) const { return {}; }
 };
 
 }  // namespace tony

@@ -40,7 +40,7 @@ struct ArbiterView {
   bool IsKept() const { return kind == Kind::kKept; }
   bool WillBeKept() const { return kind == Kind::kKept || kind == Kind::kStarting; }
   // Returns true if a process of TonY lives for the job.
-  bool IsRuled() const { return WillBeKept() || kind == Kind::kAmAlone; }
+  bool HasLiveProcess() const { return WillBeKept() || kind == Kind::kAmAlone; }
 };
 
 // Calls do not block, except Settle() and calls to the store of the records.
@@ -58,7 +58,7 @@ class Arbiter {
   virtual Result<MakeChannel> WayToAm(const JobRecords&) const { return MakeChannel(); }
   // Executes a kill of a job that waits for its first AM, because that wait may be long. False: nothing was done,
   // because the AM or the keeper of the job decides about the kill.
-  virtual Result<bool> EndUnruled(const JobRecords&, const KillRequest&) const { return false; }
+  virtual Result<bool> EndBeforeFirstAm(const JobRecords&, const KillRequest&) const { return false; }
   // Ends a job whose records cannot be read or written, as a kill without a condition would. Waits up to `limit` until
   // none of its processes is left. Returns how the job ended, or a status without a verdict if it is still ending.
   // nullopt: this backend cannot do that without records. kUnavailable: no process was found that could end the job.
@@ -66,7 +66,7 @@ class Arbiter {
     return std::optional<JobStatus>();
   }
   // Returns, for people, where to find out why the job's keeper does not stay alive, and its last log line.
-  virtual std::string WhyItEnds(const JobRecords& records) const = 0;
+  virtual std::string KeeperFailureHint(const JobRecords& records) const = 0;
 };
 
 }  // namespace tony

@@ -21,7 +21,7 @@ class Scheduler {
   // Returns true if the scheduler sees each process of a container and therefore reports each end. A silent attempt
   // then counts as alive until the end of its container is reported.
   virtual bool ConfirmsEnds() const { return false; }
-  virtual void Request(const std::vector<ContainerAsk>& asks) = 0;
+  virtual void Request(const std::vector<ContainerRequest>& asks) = 0;
   // Withdraws the requests for these attempts, which have no container yet. A container that is granted nevertheless is
   // sent to the sink.
   virtual void Withdraw(const std::vector<AttemptId>& attempts) = 0;

@@ -68,7 +68,7 @@ class EventLoop {
 // Runs the loop until the callback passed to `start` receives the answer. Returns the answer. The handle that `start`
 // returns lives until then.
 template <class T, class Start>
-T AnswerFrom(EventLoop& loop, const Start& start) {
+T RunUntilAnswer(EventLoop& loop, const Start& start) {
   std::optional<T> answer;
   [[maybe_unused]] const auto handle = start([&](T given) {
     answer = std::move(given);

@@ -116,7 +116,7 @@ class Walk {
 
 }  // namespace
 
-const PathRisk* WalkedPath::RiskBeside(uid_t user) const {
+const PathRisk* WalkedPath::RiskFromOthers(uid_t user) const {
   const auto found =
       std::ranges::find_if(risks, [&](const PathRisk& risk) { return risk.is_everybodys || risk.user != user; });
   return found == risks.end() ? nullptr : &*found;

@@ -28,7 +28,7 @@ struct WalkedPath {
   std::vector<PathRisk> risks;
 
   // Returns the first risk from a user other than root and `user`, or null.
-  const PathRisk* RiskBeside(uid_t user) const;
+  const PathRisk* RiskFromOthers(uid_t user) const;
 };
 
 // Walks along an absolute path. Links are followed, also at the end of the path. kNotPermitted: access to a part is

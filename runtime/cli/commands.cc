@@ -91,12 +91,12 @@ Status CheckStack() {
                                                " KiB here (ulimit -s), and tony needs ", kLeastKib)};
 }
 
-// Switches to the rights of the home's owner (TakeOwnersRights). The machine's queue (--queue) and the exit rules
+// Switches to the rights of the home's owner (SwitchToHomeOwner). The machine's queue (--queue) and the exit rules
 // without a job belong to no home, so the process keeps its rights for them.
 Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
   if (!command.in_home || of_no_job || line.Has("queue")) return Ok();
-  TRY_ASSIGN(const auto owner, TakeOwnersRights());
+  TRY_ASSIGN(const auto owner, SwitchToHomeOwner());
   if (owner && (command.verb.name == "submit" || command.verb.name == "run"))
     Say(StrCat("tony: warning: the home belongs to ", *owner,
                ": this will be a job of that user, with root's environment"));
@@ -113,7 +113,7 @@ int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
     return command.run(*line);
   });
   const int exit = result.ok() ? *result : Fail(result.error(), line->Has("json"));
-  const int of_answer = ExitOfAnswer(exit);
+  const int of_answer = ExitAfterOutput(exit);
   // For these verbs the exit code is the job's, even if the output could not be written.
   static constexpr std::string_view kOfJob[] = {"submit", "run", "wait", "watch"};
   return std::ranges::count(kOfJob, command.verb.name) > 0 ? exit : of_answer;

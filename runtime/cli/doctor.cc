@@ -82,7 +82,7 @@ std::string Json(const Checks& checks, bool healthy) {
 // check prints its own advice.
 int Report(const CommandLine& line, const Checks& checks, const TableRoom& room) {
   const int exit = ReportChecks(checks, line.Has("json"), room);
-  if (exit == 0) SayNext(line, {"init pytorch", "run -- COMMAND"});
+  if (exit == 0) SuggestNext(line, {"init pytorch", "run -- COMMAND"});
   return exit;
 }
 
@@ -95,11 +95,11 @@ Check CheckHomeDisk(const fs::path& home, const std::string& about) {
   if (system->free_bytes < kLittleDisk || system->free_files == 0) {
     check.health = Health::kFail;
     check.advice = "make room, or set TONY_HOME to a folder on another disk; \"tony gc\" removes old jobs";
-  } else if (!MayBeWritten(home)) {
+  } else if (!CanCreateFilesIn(home)) {
     check.health = Health::kFail;
     check.text += StrCat(", and it may not be written: ", ErrnoText(errno));
     check.advice = "set TONY_HOME to a folder that you may write";
-  } else if (system->no_programs) {
+  } else if (system->is_noexec) {
     check.health = Health::kWarn;
     check.text += ", mounted noexec: programs that a job brings along cannot be started";
     check.advice = "set TONY_HOME to a folder on another file system, or as root: mount -o remount,exec";
@@ -127,7 +127,7 @@ Checks CheckHome() {
          StrCat("chmod go-w ", home->path.string(), "; the next submit does it, and lays its programs down again")});
   }
   const auto walked = WalkPath(home->path);
-  const PathRisk* const risk = walked.ok() && !home->is_below ? walked->RiskBeside(geteuid()) : nullptr;
+  const PathRisk* const risk = walked.ok() && !home->is_below ? walked->RiskFromOthers(geteuid()) : nullptr;
   if (risk) {
     checks.push_back({"home", Health::kWarn, StrCat(home->path.string(), " is reached through ", RiskText(*risk)),
                       "set TONY_HOME to a folder whose whole path is yours and root's"});
@@ -172,7 +172,7 @@ Checks CheckPrograms() {
   const auto home = TonyHome();
   if (!home.ok()) return {{"programs", Health::kOk, beside, ""}};
   const std::string store = (*home / "programs").string();
-  if (LetsProgramsRun(store)) return {{"programs", Health::kOk, StrCat(beside, "; jobs keep theirs in ", store), ""}};
+  if (AllowsExecution(store)) return {{"programs", Health::kOk, StrCat(beside, "; jobs keep theirs in ", store), ""}};
   return {{"programs", Health::kWarn,
            StrCat(beside, "; jobs keep none: ", store, " is on a file system mounted noexec"),
            "replace programs only while no job runs, or set TONY_HOME to a folder in which programs may run"}};

@@ -59,7 +59,7 @@ std::string_view OomText(OomEvidence evidence) {
   CHECK(false);
 }
 
-bool Concerns(const FailureRule& rule, const AskedExit& asked) {
+bool Concerns(const FailureRule& rule, const ExitQuery& asked) {
   if (asked.exit_code && rule.exit_code == asked.exit_code) return true;
   if (asked.exit_code && rule.signal && *rule.signal + kShellBase == *asked.exit_code) return true;
   if (asked.exit_code && rule.scheduler_status == asked.exit_code) return true;
@@ -68,7 +68,7 @@ bool Concerns(const FailureRule& rule, const AskedExit& asked) {
 }
 
 // Returns whether a rule that concerns the exit applies without further facts.
-bool Decides(const FailureRule& rule, const AskedExit& asked) {
+bool Decides(const FailureRule& rule, const ExitQuery& asked) {
   return !rule.oom && !rule.full_disk && rule.pattern.empty() && (!rule.scheduler_status || asked.scheduler_status);
 }
 
@@ -109,21 +109,21 @@ int ExplainAll(bool as_json, std::vector<FailureRule> rules) {
 
 }  // namespace
 
-Result<AskedExit> ParseAskedExit(std::string_view word) {
+Result<ExitQuery> ParseAskedExit(std::string_view word) {
   const auto number = ParseInt(word);
-  if (number && *number >= 0 && *number <= 255) return AskedExit{.exit_code = static_cast<int>(*number)};
+  if (number && *number >= 0 && *number <= 255) return ExitQuery{.exit_code = static_cast<int>(*number)};
   if (number && *number < 0 && *number >= kLowestStatus)
-    return AskedExit{.scheduler_status = static_cast<int>(*number)};
+    return ExitQuery{.scheduler_status = static_cast<int>(*number)};
   std::string name(word);
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const auto signal = number ? std::nullopt : SignalFromString(name);
-  if (signal) return AskedExit{.signal = *signal};
+  if (signal) return ExitQuery{.signal = *signal};
   return Error{ErrorCode::kUsage, StrCat("explain-exit: \"", word,
                                          "\": expected an exit code from 0 to 255, a signal such as SIGKILL, or a "
                                          "scheduler's status such as -100")};
 }
 
-std::vector<FailureRule> RulesAbout(const AskedExit& asked, std::span<const FailureRule> extra) {
+std::vector<FailureRule> RulesAbout(const ExitQuery& asked, std::span<const FailureRule> extra) {
   std::vector<FailureRule> about;
   if (asked.exit_code == 0) return about;
   for (const auto rules : {extra, BuiltInRules()}) {
@@ -144,7 +144,7 @@ bool StderrMayDecide(const std::vector<FailureRule>& rules) {
   return last != all.end() && std::any_of(all.begin(), last, [](const auto& rule) { return !rule.pattern.empty(); });
 }
 
-std::string DescribeAsked(const AskedExit& asked) {
+std::string DescribeAsked(const ExitQuery& asked) {
   if (asked.scheduler_status) return StrCat("scheduler status ", *asked.scheduler_status);
   if (asked.signal) return ToString(ExitStatus{ExitStatus::Kind::kSignaled, *asked.signal});
   const std::string signal = SignalName(*asked.exit_code - kShellBase);
@@ -223,7 +223,7 @@ Result<int> RunExplainExit(const CommandLine& line) {
     TRY_ASSIGN(std::vector<FailureRule> own, RulesOfJob(line));
     return ExplainAll(as_json, std::move(own));
   }
-  TRY_ASSIGN(const AskedExit asked, ParseAskedExit(line.words().front()));
+  TRY_ASSIGN(const ExitQuery asked, ParseAskedExit(line.words().front()));
   TRY_ASSIGN(const std::vector<FailureRule> own, RulesOfJob(line));
   const auto rules = RulesAbout(asked, own);
   if (as_json) {

@@ -12,21 +12,21 @@
 
 namespace tony {
 
-struct AskedExit {
+struct ExitQuery {
   std::optional<int> exit_code;         // 0 to 255, e.g. "137"
   std::optional<int> signal;            // e.g. "SIGKILL", "kill"
   std::optional<int> scheduler_status;  // negative, e.g. "-100"
 };
-Result<AskedExit> ParseAskedExit(std::string_view word);  // fails with kUsage
+Result<ExitQuery> ParseAskedExit(std::string_view word);  // fails with kUsage
 
 // Returns the rules that may apply to the exit, in order of precedence. The list ends with the first rule that applies
 // without further facts. Rules that read only stderr are not included. Empty: success.
-std::vector<FailureRule> RulesAbout(const AskedExit& asked, std::span<const FailureRule> extra);
+std::vector<FailureRule> RulesAbout(const ExitQuery& asked, std::span<const FailureRule> extra);
 
 // Returns whether built-in rules for lines of stderr precede the last of `rules`.
 bool StderrMayDecide(const std::vector<FailureRule>& rules);
 
-std::string DescribeAsked(const AskedExit& asked);               // e.g. "exit code 137"
+std::string DescribeAsked(const ExitQuery& asked);               // e.g. "exit code 137"
 std::string ConditionText(const FailureRule& rule);              // e.g. "exit code 193"
 std::string ExplainText(const std::vector<FailureRule>& rules);  // a paragraph per rule
 std::string RuleTable(const std::vector<FailureRule>& rules);    // a line per rule

@@ -85,7 +85,7 @@ class Collection {
     bytes_ += swept->bytes;
     Stay(swept->in_use, "staged entries of jobs that stay");
     Stay(swept->young, "staged entries less than 1h old, which a submit may be about to use");
-    const auto programs = SweepPrograms(
+    const auto programs = RemoveUnusedPrograms(
         home_, [this] { return ProgramsInUse(); }, now_ - kGrace, kStagingPatience, dry_run_);
     if (!programs.ok()) return Annotate(programs.error(), "the programs of jobs were left alone");
     programs_ = programs->names;
@@ -149,17 +149,18 @@ class Collection {
       Say(StrCat("tony: job ", records.job().value, " left alone: ", status.error().message));
       return false;
     }
-    const std::string why = WhyItStays(records, *status);
+    const std::string why = WhyKillFails(records, *status);
     if (!why.empty()) ++staying_[why];
     return why.empty();
   }
 
   // Returns the reason why the job stays; empty if it may be removed.
-  std::string WhyItStays(const JobRecords& records, const JobStatus& status) {
+  std::string WhyKillFails(const JobRecords& records, const JobStatus& status) {
     if (!HasEnded(status)) return "have not ended";
     if (!dry_run_ && !history_.Keep(status)) return "could not be noted in the history";
     if (status.ended.value_or(status.submitted) > now_ - age_) return StrCat("ended less than ", age_text_, " ago");
-    return BackendOf(records.job()).arbiter().Look(records).IsRuled() ? "are being finished by their masters" : "";
+    return BackendOf(records.job()).arbiter().Look(records).HasLiveProcess() ? "are being finished by their masters"
+                                                                             : "";
   }
 
   // Returns the time since which requests are kept, because a submit records its request before it creates the job's

@@ -140,7 +140,7 @@ Result<Instant> DateOfManual() {
 
 }  // namespace
 
-bool AsksForHelp(const std::vector<std::string>& arguments) {
+bool RequestsHelp(const std::vector<std::string>& arguments) {
   return std::ranges::any_of(
       arguments, [](const std::string& word) { return word == "--help" || word == "-help" || word == "-h"; });
 }

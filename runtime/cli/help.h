@@ -16,7 +16,7 @@ inline constexpr std::string_view kJobWords =
     "JOB is an id; four and more characters that only one begins with, or its last part; the job's name: the newest\n"
     "of that name; or last: the one submitted last";
 
-bool AsksForHelp(const std::vector<std::string>& arguments);
+bool RequestsHelp(const std::vector<std::string>& arguments);
 std::string HelpOf(std::string_view program, const VerbSpec& verb);
 // Returns a row of two columns, wrapped to the width of the terminal.
 std::string HelpRow(std::string left, std::string_view right);

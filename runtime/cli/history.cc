@@ -213,9 +213,9 @@ std::string AttemptTable(const JobHistory& history, Instant start, const TableRo
   return table.Text(room);
 }
 
-std::string Summary(const ToldJob& told, const TableRoom& room) {
+std::string Summary(const HistoryDocument& told, const TableRoom& room) {
   const JobStatus& status = told.status;
-  const TimeLedger& time = told.history.time;
+  const TimeBreakdown& time = told.history.time;
   const std::string length = HumanDuration(time.Total());
   std::string text = StrCat("job ", status.job.value, " ", status.state, HasEnded(status) ? " after " : " for ", length,
                             ": ", status.name, ", ", status.framework, "\n");
@@ -233,8 +233,8 @@ std::string Summary(const ToldJob& told, const TableRoom& room) {
 }
 
 // Reads the journal before the status. A job may end between the two reads, and its end must then be in the status.
-Result<ToldJob> Read(const JobRecords& records) {
-  ToldJob told;
+Result<HistoryDocument> Read(const JobRecords& records) {
+  HistoryDocument told;
   TRY_ASSIGN(const auto bytes, records.ReadJournal());
   // A missing journal means that no AM has become leader yet.
   if (bytes) {
@@ -268,7 +268,7 @@ Result<int> RunHistory(const CommandLine& line) {
   if (line.words().empty()) return ListHistory(line);
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
   if (line.Has("export")) return ExportHistory(records, line.Has("json"));
-  TRY_ASSIGN(const ToldJob told, Read(records));
+  TRY_ASSIGN(const HistoryDocument told, Read(records));
   Configuration configuration;
   if (line.Has("conf")) {
     TRY_ASSIGN(configuration, StoredConfiguration(records));
@@ -293,7 +293,7 @@ Result<int> RunHistory(const CommandLine& line) {
   if (told.torn_bytes > 0)
     Say(StrCat("tony: the last ", told.torn_bytes, " bytes of the journal are an append that was not finished"));
   const std::string& job = records.job().value;
-  SayNext(line, {StrCat("logs ", job), events ? StrCat("history ", job) : StrCat("history ", job, " --events")});
+  SuggestNext(line, {StrCat("logs ", job), events ? StrCat("history ", job) : StrCat("history ", job, " --events")});
   return 0;
 }
 

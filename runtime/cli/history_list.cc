@@ -243,7 +243,7 @@ Result<int> ListHistory(const CommandLine& line) {
     const EndedStats stats = StatsOfEnded(log.text(), filter);
     as_json ? PrintLine(StatsDocument(stats)) : Print(StatsText(stats));
     SaySkipped(stats.skipped);
-    SayNext(line, {"history --state FAILED"});
+    SuggestNext(line, {"history --state FAILED"});
     return 0;
   }
   const int64_t most = limit.value_or(kUsualJobs);
@@ -251,7 +251,7 @@ Result<int> ListHistory(const CommandLine& line) {
   as_json ? PrintLine(Document(found, home)) : PrintAsIs(Table(found, home, room));
   SaySkipped(found.skipped);
   if (!found.complete && !as_json) Say(StrCat("tony: there are more than ", most, "; --limit 0 shows all"));
-  if (!found.jobs.empty()) SayNext(line, {"history JOB", "history --stats"});
+  if (!found.jobs.empty()) SuggestNext(line, {"history JOB", "history --stats"});
   return 0;
 }
 

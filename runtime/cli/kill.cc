@@ -43,7 +43,7 @@ int Report(const CommandLine& line, const JobStatus& status, const Effect& effec
     PrintLine(StrCat("job ", status.job.value, " ", effect.words));
   }
   const std::string& job = status.job.value;
-  SayNext(line, {StrCat(HasEnded(status) ? "history " : "wait ", job), StrCat("logs ", job)});
+  SuggestNext(line, {StrCat(HasEnded(status) ? "history " : "wait ", job), StrCat("logs ", job)});
   return 0;
 }
 
@@ -78,8 +78,8 @@ Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest&
 // Adds to the reason that root sent the kill, because neither the socket nor the file shows the AM that root acts with
 // the owner's rights.
 void SayWhoAsks(KillRequest& request) {
-  request.asker = WhoTookOwnersRights();
-  request.reason = ReasonWithAsker(request);
+  request.asker = UserBeforeSwitch();
+  request.reason = ReasonWithRequester(request);
   request.asker.clear();
 }
 
@@ -122,8 +122,8 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
   const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
   WatchOptions options = {.kill = recorded.ok() ? *recorded : RecordedKill{"", request}};
-  options.until_told = line.Has("no-wait") || request.due != Instant{};
-  if (options.until_told) {
+  options.until_answered = line.Has("no-wait") || request.due != Instant{};
+  if (options.until_answered) {
     options.limit = kTellLimit;
   } else {
     options.on_status = SayChanges();
@@ -133,7 +133,7 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
   }
   const auto watch = WatchJob(loop, interrupts, records, *launcher, TerminalNotes(), options);
   const bool has_ended = watch.ok() && watch->status && HasEnded(*watch->status);
-  const bool is_heard = watch.ok() && ((watch->kill && options.until_told) || watch->signal != 0);
+  const bool is_heard = watch.ok() && ((watch->kill && options.until_answered) || watch->signal != 0);
   const Duration grace = GraceOf(records, request);
   if (!recorded.ok() && !has_ended && !is_heard) {
     TRY_ASSIGN(const auto exit, KillWithoutRecords(line, records.job(), request, grace, recorded.error()));

@@ -215,7 +215,7 @@ bool MayWait(const JobRow& listed) {
 
 void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTable& table) {
   const JobStatus& job = listed.status;
-  const TaskStatus together = UsedTogether(job);
+  const TaskStatus together = TotalUsage(job);
   const std::string state = listed.unruled ? "unruled" : job.state;
   const std::string news =
       listed.unruled ? StrCat("nobody rules it; tony wait ", job.job.value, " brings it back") : NewsLine(job);
@@ -229,7 +229,7 @@ void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTabl
 }
 
 // Returns the queue positions by job id, as "2 of 5" among the jobs that wait for the same machine or cluster.
-std::map<std::string, std::string> TurnsOf(const std::vector<JobRow>& jobs) {
+std::map<std::string, std::string> QueuePositions(const std::vector<JobRow>& jobs) {
   std::map<std::string, std::string> turns;
   // Clusters are queried for positions only if a job may wait.
   if (!std::ranges::any_of(jobs, MayWait)) return turns;
@@ -248,7 +248,7 @@ std::map<std::string, std::string> TurnsOf(const std::vector<JobRow>& jobs) {
 
 std::string Table(const std::vector<JobRow>& jobs, Instant now, const TableRoom& room) {
   constexpr size_t kLeastNews = 10;
-  const auto turns = TurnsOf(jobs);
+  const auto turns = QueuePositions(jobs);
   TextTable table({TextColumn("JOB"), TextColumn("STATE"), TextColumn("QUEUE", turns.empty() ? kNever : 1),
                    TextColumn("AGE", 2), TextColumn("RESTARTS", 7, true), TextColumn("MEMORY", 5, true),
                    TextColumn("CPU", 6, true), TextColumn("NAME", 4, false, kLeastName),
@@ -278,7 +278,7 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
     if (status.ok()) {
       const ArbiterView seen = HasEnded(*status) ? ArbiterView() : BackendOf(records.job()).arbiter().Look(records);
       if (status->delay.empty()) status->delay = seen.waits;
-      const bool unruled = !HasEnded(*status) && !seen.IsRuled();
+      const bool unruled = !HasEnded(*status) && !seen.HasLiveProcess();
       listing.jobs.push_back({*std::move(status), unruled});
     } else if (found.ok() || found.error().code != ErrorCode::kNotFound) {
       Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
@@ -329,7 +329,7 @@ Result<int> RunList(const CommandLine& line) {
   if (listing.left_out > 0)
     Say(StrCat("tony: ", listing.left_out, " jobs that ended earlier: \"tony history\", or --limit 0"));
   if (listing.failure) return *listing.failure;
-  if (!listing.jobs.empty()) SayNext(line, {"status JOB", "logs JOB", "history"});
+  if (!listing.jobs.empty()) SuggestNext(line, {"status JOB", "logs JOB", "history"});
   if (listing.jobs.empty()) Print("no jobs\n");
   return 0;
 }

@@ -36,7 +36,7 @@ class UnruledNotice {
   // Blocks while it reads the job's records.
   bool IsUnruledNow() const {
     const auto status = StoredStatus(records_);
-    return status.ok() && IsUnruled(records_, *status);
+    return status.ok() && HasNoAm(records_, *status);
   }
   void Take(bool unruled) {
     // Two checks in a row must find no AM. An AM and a keeper (the supervisor of the job) that die together are both
@@ -135,9 +135,9 @@ bool LogPattern::IsIn(std::string_view line) const {
   return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), compiled_->regex);
 }
 
-Result<LogOrder> ReadLogOrder(const CommandLine& line, Instant now) {
+Result<LogOptions> ReadLogOrder(const CommandLine& line, Instant now) {
   TRY(CheckTogether(line));
-  LogOrder order = {.json = line.Has("json"), .follow = line.Has("follow"), .timestamps = line.Has("timestamps")};
+  LogOptions order = {.json = line.Has("json"), .follow = line.Has("follow"), .timestamps = line.Has("timestamps")};
   TRY_ASSIGN(const auto limit, NumberOption(line, "max-bytes"));
   if (limit || (order.json && !order.follow)) order.limit = static_cast<size_t>(limit.value_or(kDefaultAnswer));
   TRY_ASSIGN(order.lines, NumberOption(line, "tail"));
@@ -198,7 +198,7 @@ void LogLines::Finish() {
   }
 }
 
-void LastOfEach::Take(const LogText& log) {
+void LastLinesPerStream::Take(const LogText& log) {
   Stream& stream = StreamOf(log);
   stream.bytes += log.text.size();
   if (!stream.lines.empty() && !stream.lines.back().text.ends_with('\n')) {
@@ -210,7 +210,7 @@ void LastOfEach::Take(const LogText& log) {
   while (stream.lines.size() > lines_) DropFirst(stream);
 }
 
-LastOfEach::Stream& LastOfEach::StreamOf(const LogText& log) {
+LastLinesPerStream::Stream& LastLinesPerStream::StreamOf(const LogText& log) {
   const auto is_it = [&](const Stream& known) {
     return known.attempt == log.attempt && known.process == log.process && known.name == log.stream;
   };
@@ -220,12 +220,12 @@ LastOfEach::Stream& LastOfEach::StreamOf(const LogText& log) {
   return streams_.emplace_back(Stream{log.attempt, std::string(log.stream), log.process, {}, 0});
 }
 
-void LastOfEach::DropFirst(Stream& stream) {
+void LastLinesPerStream::DropFirst(Stream& stream) {
   stream.bytes -= stream.lines.front().text.size();
   stream.lines.pop_front();
 }
 
-void LastOfEach::CutTo(size_t bytes) {
+void LastLinesPerStream::CutTo(size_t bytes) {
   size_t total = 0;
   for (const Stream& stream : streams_) total += stream.bytes;
   while (total > bytes) {
@@ -235,7 +235,7 @@ void LastOfEach::CutTo(size_t bytes) {
   }
 }
 
-void LastOfEach::TellAll(const LogLines::Sink& sink) const {
+void LastLinesPerStream::TellAll(const LogLines::Sink& sink) const {
   for (const Stream& stream : streams_)
     for (const Line& line : stream.lines)
       sink({stream.attempt, stream.name, line.text, stream.process, line.end, line.when});
@@ -246,12 +246,12 @@ bool JobHasEnded(const JobRecords& records) {
   return status.ok() && HasEnded(*status);
 }
 
-LogSession::LogSession(JobRecords records, const LogSource& logs, LogChoice choice, LogOrder order)
+LogSession::LogSession(JobRecords records, const LogSource& logs, LogChoice choice, LogOptions order)
     : records_(std::move(records)), logs_(logs), choice_(std::move(choice)), order_(std::move(order)), clock_(logs) {
   if (order_.since) SkipToTime();
 }
 
-LineWishes LogSession::Wishes() { return {order_.pattern, order_.timestamps ? &clock_ : nullptr, &now_}; }
+LineOptions LogSession::Wishes() { return {order_.pattern, order_.timestamps ? &clock_ : nullptr, &now_}; }
 
 bool LogSession::ReadOnce(bool ended, const Sink& sink) {
   LogReader reader(logs_, choice_, order_.cursor);
@@ -264,7 +264,7 @@ bool LogSession::ReadOnce(bool ended, const Sink& sink) {
   } else if (!some_of_them) {
     reader.ReadLastLines(static_cast<uint64_t>(*order_.lines), order_.limit, ended, to_lines);
   } else {
-    LastOfEach last(static_cast<size_t>(*order_.lines));
+    LastLinesPerStream last(static_cast<size_t>(*order_.lines));
     LogLines chosen(Wishes(), [&](const LogText& log) { last.Take(log); });
     reader.Read(std::numeric_limits<size_t>::max(), ended, std::ref(chosen));
     chosen.Finish();
@@ -337,13 +337,13 @@ LogPrinter MakeLogPrinter(const JobSpec& spec, const LogChoice& choice, bool tim
   return LogPrinter(style, std::move(write));
 }
 
-LogsBeside::LogsBeside(const JobRecords& records, int fd)
+LogsWhileWaiting::LogsWhileWaiting(const JobRecords& records, int fd)
     : records_(records), fd_(fd), thread_([this] {
         const Status shown = Show();
         if (!shown.ok()) Say(StrCat("tony: no logs are shown: ", shown.error().message));
       }) {}
 
-Status LogsBeside::Show() {
+Status LogsWhileWaiting::Show() {
   TRY_ASSIGN(const JobSpec spec, records_.ReadSpec());
   TRY_ASSIGN(const auto logs, BackendOf(records_.job()).logs().LogsOf(records_));
   LogPrinter printer = MakeLogPrinter(
@@ -354,7 +354,7 @@ Status LogsBeside::Show() {
   return Ok();
 }
 
-void LogsBeside::End(bool stop) {
+void LogsWhileWaiting::End(bool stop) {
   if (!thread_.joinable()) return;
   if (stop) loop_.Post([this] { loop_.Stop(); });
   thread_.join();

@@ -40,7 +40,7 @@ class LogPattern {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-struct LogOrder {
+struct LogOptions {
   bool json = false;
   bool follow = false;
   bool timestamps = false;
@@ -52,14 +52,14 @@ struct LogOrder {
 };
 
 // Fails with kUsage if options exclude each other or a value cannot be parsed. Ages count back from `now`.
-Result<LogOrder> ReadLogOrder(const CommandLine& line, Instant now);
+Result<LogOptions> ReadLogOrder(const CommandLine& line, Instant now);
 
 // Returns the tasks that the words behind JOB name: roles, tasks, or attempts of tasks. Without such words, returns all
 // tasks. kNotFound: the job has no such task.
 Result<LogChoice> ReadLogChoice(const CommandLine& line, const JobId& job, const JobSpec& spec);
 
 // Selects lines of the tasks' output, and decides whether each line carries the time at which the task wrote it.
-struct LineWishes {
+struct LineOptions {
   std::optional<LogPattern> pattern;  // nullopt: all lines
   LogClock* clock = nullptr;          // not owned; null: no times
   const Clock* now = nullptr;         // set together with `clock`
@@ -70,7 +70,7 @@ struct LineWishes {
 class LogLines {
  public:
   using Sink = std::function<void(const LogText&)>;
-  LogLines(LineWishes wishes, Sink sink) : wishes_(std::move(wishes)), sink_(std::move(sink)) {}
+  LogLines(LineOptions wishes, Sink sink) : wishes_(std::move(wishes)), sink_(std::move(sink)) {}
 
   // Passes each line on separately. With a pattern, an unfinished line is searched when its end arrives, or at
   // Finish(). A line longer than a megabyte is searched one megabyte at a time.
@@ -82,16 +82,16 @@ class LogLines {
   void Take(const LogText& log, std::string_view line, uint64_t end);
   void Tell(const LogText& log, std::string_view line, uint64_t end);
 
-  const LineWishes wishes_;
+  const LineOptions wishes_;
   const Sink sink_;
   // The unfinished line of each stream, and the offset of its end in the log.
   std::map<StreamId, std::pair<std::string, uint64_t>> unfinished_;
 };
 
 // Keeps the last lines of each stream. The streams stay in the order in which they first appeared.
-class LastOfEach {
+class LastLinesPerStream {
  public:
-  explicit LastOfEach(size_t lines) : lines_(lines) {}
+  explicit LastLinesPerStream(size_t lines) : lines_(lines) {}
   void Take(const LogText& log);
   // Reduces the text to at most `bytes`. The oldest lines of the stream with the most text are dropped first.
   void CutTo(size_t bytes);
@@ -120,7 +120,7 @@ class LastOfEach {
 class LogSession {
  public:
   // The caller owns `logs`, which must outlive the session.
-  LogSession(JobRecords records, const LogSource& logs, LogChoice choice, LogOrder order);
+  LogSession(JobRecords records, const LogSource& logs, LogChoice choice, LogOptions order);
 
   using Sink = std::function<void(const LogText&)>;  // receives a chunk, or one line
 
@@ -136,12 +136,12 @@ class LogSession {
 
  private:
   void SkipToTime();
-  LineWishes Wishes();
+  LineOptions Wishes();
 
   const JobRecords records_;
   const LogSource& logs_;
   const LogChoice choice_;
-  LogOrder order_;
+  LogOptions order_;
   LogClock clock_;
   const RealClock now_;
 };
@@ -153,12 +153,12 @@ LogPrinter MakeLogPrinter(const JobSpec& spec, const LogChoice& choice, bool tim
                           std::function<void(std::string_view)> write, int fd);
 
 // Shows the output of a job's tasks while the command waits for the job.
-class LogsBeside {
+class LogsWhileWaiting {
  public:
   // Starts a thread of its own, because reading may block. Prints to `fd`.
-  LogsBeside(const JobRecords& records, int fd);
-  ~LogsBeside() { End(/*stop=*/true); }
-  LogsBeside(const LogsBeside&) = delete;
+  LogsWhileWaiting(const JobRecords& records, int fd);
+  ~LogsWhileWaiting() { End(/*stop=*/true); }
+  LogsWhileWaiting(const LogsWhileWaiting&) = delete;
 
   // Returns when everything has been shown, or without waiting for the rest if `stop` is true. Further calls have no
   // effect.

@@ -58,7 +58,7 @@ int TellVerdict(const JobRecords& records) {
 Result<int> RunLogs(const CommandLine& line) {
   // With the default action, `tony logs -f JOB | head` ends together with head.
   signal(SIGPIPE, SIG_DFL);
-  TRY_ASSIGN(LogOrder order, ReadLogOrder(line, RealClock().Now()));
+  TRY_ASSIGN(LogOptions order, ReadLogOrder(line, RealClock().Now()));
   const bool json = order.json, follow = order.follow, timestamps = order.timestamps;
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
   JobSpec spec;
@@ -93,7 +93,7 @@ Result<int> RunLogs(const CommandLine& line) {
   printer.Finish();
   flush();
   if (follow) return TellVerdict(records);
-  if (!JobHasEnded(records)) SayNext(line, {StrCat("logs ", records.job().value, " -f")});
+  if (!JobHasEnded(records)) SuggestNext(line, {StrCat("logs ", records.job().value, " -f")});
   return 0;
 }
 

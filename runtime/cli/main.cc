@@ -5,7 +5,7 @@
 #include "runtime/cli/output.h"
 
 int main(int argc, char** argv) {
-  tony::HoldOutputs();
+  tony::ReserveOutputs();
   // A peer or a reader that goes away only fails the write to it.
   signal(SIGPIPE, SIG_IGN);
   return tony::RunTony({argv + 1, argv + argc});

@@ -89,7 +89,7 @@ Result<int> SecretsDescriptor(const CommandLine& line) {
 
 // A relative source is looked up in the current folder, as in TonY, and otherwise in the folder of the job file. If the
 // job file's folder has the source, the command prints which one it uses.
-void LookBesideJobFile(const std::string& spec_file, const std::filesystem::path& directory, Properties& properties) {
+void ResolveInJobFolder(const std::string& spec_file, const std::filesystem::path& directory, Properties& properties) {
   namespace fs = std::filesystem;
   const fs::path beside = (directory / spec_file).parent_path();
   std::error_code error;
@@ -193,9 +193,9 @@ Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line) {
   order.ask.number = number.value_or(0);
   TRY_ASSIGN(order.ask.run.value, Token(line, "run"));
   if (line.Has("first-try")) {
-    order.ask.asker = SubmitAsker::kFirstTry;
+    order.ask.asker = SubmitterKind::kFirstTry;
   } else if (!order.claim.owner.value.empty()) {
-    order.ask.asker = SubmitAsker::kLaterTry;
+    order.ask.asker = SubmitterKind::kLaterTry;
   }
   if (!line.Has("on-existing")) return order;
   const auto policy = OnExistingFromString(line.Value("on-existing"));
@@ -248,7 +248,7 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
   SubmitOptions options = ToSubmitOptions(line);
   TRY_ASSIGN(options.secrets_fd, SecretsDescriptor(line));
   TRY_ASSIGN(Properties properties, LoadProperties(options, directory, ReadFromCluster));
-  LookBesideJobFile(options.spec_file, directory, properties);
+  ResolveInJobFolder(options.spec_file, directory, properties);
   TRY_ASSIGN(ParsedJobSpec parsed, CheckedJobSpec(properties, directory));
   for (const std::string& option : line.given_again())
     parsed.warnings.push_back(StrCat("-", option, ": given more than once; the first counts, as in TonY"));

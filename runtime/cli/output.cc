@@ -36,7 +36,7 @@ void WriteAll(int fd, std::string_view text) {
 
 }  // namespace
 
-void HoldOutputs() {
+void ReserveOutputs() {
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) >= 0) continue;
     const int unwritable = open("/dev/null", O_RDONLY);
@@ -57,7 +57,7 @@ void PrintLine(std::string_view text) {
 
 void Say(std::string_view line) { WriteAll(STDERR_FILENO, StrCat(SafeLine(Trim(line)), '\n')); }
 
-int ExitOfAnswer(int exit) {
+int ExitAfterOutput(int exit) {
   if (lost == 0) return exit;
   Say(StrCat("tony: standard output: ", ErrnoText(lost)));
   return exit == 0 ? static_cast<int>(ErrorCode::kCannotWrite) : exit;
@@ -129,7 +129,7 @@ int FailWith(const Error& error, std::string document) {
   return Fail(error, false);
 }
 
-void SayNext(const CommandLine& line, const std::vector<std::string>& commands) {
+void SuggestNext(const CommandLine& line, const std::vector<std::string>& commands) {
   if (line.Has("json") || line.Has("quiet") || !IsTerminal(STDERR_FILENO)) return;
   const auto columns = static_cast<size_t>(SizeOf(STDERR_FILENO).columns);
   std::string row = "next:";

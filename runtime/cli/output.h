@@ -1,6 +1,6 @@
 // The output of commands. The answer goes to standard output, and all messages go to standard error. Output is
 // unbuffered, so that the reader of a pipe gets each line at once. A reader that has closed its end is not an error. A
-// full disk is an error, which ExitOfAnswer() reports.
+// full disk is an error, which ExitAfterOutput() reports.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace tony {
 // Must be called before any file is opened. If standard output or error is closed, its descriptor is reserved.
 // Otherwise the next opened file would get the descriptor, and messages would be written into that file. Writes to the
 // reserved descriptor still fail.
-void HoldOutputs();
+void ReserveOutputs();
 
 // Prints whole lines to standard output. On a terminal, removes control characters and wraps long lines.
 void Print(std::string_view text);
@@ -29,7 +29,7 @@ void Say(std::string_view line);
 // Returns the exit code of a command that has printed its answer. The code is `exit`, or 73 instead of 0 if any
 // output of this process to standard output was lost; the reason is then printed. Must always be called from the same
 // thread.
-int ExitOfAnswer(int exit);
+int ExitAfterOutput(int exit);
 
 // Returns `json` with one member per line, indented. `json` must be valid and compact.
 std::string IndentedJson(std::string_view json);
@@ -51,6 +51,6 @@ int FailWith(const Error& error, std::string document);
 // Suggests commands to type next, on standard error if that is a terminal. {"logs J -f", "status J"} becomes "next:
 // tony logs J -f, tony status J", on as many lines as the terminal's width requires. Prints nothing with --json or
 // --quiet.
-void SayNext(const CommandLine& line, const std::vector<std::string>& commands);
+void SuggestNext(const CommandLine& line, const std::vector<std::string>& commands);
 
 }  // namespace tony

@@ -216,7 +216,7 @@ Result<int> RunPlan(const CommandLine& line) {
   // A home inside src_dir is not copied.
   const auto home = NamedHome();
   TRY_ASSIGN(const PlannedSources sources,
-             PlanSources(parsed.spec, home.ok() ? *home : std::filesystem::path(), parsed.is_of_tonys));
+             PlanSources(parsed.spec, home.ok() ? *home : std::filesystem::path(), parsed.is_tony_job));
   parsed.warnings.insert(parsed.warnings.end(), sources.warnings.begin(), sources.warnings.end());
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   TRY_ASSIGN(const auto task, AskedTask(line, parsed.spec));
@@ -232,10 +232,11 @@ Result<int> RunPlan(const CommandLine& line) {
     PrintAsIs(explain || task ? Fitted(text, room) : PlanText(shown, sources.summary, room));
     if (!explain && !task)
       for (const RoleSpec& role : parsed.spec.roles)
-        if (!role.depends_on.empty()) Say(StrCat("order: ", role.name, " after ", Join(WaitsFor(role), ", ")));
+        if (!role.depends_on.empty()) Say(StrCat("order: ", role.name, " after ", Join(AwaitedRoles(role), ", ")));
     if (!explain && steps.ok())
       for (const PlannedStep& step : *steps) Say(StrCat(step.what, ": ", step.text));
-    if (!line.words().empty() && line.words().front() != "-") SayNext(line, {StrCat("submit ", line.words().front())});
+    if (!line.words().empty() && line.words().front() != "-")
+      SuggestNext(line, {StrCat("submit ", line.words().front())});
     return 0;
   }
   PrintLine(WriteJsonObject([&](JsonWriter& io) {

@@ -54,7 +54,7 @@ bool IsNews(const TaskStatus& task, Telling telling) {
 
 // Returns whether the line of a restart already covers this task: the line names the attempt that caused the restart,
 // and implies that the others are stopped.
-bool IsToldByRestart(const TaskStatus& task, const JobStatus& status) {
+bool IsCoveredByRestart(const TaskStatus& task, const JobStatus& status) {
   const AttemptId attempt{task.id, task.attempt};
   const bool stopped = status.state == "RESTARTING" && task.attempt_state == "killed";
   return stopped || (task.attempt_state != "running" &&
@@ -121,7 +121,7 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
       lines.push_back(StrCat("restart ", restart.number, " (", restart.scope, "): ", restart.reason));
   for (size_t i = 0; i < after.tasks.size(); ++i) {
     const TaskStatus& task = after.tasks[i];
-    AppendTaskLines(FindTask(before, task.id, i), task, IsToldByRestart(task, after), telling, lines);
+    AppendTaskLines(FindTask(before, task.id, i), task, IsCoveredByRestart(task, after), telling, lines);
   }
   if (!after.verdict && after.tolerated_failures > (before ? before->tolerated_failures : 0))
     lines.push_back(ToleratedText(after));

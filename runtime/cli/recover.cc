@@ -20,7 +20,7 @@ struct Recovered {
   std::string_view what;  // "none", "settled", "brought_back"
 };
 
-Result<Recovered> BringBack(const JobRecords& records) {
+Result<Recovered> ReviveJob(const JobRecords& records) {
   EventLoop loop;
   const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
@@ -36,7 +36,7 @@ Result<Recovered> Recover(const JobRecords& records) {
   const auto written = records.ReadStatus();
   TRY(BackendOf(records.job()).arbiter().Settle(records));
   TRY_ASSIGN(JobStatus status, StoredStatus(records));
-  if (IsUnruled(records, status)) return BringBack(records);
+  if (HasNoAm(records, status)) return ReviveJob(records);
   const bool settled = HasEnded(status) && !(written.ok() && *written && HasEnded(**written));
   return Recovered{std::move(status), settled ? "settled" : "none"};
 }

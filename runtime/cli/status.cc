@@ -18,7 +18,7 @@ namespace {
 
 Result<std::string> Tell(const std::string& id, bool json, const TableRoom& room) {
   TRY_ASSIGN(const JobRecords records, FindNamedJob(id, TerminalNotes()));
-  TRY_ASSIGN(const KnownStatus known, AskStatus(records));
+  TRY_ASSIGN(const KnownStatus known, QueryStatus(records));
   return json ? ToJson(known) : StatusText(known, records, RealClock().Now(), room);
 }
 
@@ -52,7 +52,7 @@ Result<int> RunStatus(const CommandLine& line) {
   if (!json) {
     PrintAsIs(Join(told, ""));
     if (one && exit == 0)
-      SayNext(line, {StrCat("logs ", line.words().front(), " -f"), StrCat("history ", line.words().front())});
+      SuggestNext(line, {StrCat("logs ", line.words().front(), " -f"), StrCat("history ", line.words().front())});
   } else {
     PrintLine(one ? told.front() : StrCat(R"({"schema":1,"jobs":[)", Join(told, ","), "]}"));
   }
@@ -61,8 +61,8 @@ Result<int> RunStatus(const CommandLine& line) {
 
 Result<int> RunOutputs(const CommandLine& line) {
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
-  // AskStatus() also queries the AM, because the AM reports the end a moment before the folder contains it.
-  TRY_ASSIGN(const KnownStatus known, AskStatus(records));
+  // QueryStatus() also queries the AM, because the AM reports the end a moment before the folder contains it.
+  TRY_ASSIGN(const KnownStatus known, QueryStatus(records));
   if (!HasEnded(known.status)) {
     return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " has not ended (", known.status.state,
                                                  "); its outputs are there when it has succeeded")};
@@ -88,7 +88,7 @@ Result<int> RunFind(const CommandLine& line) {
   if (!found || !found->job) return Error{ErrorCode::kNotFound, StrCat("request ", request.value, ": no job")};
   const RequestRecord& record = found->record;
   const std::string& job = found->job->job().value;
-  TRY_ASSIGN(const KnownStatus known, AskStatus(*found->job));
+  TRY_ASSIGN(const KnownStatus known, QueryStatus(*found->job));
   if (!line.Has("json")) {
     PrintLine(StrCat(job, " ", known.status.state));
     return 0;
@@ -104,7 +104,7 @@ Result<int> RunAck(const CommandLine& line) {
   TRY_ASSIGN(const OwnerToken owner, OwnerOption(line, "owner"));
   if (owner.value.empty()) return Error{ErrorCode::kUsage, "ack: expected --owner"};
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
-  TRY_ASSIGN(const KnownStatus known, AskStatus(records));
+  TRY_ASSIGN(const KnownStatus known, QueryStatus(records));
   const std::string job = records.job().value;
   if (!HasEnded(known.status)) return Error{ErrorCode::kInvalid, StrCat("job ", job, " has not ended")};
   TRY_ASSIGN(const OwnerToken newest, OwnerOf(known.status));

@@ -59,7 +59,7 @@ void TellWhatNext(const JobRecords& records, const SubmitShow& show) {
   if (show.json || !IsTerminal(STDERR_FILENO)) return;  // a script does not wait
   if (const std::string page = PageOf(records); !page.empty()) Say(StrCat("page: ", page));
   const std::string& job = records.job().value;
-  SayNext(show.line, {StrCat("logs ", job, " -f"), StrCat("status ", job), StrCat("kill ", job)});
+  SuggestNext(show.line, {StrCat("logs ", job, " -f"), StrCat("status ", job), StrCat("kill ", job)});
 }
 
 // JSON values by field name, which are added to the document.
@@ -72,7 +72,7 @@ int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitSho
     return 128 + watched.signal;
   }
   if (!show.json) Print(VerdictText(*watched.status, records));
-  SayNext(show.line, {StrCat("history ", records.job().value), StrCat("logs ", records.job().value)});
+  SuggestNext(show.line, {StrCat("history ", records.job().value), StrCat("logs ", records.job().value)});
   if (watched.status->verdict->state == FinalState::kSucceeded) return 0;
   return watched.signal == 0 ? 1 : 128 + watched.signal;
 }
@@ -83,7 +83,7 @@ Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords
   const auto view = show.json || show.logs ? nullptr : LiveView::Make(loop, records);
   const WatchOptions options = {
       .kill_on_signal = true, .kill_as = kill_as, .patience = kKeeperPatience, .on_status = SayChanges()};
-  std::optional<LogsBeside> logs;
+  std::optional<LogsWhileWaiting> logs;
   if (show.logs) logs.emplace(records, show.json ? STDERR_FILENO : STDOUT_FILENO);
   TRY_ASSIGN(const Watched watched, view ? view->Watch(interrupts, records, launcher, options)
                                          : WatchJob(loop, interrupts, records, launcher, TerminalNotes(), options));

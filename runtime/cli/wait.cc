@@ -36,14 +36,14 @@ Result<WaitOrder> ReadWaitOrder(const CommandLine& line) {
 
 // Returns whether a running job has another owner than the token of --owner. The end of a job is reported to every
 // owner. A job without an owner counts as owned by every caller.
-bool IsAnothers(const WaitOrder& order, const JobStatus& status) {
+bool HasOtherOwner(const WaitOrder& order, const JobStatus& status) {
   const OwnerToken& owner = status.claim.owner;
   return !HasEnded(status) && !order.owner.value.empty() && !owner.value.empty() && owner != order.owner;
 }
 
 std::function<bool(const JobStatus&)> OnStatus(const WaitOrder& order, const JobRecords& records) {
   return [order, records, before = std::optional<JobStatus>()](const JobStatus& status) mutable {
-    const bool anothers = IsAnothers(order, status);
+    const bool anothers = HasOtherOwner(order, status);
     if (order.since && status.seq <= *order.since && !HasEnded(status)) return !anothers;
     if (order.follow && order.json) {
       PrintLine(StatusDocument(records, status));
@@ -76,7 +76,7 @@ Result<int> Report(const WaitOrder& order, const Watched& watched, const JobReco
     return 128 + watched.signal;
   }
   if (!HasEnded(*watched.status)) {  // because of --since or another owner
-    if (IsAnothers(order, *watched.status)) {
+    if (HasOtherOwner(order, *watched.status)) {
       Say(StrCat(job, " has another owner now"));
     } else if (watched.timed_out) {
       Say(StrCat(job, " has not changed"));
@@ -102,7 +102,7 @@ Result<int> RunWait(const CommandLine& line) {
                                          : WatchJob(loop, interrupts, records, *launcher, TerminalNotes(), options));
   const auto exit = Report(order, watched, records);
   if (exit.ok() && watched.status && HasEnded(*watched.status))
-    SayNext(line, {StrCat("history ", records.job().value), StrCat("logs ", records.job().value)});
+    SuggestNext(line, {StrCat("history ", records.job().value), StrCat("logs ", records.job().value)});
   return exit;
 }
 

@@ -213,7 +213,7 @@ class JobsWatch {
   void Add(const std::string& id) {
     // If the job is already followed, a new watcher begins to watch it and gets its newest line again.
     if (const auto watched = jobs_.find(id); watched != jobs_.end()) {
-      watched->second.follower->LookAs(options_.watcher);
+      watched->second.follower->AnnounceWatcher(options_.watcher);
       if (!watched->second.told.empty()) lines_->Put(id, watched->second.told);
       return;
     }
@@ -226,7 +226,7 @@ class JobsWatch {
         FollowSink{.on_status = [this, id](const JobStatus& status) { OnStatus(id, status); },
                    .on_note = [](const std::string& note) { Say(note); },
                    .on_end = [this, id](const Result<JobStatus>& end) { OnEnd(id, end); }});
-    job.follower->LookAs(options_.watcher);
+    job.follower->AnnounceWatcher(options_.watcher);
     // The stored status is reported at once, because the AM may not be running yet.
     if (const auto stored = StoredStatus(*job.records); stored.ok()) OnStatus(id, *stored);
     job.follower->Start(Duration(0));

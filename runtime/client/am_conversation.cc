@@ -46,7 +46,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
   }
 
   void Lose(const Disconnected* disconnected, const Error& error) {
-    (void)Tell(disconnected && disconnected->mistrusted ? sink_.on_mistrust : sink_.on_lost, error);
+    (void)Tell(disconnected && disconnected->untrusted_listener ? sink_.on_mistrust : sink_.on_lost, error);
   }
 
   void AskForKill() {

@@ -53,18 +53,18 @@ void Follower::Watch() {
   }
 }
 
-void Follower::LookAs(const WatcherToken& watcher) {
+void Follower::AnnounceWatcher(const WatcherToken& watcher) {
   watcher_ = watcher;
-  if (state_ == State::kTalking && !watcher.value.empty()) TalkAnew();
+  if (state_ == State::kTalking && !watcher.value.empty()) Reconnect();
 }
 
-void Follower::TellKill(const RecordedKill& kill) {
+void Follower::SendKill(const RecordedKill& kill) {
   if (state_ == State::kEnding) return;
   kill_ = kill;
-  TalkAnew();
+  Reconnect();
 }
 
-void Follower::TalkAnew() {
+void Follower::Reconnect() {
   conversation_.reset();
   talked_to_ = {};
   state_ = State::kSearching;
@@ -75,11 +75,11 @@ void Follower::OnFolderChange() {
   if (state_ == State::kEnding) return;
   // In state Talking the AM reports the end itself. Reading the document at each step of a large job would be wasted
   // work.
-  if (state_ != State::kTalking && SeeStatusFile()) return;
+  if (state_ != State::kTalking && CheckStatusFile()) return;
   SeeLease();
 }
 
-bool Follower::SeeStatusFile() {
+bool Follower::CheckStatusFile() {
   const auto status = records_.ReadStatus();
   if (!status.ok() || !*status) return false;
   if (HasEnded(**status)) {
@@ -87,7 +87,7 @@ bool Follower::SeeStatusFile() {
     return true;
   }
   if (state_ == State::kReading) {
-    TellFromFile(**status);
+    ReportFromFile(**status);
     return false;
   }
   // If the job has no AM, the keeper writes into the document why the job is degraded.
@@ -101,7 +101,7 @@ bool Follower::SeeStatusFile() {
   return false;
 }
 
-void Follower::TellFromFile(const JobStatus& status) {
+void Follower::ReportFromFile(const JobStatus& status) {
   const bool news =
       !last_ || status.seq > last_->seq || status.trouble != last_->trouble || status.delay != last_->delay;
   if (!news || (last_ && status.seq < last_->seq)) return;
@@ -110,7 +110,7 @@ void Follower::TellFromFile(const JobStatus& status) {
 }
 
 // Follows the job's files from now on. A pending new owner fails, because no file can carry it to the AM.
-void Follower::ReadAlong(const Error& why) {
+void Follower::FollowFiles(const Error& why) {
   conversation_.reset();
   if (attach_) return Fail({ErrorCode::kUnavailable, why.message});
   state_ = State::kReading;
@@ -127,22 +127,22 @@ void Follower::SeeLease() {
 void Follower::TalkTo(const LeaseRecord& lease) {
   talked_to_ = lease.epoch;
   const auto token = records_.ReadToken();
-  if (!token.ok()) return ReadAlong(token.error());
+  if (!token.ok()) return FollowFiles(token.error());
   const auto tls = launcher_.WayToAm(records_);
-  if (!tls.ok()) return ReadAlong(tls.error());
+  if (!tls.ok()) return FollowFiles(tls.error());
   talk_began_ = loop_.Now();
   state_ = State::kTalking;
-  timer_ = loop_.After(kKeeperLook, [this] { LookAfterKeeper(true); });
+  timer_ = loop_.After(kKeeperLook, [this] { CheckKeeper(true); });
   AmConversation::Opening opening = {records_.place(), lease.am.own, *tls, *token, attach_};
   if (kill_) opening.kill = kill_->request;
   opening.watcher = watcher_;
   opening.usage_interval = usage_interval_;
-  conversation_ = std::make_unique<AmConversation>(loop_, std::move(opening), Ears());
+  conversation_ = std::make_unique<AmConversation>(loop_, std::move(opening), MakeCallbacks());
 }
 
 // An answered request is in the journal, so that the next AM need not receive it. A plain kill is kept, because an AM
 // answers it even if it cannot write its journal.
-AmConversation::Sink Follower::Ears() {
+AmConversation::Sink Follower::MakeCallbacks() {
   return {.on_attached =
               [this](bool attached) {
                 attach_.reset();
@@ -155,11 +155,11 @@ AmConversation::Sink Follower::Ears() {
               },
           .on_status = [this](const JobStatus& status) { OnStatus(status); },
           .on_lost = [this](const Error& error) { OnLost(error); },
-          .on_mistrust = [this](const Error& error) { ReadAlong(error); }};
+          .on_mistrust = [this](const Error& error) { FollowFiles(error); }};
 }
 
-void Follower::LookAfterKeeper(bool was_there) {
-  LookAfterEnd();
+void Follower::CheckKeeper(bool was_there) {
+  CheckOverdueEnd();
   if (state_ == State::kEnding) return;
   const ArbiterView seen = launcher_.Look(records_);
   const bool is_there = seen.IsKept();
@@ -169,11 +169,11 @@ void Follower::LookAfterKeeper(bool was_there) {
     if (started.ok() && *started)
       sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was started again"));
   }
-  timer_ = loop_.After(kKeeperLook, [this, is_there] { LookAfterKeeper(is_there); });
+  timer_ = loop_.After(kKeeperLook, [this, is_there] { CheckKeeper(is_there); });
 }
 
 // Checks that a job that should end does so within a limit, and otherwise reports what keeps the job from ending.
-void Follower::LookAfterEnd() {
+void Follower::CheckOverdueEnd() {
   const Instant now = loop_.Now();
   if (now - looked_after_ < kKeeperLook) return;
   looked_after_ = now;
@@ -184,17 +184,17 @@ void Follower::LookAfterEnd() {
     return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
                                                  " does not answer, and the kernel does not end it; the kill is kept "
                                                  "for the next one")});
-  if (!pulse.silent) SayWhoIsLeft(now);
+  if (!pulse.silent) ReportWhoDelaysEnd(now);
 }
 
-void Follower::SayWhoIsLeft(Instant now) {
+void Follower::ReportWhoDelaysEnd(Instant now) {
   if (state_ != State::kEnding && !kill_ && !(last_ && last_->state == "STOPPING")) return late_at_.reset();
   if (!late_at_) {
     const auto spec = records_.ReadSpec();
     late_at_ = now + kBeyondGrace + (spec.ok() && state_ != State::kEnding ? spec->timers.grace : Duration(0));
   }
   if (now < *late_at_) return;
-  const std::string left = launcher_.WhoKeepsWaiting(records_);
+  const std::string left = launcher_.DescribeBlocker(records_);
   if (left.empty() || left == left_told_) return;
   left_told_ = left;
   sink_.on_note(StrCat("job ", records_.job().value, " should have ended at ", ToIso8601(*late_at_), ": ", left));
@@ -226,7 +226,7 @@ void Follower::SearchAfter(Duration pause) {
 
 // Ends the follower if the keeper refused its kill. The keeper of a job that no AM can lead writes this into the
 // status, and removes the kills that it refuses.
-void Follower::SeeRefusedKill() {
+void Follower::CheckRefusedKill() {
   if (!kill_ || kill_->name.empty() || kill_->request.IsPlain()) return;
   const auto status = records_.ReadStatus();
   if (!status.ok() || !*status || (*status)->trouble.empty()) return;
@@ -240,10 +240,10 @@ void Follower::SeeRefusedKill() {
 
 void Follower::Search() {
   OnFolderChange();
-  if (state_ != State::kEnding) LookAfterEnd();
+  if (state_ != State::kEnding) CheckOverdueEnd();
   if (state_ == State::kSearching || state_ == State::kReading) {
-    SeeRefusedKill();
-    if (kill_ && state_ == State::kSearching) (void)launcher_.EndUnruled(records_, kill_->request);
+    CheckRefusedKill();
+    if (kill_ && state_ == State::kSearching) (void)launcher_.EndBeforeFirstAm(records_, kill_->request);
   }
   const ArbiterView seen = launcher_.Look(records_);
   const bool is_kept = seen.IsKept();
@@ -252,19 +252,19 @@ void Follower::Search() {
   if (state_ != State::kSearching) return;
   const auto lease = records_.ReadLease();
   const bool tried_just_now = loop_.Now() - talk_began_ < pause_;
-  if (!is_kept) return BringBack();
+  if (!is_kept) return ReviveJob();
   keepers_started_ = 0;
   if (lease.ok() && *lease && !tried_just_now) return TalkTo(**lease);
   if (lease.ok() && !*lease) {
-    TellWait(seen.waits);
-    EndLateStart(seen.waits);
+    ReportPendingReason(seen.waits);
+    EndIfStartIsOverdue(seen.waits);
   }
   SearchAfter(pause_);
   pause_ = std::min(pause_ * 2, kLongestPause);
 }
 
 // Reports the pending reason of a job that no AM has led yet, because no other process reports it.
-void Follower::TellWait(const std::string& why) {
+void Follower::ReportPendingReason(const std::string& why) {
   if (why.empty() || why == wait_told_) return;
   auto status = StoredStatus(records_);
   if (!status.ok() || HasEnded(*status)) return;
@@ -273,39 +273,40 @@ void Follower::TellWait(const std::string& why) {
 }
 
 // Ends a job whose first AM starts too late. On a cluster no process of ours runs before the AM.
-void Follower::EndLateStart(const std::string& why) {
+void Follower::EndIfStartIsOverdue(const std::string& why) {
   if (why.empty()) return;
-  if (!start_due_) start_due_ = StartIsDueBy();
+  if (!start_due_) start_due_ = StartDeadline();
   const Instant now = loop_.Now();
   if (now < *start_due_) return;
   const auto spec = records_.ReadSpec();
   if (!spec.ok()) return;
   const Duration limit = spec->startup_timeout;
-  const std::string late = StartedTooLate(limit + (now - *start_due_), limit, why);
-  const auto ended = launcher_.EndUnruled(records_, {.reason = late});
+  const std::string late = StartTimeoutMessage(limit + (now - *start_due_), limit, why);
+  const auto ended = launcher_.EndBeforeFirstAm(records_, {.reason = late});
   if (ended.ok() && *ended && !std::exchange(late_told_, true)) sink_.on_note(late);
 }
 
-Instant Follower::StartIsDueBy() const {
+Instant Follower::StartDeadline() const {
   const auto spec = records_.ReadSpec();
   const auto submission = records_.ReadSubmission();
   if (!spec.ok() || !submission.ok() || spec->startup_timeout == Duration(0)) return Instant::max();
   const Duration limit = spec->startup_timeout;
-  return loop_.Now() + limit - SpentOf(limit, submission->time, RealClock().Now());
+  return loop_.Now() + limit - ElapsedOfLimit(limit, submission->time, RealClock().Now());
 }
 
-void Follower::BringBack() {
+void Follower::ReviveJob() {
   // The final status is written before the keeper's exit becomes visible, so the status is read again before any
   // decision.
-  if (SeeStatusFile()) return;
+  if (CheckStatusFile()) return;
   if (launcher_.Look(records_).WillBeKept()) return SearchAfter(kLongestPause);
   const Status settled = launcher_.Settle(records_);
-  if (SeeStatusFile()) return;
+  if (CheckStatusFile()) return;
   if (const auto end = launcher_.UnwrittenEnd(records_); end.ok() && *end) return End(**end);
   if (!settled.ok()) return Fail(settled.error());
   if (keepers_started_++ == kMostKeepers)
-    return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
-                                                 " ends as soon as it is started; ", launcher_.WhyItEnds(records_))});
+    return Fail(
+        {ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value, " ends as soon as it is started; ",
+                                         launcher_.KeeperFailureHint(records_))});
   const auto started = launcher_.Start(records_);
   if (!started.ok()) return Fail(started.error());
   // Another client started the keeper, or the job has just ended.
@@ -322,17 +323,17 @@ void Follower::End(const JobStatus& status) {
   sink_.on_status(status);
   looked_after_ = loop_.Now();
   give_up_keeper_ = looked_after_ + kKeeperLimit;
-  AwaitKeeper();
+  WaitForKeeperExit();
 }
 
-void Follower::AwaitKeeper() {
+void Follower::WaitForKeeperExit() {
   const ArbiterView seen = launcher_.Look(records_);
   const bool gone = !seen.WillBeKept();
-  if (!gone) LookAfterEnd();
+  if (!gone) CheckOverdueEnd();
   // Keeper and AM died before the cleanup. One more keeper is started, which only cleans up.
   if (gone && !seen.swept && !std::exchange(swept_, true)) {
     if (launcher_.Start(records_).ok()) {
-      timer_ = loop_.After(kKeeperPause, [this] { AwaitKeeper(); });
+      timer_ = loop_.After(kKeeperPause, [this] { WaitForKeeperExit(); });
       return;
     }
   }
@@ -341,7 +342,7 @@ void Follower::AwaitKeeper() {
     timer_ = loop_.After(Duration(0), [this] { sink_.on_end(*end_); });
     return;
   }
-  timer_ = loop_.After(kKeeperPause, [this] { AwaitKeeper(); });
+  timer_ = loop_.After(kKeeperPause, [this] { WaitForKeeperExit(); });
 }
 
 void Follower::Fail(const Error& error) {

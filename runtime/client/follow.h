@@ -47,7 +47,7 @@ class Follower {
   // Notifies the AM once, now or as soon as an AM leads the job, that this watcher begins to watch. Later connections
   // do not repeat the name, because a watcher that was suspended and resumes is not newer than watchers that began
   // meanwhile.
-  void LookAs(const WatcherToken& watcher);
+  void AnnounceWatcher(const WatcherToken& watcher);
 
   // Begins to follow. A keeper that was started just now gets `patience` before it counts as missing. Statuses with the
   // tasks' usage arrive every `usage_interval`, even without a change; 0: only changes arrive.
@@ -55,34 +55,34 @@ class Follower {
   // Sends a kill to the leading AM, now or as soon as an AM leads the job. If no AM can lead, the keeper removes the
   // file of a conditional kill, and the follower ends with kUnavailable. An empty `name` means that the kill is in no
   // file.
-  void TellKill(const RecordedKill& kill);
+  void SendKill(const RecordedKill& kill);
 
  private:
   enum class State { kSearching, kTalking, kReading, kEnding };
-  void TalkAnew();
+  void Reconnect();
 
   void Watch();
   void OnFolderChange();
-  bool SeeStatusFile();  // Returns whether the job has ended.
-  void TellFromFile(const JobStatus& status);
-  void ReadAlong(const Error& why);
+  bool CheckStatusFile();  // Returns whether the job has ended.
+  void ReportFromFile(const JobStatus& status);
+  void FollowFiles(const Error& why);
   void SeeLease();
   void TalkTo(const LeaseRecord& lease);
-  AmConversation::Sink Ears();
-  void LookAfterKeeper(bool was_there);
-  void LookAfterEnd();
-  void SayWhoIsLeft(Instant now);
+  AmConversation::Sink MakeCallbacks();
+  void CheckKeeper(bool was_there);
+  void CheckOverdueEnd();
+  void ReportWhoDelaysEnd(Instant now);
   void OnStatus(const JobStatus& status);
   void OnLost(const Error& error);
   void SearchAfter(Duration pause);
   void Search();
-  void TellWait(const std::string& why);
-  void EndLateStart(const std::string& why);
-  Instant StartIsDueBy() const;
-  void BringBack();
-  void SeeRefusedKill();
+  void ReportPendingReason(const std::string& why);
+  void EndIfStartIsOverdue(const std::string& why);
+  Instant StartDeadline() const;
+  void ReviveJob();
+  void CheckRefusedKill();
   void End(const JobStatus& status);
-  void AwaitKeeper();
+  void WaitForKeeperExit();
   void Fail(const Error& error);
 
   EventLoop& loop_;

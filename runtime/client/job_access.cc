@@ -116,7 +116,7 @@ Result<JobRecords> FindJob(const std::string& id) {
   return jobs->Find({id});
 }
 
-Result<std::optional<JobRecords>> FindIfThere(const std::optional<JobId>& job) {
+Result<std::optional<JobRecords>> FindIfExists(const std::optional<JobId>& job) {
   if (!job) return std::optional<JobRecords>();
   Result<JobRecords> folder = FindJob(job->value);
   if (folder.ok()) return std::optional(*std::move(folder));
@@ -137,24 +137,24 @@ Result<JobStatus> StoredStatus(const JobRecords& records) {
   TRY(stored);
   if (*stored) return WithPage(**stored);
   TRY(records.ReadSpec());
-  TRY_ASSIGN(auto fresh, FreshStatus(records));
+  TRY_ASSIGN(auto fresh, InitialStatus(records));
   return WithPage(std::move(fresh));
 }
 
 bool HasEnded(const JobStatus& status) { return status.verdict.has_value(); }
 
-bool IsUnruled(const JobRecords& records, const JobStatus& status) {
-  return !HasEnded(status) && !BackendOf(records.job()).arbiter().Look(records).IsRuled();
+bool HasNoAm(const JobRecords& records, const JobStatus& status) {
+  return !HasEnded(status) && !BackendOf(records.job()).arbiter().Look(records).HasLiveProcess();
 }
 
 bool IsGone(const JobRecords& records) {
   const ArbiterView view = BackendOf(records.job()).arbiter().Look(records);
-  return view.swept && !view.IsRuled();
+  return view.swept && !view.HasLiveProcess();
 }
 
 bool IsGone(const JobRecords& records, const JobStatus& status) { return HasEnded(status) && IsGone(records); }
 
-Result<KnownStatus> AskStatus(const JobRecords& records) {
+Result<KnownStatus> QueryStatus(const JobRecords& records) {
   TRY_ASSIGN(JobStatus stored, StoredStatus(records));
   if (HasEnded(stored)) return Ended(records, std::move(stored));
   Result<JobStatus> asked = AskAm(records);
@@ -163,7 +163,7 @@ Result<KnownStatus> AskStatus(const JobRecords& records) {
   if (HasEnded(stored)) return Ended(records, std::move(stored));
   const ArbiterView seen = BackendOf(records.job()).arbiter().Look(records);
   if (stored.delay.empty()) stored.delay = seen.waits;
-  return KnownStatus{.status = std::move(stored), .unruled = !seen.IsRuled()};
+  return KnownStatus{.status = std::move(stored), .unruled = !seen.HasLiveProcess()};
 }
 
 Status Acknowledge(const JobRecords& records, const OwnerToken& owner) {

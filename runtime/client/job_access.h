@@ -15,7 +15,7 @@ namespace tony {
 // names.
 Result<JobRecords> FindJob(const std::string& id);
 // Returns nullopt if `job` is empty, or if the job does not exist any more.
-Result<std::optional<JobRecords>> FindIfThere(const std::optional<JobId>& job);
+Result<std::optional<JobRecords>> FindIfExists(const std::optional<JobId>& job);
 
 // Returns the content of status.json, or a document made of spec and submission if status.json has not been written
 // yet. A job whose machine was restarted while it ran is returned as ended for that reason, even if its end is not
@@ -25,13 +25,13 @@ Result<JobStatus> StoredStatus(const JobRecords& records);
 bool HasEnded(const JobStatus& status);
 
 // Returns whether the job has not ended, and neither its keeper (the supervisor of the job) nor its AM runs.
-bool IsUnruled(const JobRecords& records, const JobStatus& status);
+bool HasNoAm(const JobRecords& records, const JobStatus& status);
 
 // Returns whether the job has ended, none of its processes runs, and none will be started to clean up after it.
 bool IsGone(const JobRecords& records, const JobStatus& status);
 bool IsGone(const JobRecords& records);  // without reading the job's status
 
-// The status that a reader can get now. AskStatus() queries the AM of a job that has not ended, for at most a second.
+// The status that a reader can get now. QueryStatus() queries the AM of a job that has not ended, for at most a second.
 struct KnownStatus {
   JobStatus status;
   bool am_reachable = false;  // false if the job has ended
@@ -41,7 +41,7 @@ struct KnownStatus {
   // The reason why the outputs of a job that succeeded cannot be returned.
   std::string outputs_problem;
 };
-Result<KnownStatus> AskStatus(const JobRecords& records);
+Result<KnownStatus> QueryStatus(const JobRecords& records);
 
 // Records that the engine of `owner` has consumed the result of an ended job.
 Status Acknowledge(const JobRecords& records, const OwnerToken& owner);

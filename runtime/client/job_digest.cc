@@ -33,7 +33,7 @@ std::string Roles(const JobSpec& spec) {
     const Resources& each = role.resources;
     parts.Add(role.name, role.instances, ToString(role.completion), each.memory_mb, each.vcores, each.gpus);
     for (const auto& [other, until] : role.depends_on) parts.Add("after", other, ToString(until));
-    for (const Outliving& rule : role.outlives) parts.Add("outlives", Join(rule.roles, ","), rule.limit.count());
+    for (const OutliveLimit& rule : role.outlives) parts.Add("outlives", Join(rule.roles, ","), rule.limit.count());
     if (role.min_succeeded > 0) parts.Add("succeeded", role.min_succeeded);
     if (role.min_failed) parts.Add("failed", *role.min_failed);
   }

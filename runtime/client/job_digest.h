@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/records/submit_course.h"
+#include "runtime/records/submit_machine.h"
 #include "runtime/spec/job_spec_parser.h"
 
 namespace tony {

@@ -17,7 +17,7 @@ bool Succeeded(const JobRecords& records, const TaskStatus& task, int attempt) {
 
 std::optional<AttemptId> NewestThatSucceeded(const JobRecords& records, const JobSpec& spec, const JobStatus& status) {
   for (const TaskStatus& task : status.tasks) {
-    if (!LeavesOutputs(spec, task.id)) continue;
+    if (!IsOutputTask(spec, task.id)) continue;
     for (int attempt = task.attempt; attempt > 0; --attempt) {
       if (Succeeded(records, task, attempt)) return AttemptId{task.id, attempt};
     }

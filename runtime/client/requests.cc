@@ -14,7 +14,7 @@ Result<std::optional<FoundRequest>> FindRequest(const RequestId& request) {
     TRY_ASSIGN(const auto index, backend->Requests(JobId()));
     TRY_ASSIGN(auto record, index->Read(request));
     if (!record) continue;
-    TRY_ASSIGN(auto job, FindIfThere(record->job));
+    TRY_ASSIGN(auto job, FindIfExists(record->job));
     if (job) return std::optional(FoundRequest{*std::move(record), std::move(job)});
     if (!found) found = FoundRequest{*std::move(record), std::nullopt};
   }

@@ -8,7 +8,7 @@
 #include "runtime/client/client_notes.h"
 #include "runtime/job/claim.h"
 #include "runtime/records/job_records.h"
-#include "runtime/records/submit_course.h"
+#include "runtime/records/submit_machine.h"
 
 namespace tony {
 

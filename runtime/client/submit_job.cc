@@ -37,9 +37,9 @@ Error WhyNotSubmitted(const SubmitStep& last, const SubmitOrder& order) {
   return {ErrorCode::kNotPermitted, StrCat("request ", order.request.value, ": ", why, "; nothing was submitted")};
 }
 
-Result<SubmittedJob> MakeJob(JobMaker& maker, AmLauncher& launcher) {
+Result<SubmittedJob> MakeJob(JobCreator& maker, AmLauncher& launcher) {
   TRY(maker.Stage());
-  if (maker.signal() == 0) TRY(maker.Lay());
+  if (maker.signal() == 0) TRY(maker.UploadJob());
   if (maker.signal() != 0) return SubmittedJob{.signal = maker.signal(), .stopped_work = maker.stopped_work()};
   TRY_ASSIGN(const JobRecords records, maker.Create());
   TRY(maker.Start(records, launcher));
@@ -92,7 +92,7 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
   TRY_ASSIGN(const Backend* const backend, BackendFor(asked.job));
   TRY_ASSIGN(const auto jobs, backend->Jobs(asked.job.site_files));
   if (asked.order.request.value.empty()) {
-    JobMaker maker(loop, interrupts, asked, *backend, *jobs, notes);
+    JobCreator maker(loop, interrupts, asked, *backend, *jobs, notes);
     return MakeJob(maker, launcher);
   }
   TRY_ASSIGN(const auto index, backend->Requests(asked.job.site_files));

@@ -1,5 +1,5 @@
 // Submits a job. With a request id, the job is found or created by the steps of a submit course
-// (records/submit_course.h; submit_steps.h takes the steps). Without a request id, the job is created. `tony submit`
+// (records/submit_machine.h; submit_steps.h takes the steps). Without a request id, the job is created. `tony submit`
 // and Azkaban's adapter both call this.
 #pragma once
 
@@ -19,7 +19,7 @@
 #include "runtime/job/claim.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/staged_files.h"
-#include "runtime/records/submit_course.h"
+#include "runtime/records/submit_machine.h"
 #include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
@@ -46,7 +46,7 @@ struct SubmittedJob {
   bool spec_differs = false;
   SourceSummary sources{};              // sources of a new job
   std::vector<std::string> warnings{};  // warnings about a new job's files
-  // The parts of the run that differ (submit_course.h).
+  // The parts of the run that differ (submit_machine.h).
   std::vector<std::string> differs_in{};
 };
 

@@ -72,26 +72,26 @@ constexpr Duration kComingPause{200};
 
 Result<SubmitObservation> Taken(const Status& status) {
   if (!status.ok()) return status.error();
-  return SubmitObservation(StepTaken());
+  return SubmitObservation(StepDone());
 }
 
 }  // namespace
 
-JobMaker::JobMaker(EventLoop& loop, Interrupts& interrupts, const RequestedJob& asked, const Backend& backend,
-                   const JobStore& jobs, const ClientNotes& notes)
+JobCreator::JobCreator(EventLoop& loop, Interrupts& interrupts, const RequestedJob& asked, const Backend& backend,
+                       const JobStore& jobs, const ClientNotes& notes)
     : loop_(loop), interrupts_(interrupts), asked_(asked), backend_(backend), jobs_(jobs), notes_(notes) {}
 
-JobMaker::~JobMaker() {
+JobCreator::~JobCreator() {
   if (is_made_) return;
   if (laid_) {
-    jobs_.DiscardLaid(*laid_);
+    jobs_.DiscardUploaded(*laid_);
   } else if (!id_.value.empty()) {
-    jobs_.DiscardLaid(NewJob{.id = id_});
+    jobs_.DiscardUploaded(NewJob{.id = id_});
   }
 }
 
 // Runs `work` on a thread of its own until it has ended. A signal requests the thread to stop.
-void JobMaker::RunBeside(std::string_view doing, const std::function<void(const StageWatch&)>& work) {
+void JobCreator::RunInThread(std::string_view doing, const std::function<void(const StageWatch&)>& work) {
   doing_ = doing;
   ProgressNotes progress(loop_, notes_, doing);
   const auto note_damage = [this](const std::string& what, const std::string& damage) {
@@ -114,14 +114,14 @@ void JobMaker::RunBeside(std::string_view doing, const std::function<void(const 
   interrupts_.Listen(nullptr);
 }
 
-Status JobMaker::Stage() {
+Status JobCreator::Stage() {
   if (!NeedsStaging(asked_.job.spec)) return Ok();
   Status staged;
-  RunBeside("staging", [&](const StageWatch& watch) { staged = StageHere(watch); });
+  RunInThread("staging", [&](const StageWatch& watch) { staged = StageHere(watch); });
   return signal_ == 0 ? staged : Ok();
 }
 
-Status JobMaker::StageHere(const StageWatch& watch) {
+Status JobCreator::StageHere(const StageWatch& watch) {
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
   TRY_ASSIGN(store_, StagedStore::Open(home, watch.stop));
   const auto look = [&](const FileSpec& file) -> Result<std::vector<RemoteFile>> {
@@ -129,20 +129,20 @@ Status JobMaker::StageHere(const StageWatch& watch) {
     if (files) return files->LookAt(asked_.job.site_files, file);
     return Error{ErrorCode::kInvalid, "the job's scheduler has no file system of its own"};
   };
-  TRY_ASSIGN(files_, tony::Stage(asked_.job.spec, *store_, watch, look, UnpackLimits(), asked_.job.is_of_tonys));
+  TRY_ASSIGN(files_, tony::Stage(asked_.job.spec, *store_, watch, look, UnpackLimits(), asked_.job.is_tony_job));
   return Ok();
 }
 
 // Keeps a copy of this release's programs for the job, so that an installation during its run does not affect it. If no
 // copy can be kept, the job runs the programs in this program's folder.
-Status JobMaker::KeepPrograms() {
+Status JobCreator::StorePrograms() {
   if (!backend_.keeps_programs()) return Ok();
   TRY_ASSIGN(const auto home, TonyHome());
   std::vector<std::filesystem::path> installed;
   for (const std::string_view name : kJobPrograms) installed.emplace_back(SiblingProgram(name));
   for (const std::string_view name : kGpuPrograms)
     if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) == 0) installed.emplace_back(file);
-  Result<KeptPrograms> kept = tony::KeepPrograms(home, installed, RealClock().Now());
+  Result<StoredPrograms> kept = tony::StorePrograms(home, installed, RealClock().Now());
   if (kept.ok()) {
     programs_ = *std::move(kept);
     return Ok();
@@ -154,9 +154,9 @@ Status JobMaker::KeepPrograms() {
 }
 
 // Uploads the job before the request knows it, so that no other submit waits for the upload.
-Status JobMaker::Lay() {
+Status JobCreator::UploadJob() {
   if (laid_) return Ok();
-  TRY(KeepPrograms());
+  TRY(StorePrograms());
   NewJob job = {.spec = asked_.job.spec,
                 .environment = OwnEnvironment(),
                 .staged = files_,
@@ -167,17 +167,18 @@ Status JobMaker::Lay() {
                 .configuration = ToJson(asked_.job.configuration),
                 .secrets = asked_.job.secrets,
                 .programs = programs_.hash};
-  std::optional<Result<NewJob>> laid;
-  RunBeside("sending",
-            [&](const StageWatch& watch) { laid.emplace(jobs_.Lay(std::move(job), RealClock().Now(), watch)); });
-  if (signal_ != 0 && laid->ok()) jobs_.DiscardLaid(**laid);
+  std::optional<Result<NewJob>> uploaded_records;
+  RunInThread("sending", [&](const StageWatch& watch) {
+    uploaded_records.emplace(jobs_.UploadJob(std::move(job), RealClock().Now(), watch));
+  });
+  if (signal_ != 0 && uploaded_records->ok()) jobs_.DiscardUploaded(**uploaded_records);
   if (signal_ != 0) return Ok();
-  TRY(*laid);
-  laid_ = **std::move(laid);
+  TRY(*uploaded_records);
+  laid_ = **std::move(uploaded_records);
   return Ok();
 }
 
-Result<JobRecords> JobMaker::Create() {
+Result<JobRecords> JobCreator::Create() {
   TRY_ASSIGN(JobRecords records, jobs_.Create(*laid_, RealClock().Now()));
   is_made_ = true;
   laid_.reset();  // `laid_` contains secrets
@@ -188,7 +189,7 @@ Result<JobRecords> JobMaker::Create() {
   return records;
 }
 
-Status JobMaker::Start(const JobRecords& records, AmLauncher& launcher) const {
+Status JobCreator::Start(const JobRecords& records, AmLauncher& launcher) const {
   const auto started = launcher.Start(records);
   if (started.ok()) return Ok();
   jobs_.Discard(records);
@@ -212,7 +213,7 @@ CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& la
 Result<std::optional<SubmitStep>> CourseSteps::Walk() {
   TRY_ASSIGN(id_, jobs_.NewId(RealClock().Now()));
   maker_.UseId(id_);
-  SubmitCourse course(asked_.order.ask, claim_.owner, id_);
+  SubmitMachine course(asked_.order.ask, claim_.owner, id_);
   while (course.step().kind != SubmitStepKind::kDone) {
     TRY_ASSIGN(const SubmitObservation seen, Take(course.step()));
     if (signal_ != 0) return std::optional<SubmitStep>();
@@ -233,7 +234,7 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
       lock_.reset();
       return Taken(Ok());
     case SubmitStepKind::kPrepare:
-      return Prepare(step.to_tell);
+      return Prepare(step.only_for_report);
     case SubmitStepKind::kCreate:
       TRY(maker_.Create());
       return Taken(Ok());
@@ -258,7 +259,7 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
 }
 
 // Runs the loop for `length`, because signals arrive only while the loop runs.
-void CourseSteps::HeedSignals(Duration length) {
+void CourseSteps::RunLoopFor(Duration length) {
   interrupts_.Listen([this](int signal) { signal_ = signal; });
   const auto timer = loop_.After(length, [this] { loop_.Stop(); });
   loop_.Run();
@@ -266,7 +267,7 @@ void CourseSteps::HeedSignals(Duration length) {
 }
 
 Status CourseSteps::Lock() {
-  for (const Instant limit = loop_.Now() + kLockLimit; signal_ == 0; HeedSignals(Duration(0))) {
+  for (const Instant limit = loop_.Now() + kLockLimit; signal_ == 0; RunLoopFor(Duration(0))) {
     auto lock = index_.Lock(request_, kLockTry);
     if (lock.ok()) {
       lock_ = *std::move(lock);
@@ -285,7 +286,7 @@ Result<bool> CourseSteps::IsRevoked() const {
 // A job that another submit is creating exists after a few calls, unless that submit has died.
 Result<std::optional<RequestRecord>> CourseSteps::ReadRecord() {
   bool said = false;
-  for (const Instant limit = loop_.Now() + kComingLimit;; HeedSignals(kComingPause)) {
+  for (const Instant limit = loop_.Now() + kComingLimit;; RunLoopFor(kComingPause)) {
     TRY_ASSIGN(auto record, index_.Read(request_));
     if (!record || !record->coming || record->coming == id_ || signal_ != 0 || loop_.Now() >= limit) return record;
     if (!std::exchange(said, true))
@@ -298,10 +299,10 @@ Result<SubmitObservation> CourseSteps::Read() {
   TRY_ASSIGN(const auto record, ReadRecord());
   TRY_ASSIGN(seen.revoked, IsRevoked());
   if (record) seen.record = *record;
-  TRY_ASSIGN(const auto records, FindIfThere(seen.record.job));
+  TRY_ASSIGN(const auto records, FindIfExists(seen.record.job));
   if (!records) return SubmitObservation(seen);
   TRY(launcher_.Settle(*records));
-  TRY_ASSIGN(const KnownStatus known, AskStatus(*records));
+  TRY_ASSIGN(const KnownStatus known, QueryStatus(*records));
   bool kill_requested = false;
   // A power cut may have emptied the kill request of a job that it ended.
   if (!HasEnded(known.status)) {
@@ -314,9 +315,9 @@ Result<SubmitObservation> CourseSteps::Read() {
 }
 
 // If the job was found, its sources may have been removed, so an error of staging is only noted.
-Result<SubmitObservation> CourseSteps::Prepare(bool to_tell) {
+Result<SubmitObservation> CourseSteps::Prepare(bool only_for_report) {
   const Status staged = maker_.Stage();
-  if (!staged.ok() && to_tell) {
+  if (!staged.ok() && only_for_report) {
     notes_.note(StrCat("tony: whether the job that was found is the same cannot be told: ", staged.error().message));
     return SubmitObservation(PreparedSeen());
   }
@@ -326,14 +327,14 @@ Result<SubmitObservation> CourseSteps::Prepare(bool to_tell) {
 }
 
 Result<SubmitObservation> CourseSteps::Record(const RequestRecord& record) {
-  if (record.job == id_) TRY(maker_.Lay());
+  if (record.job == id_) TRY(maker_.UploadJob());
   if (signal_ = maker_.signal(); signal_ != 0) return SubmitObservation(RecordSeen());
   TRY_ASSIGN(const bool written, index_.Write(request_, record));
   return SubmitObservation(RecordSeen{written});
 }
 
 Result<SubmitObservation> CourseSteps::Attach(const JobId& job) {
-  TRY_ASSIGN(const auto records, FindIfThere(job));
+  TRY_ASSIGN(const auto records, FindIfExists(job));
   if (!records) return SubmitObservation(AttachSeen());
   const WatchOptions options = {.attach = claim_, .limit = kAttachLimit, .patience = kKeeperPatience};
   TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, launcher_, notes_, options));
@@ -345,7 +346,7 @@ Result<SubmitObservation> CourseSteps::Attach(const JobId& job) {
 }
 
 Status CourseSteps::Kill(const SubmitStep& step) {
-  TRY_ASSIGN(const auto records, FindIfThere(step.job));
+  TRY_ASSIGN(const auto records, FindIfExists(step.job));
   if (!records) return Ok();
   if (step.own) {
     TRY(records->WriteKill({.reason = "its owner was told to stop before it came", .if_owner = claim_.owner}));
@@ -361,7 +362,7 @@ Status CourseSteps::Kill(const SubmitStep& step) {
 }
 
 Status CourseSteps::AwaitGone(const JobId& job) {
-  TRY_ASSIGN(const auto records, FindIfThere(job));
+  TRY_ASSIGN(const auto records, FindIfExists(job));
   if (!records) return Ok();
   notes_.note(StrCat("waiting until job ", job.value, " is gone"));
   const auto spec = records->ReadSpec();
@@ -374,7 +375,7 @@ Status CourseSteps::AwaitGone(const JobId& job) {
     if (watched.status && IsGone(*records, *watched.status)) break;
     if (loop_.Now() >= limit)
       return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " is still not gone; nothing was submitted")};
-    if (signal_ == 0) HeedSignals(kGonePause);
+    if (signal_ == 0) RunLoopFor(kGonePause);
   }
   return Ok();
 }

@@ -1,4 +1,4 @@
-// The actions of a submit: JobMaker creates one new job, and CourseSteps takes the steps of one SubmitCourse. Long work
+// The actions of a submit: JobCreator creates one new job, and CourseSteps takes the steps of one SubmitMachine. Long work
 // runs outside the event loop, so that a person sees the progress and a signal stops the work. Loop thread only.
 #pragma once
 
@@ -16,28 +16,28 @@
 #include "runtime/client/watch_job.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/request_index.h"
-#include "runtime/records/submit_course.h"
+#include "runtime/records/submit_machine.h"
 #include "runtime/staging/programs.h"
 #include "runtime/staging/stage.h"
 
 namespace tony {
 
-// Creates one new job: stages its files, keeps its programs, and records it. Stage(), Lay(), Create() and Start() must
+// Creates one new job: stages its files, keeps its programs, and records it. Stage(), UploadJob(), Create() and Start() must
 // be called in this order. No other code may run the loop meanwhile.
-class JobMaker {
+class JobCreator {
  public:
-  JobMaker(EventLoop& loop, Interrupts& interrupts, const RequestedJob& asked, const Backend& backend,
-           const JobStore& jobs, const ClientNotes& notes);
+  JobCreator(EventLoop& loop, Interrupts& interrupts, const RequestedJob& asked, const Backend& backend,
+             const JobStore& jobs, const ClientNotes& notes);
   // Discards the uploaded files of a job that was not created.
-  ~JobMaker();
-  JobMaker(const JobMaker&) = delete;
+  ~JobCreator();
+  JobCreator(const JobCreator&) = delete;
 
   // Sets the job's id. Without this call the store chooses an id.
   void UseId(JobId id) { id_ = std::move(id); }
-  // Stage() and Lay() return Ok() even if a signal stopped the work. Check signal().
+  // Stage() and UploadJob() return Ok() even if a signal stopped the work. Check signal().
   Status Stage();
   // Uploads the job. A second call does nothing.
-  Status Lay();
+  Status UploadJob();
   Result<JobRecords> Create();
   // Discards the job if it cannot be started.
   Status Start(const JobRecords& records, AmLauncher& launcher) const;
@@ -51,8 +51,8 @@ class JobMaker {
 
  private:
   Status StageHere(const StageWatch& watch);
-  Status KeepPrograms();
-  void RunBeside(std::string_view doing, const std::function<void(const StageWatch&)>& work);
+  Status StorePrograms();
+  void RunInThread(std::string_view doing, const std::function<void(const StageWatch&)>& work);
 
   EventLoop& loop_;
   Interrupts& interrupts_;
@@ -65,7 +65,7 @@ class JobMaker {
   std::optional<StagedStore> store_;
   StagedFiles files_;
   // Holds a lock until the job is recorded.
-  KeptPrograms programs_;
+  StoredPrograms programs_;
   std::string programs_warning_;
   std::optional<NewJob> laid_;
   bool is_made_ = false;
@@ -83,7 +83,7 @@ class CourseSteps {
   Result<std::optional<SubmitStep>> Walk();
   int signal() const { return signal_; }
   // The maker of the job that Walk() may have created.
-  const JobMaker& maker() const { return maker_; }
+  const JobCreator& maker() const { return maker_; }
 
  private:
   Result<SubmitObservation> Take(const SubmitStep& step);
@@ -91,12 +91,12 @@ class CourseSteps {
   Result<SubmitObservation> Read();
   Result<std::optional<RequestRecord>> ReadRecord();
   Result<bool> IsRevoked() const;
-  Result<SubmitObservation> Prepare(bool to_tell);
+  Result<SubmitObservation> Prepare(bool only_for_report);
   Result<SubmitObservation> Record(const RequestRecord& record);
   Result<SubmitObservation> Attach(const JobId& job);
   Status Kill(const SubmitStep& step);
   Status AwaitGone(const JobId& job);
-  void HeedSignals(Duration length);
+  void RunLoopFor(Duration length);
 
   EventLoop& loop_;
   Interrupts& interrupts_;
@@ -112,7 +112,7 @@ class CourseSteps {
   std::optional<RecordedKill> replaced_;  // kill of the job to replace
   int signal_ = 0;                        // first signal; 0: none
   // Declared last, so that the maker discards its files while the lock is held.
-  JobMaker maker_;
+  JobCreator maker_;
 };
 
 // Returns what a job in this state means to a submit. `kill_requested`: the job's folder contains a plain kill.

@@ -31,9 +31,9 @@ class Watcher {
     interrupts.Listen([this](int signal) { OnSignal(signal); });
     if (options_.limit) limit_ = loop_.After(*options_.limit, [this] { OnLimit(); });
     if (options_.attach) follower_.Attach(*options_.attach);
-    follower_.LookAs(options_.watcher);
+    follower_.AnnounceWatcher(options_.watcher);
     follower_.Start(options_.patience, options_.usage_interval);
-    if (options_.kill) follower_.TellKill(*options_.kill);
+    if (options_.kill) follower_.SendKill(*options_.kill);
     loop_.Run();
     interrupts.Listen([](int) {});
     TRY(failure_);
@@ -50,7 +50,7 @@ class Watcher {
   bool HasAnswer() const {
     if (watched_.attached) return true;
     if (!watched_.kill) return false;
-    return options_.until_told || *watched_.kill == KillAnswer::kFenced || *watched_.kill == KillAnswer::kPlanned;
+    return options_.until_answered || *watched_.kill == KillAnswer::kFenced || *watched_.kill == KillAnswer::kPlanned;
   }
 
   void OnEnd(const Result<JobStatus>& end) {
@@ -75,7 +75,7 @@ class Watcher {
     const auto recorded = folder_.WriteKill(request);
     if (!recorded.ok()) notes_.note(recorded.error().message);
     notes_.note(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));
-    follower_.TellKill(recorded.ok() ? *recorded : RecordedKill{"", request});
+    follower_.SendKill(recorded.ok() ? *recorded : RecordedKill{"", request});
   }
 
   std::string GraceText() const {

@@ -39,7 +39,7 @@ struct WatchOptions {
   // The kill to send. Its name is empty if the kill could not be recorded.
   std::optional<RecordedKill> kill;
   // Ends the wait at every answer to `kill`.
-  bool until_told = false;
+  bool until_answered = false;
   WatcherToken watcher;           // token of the waiting client
   std::optional<Duration> limit;  // limit of the whole wait
   // How long to wait for a keeper that was started just now.

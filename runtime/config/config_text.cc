@@ -70,7 +70,7 @@ Result<std::string> ReadTextFile(const std::filesystem::path& path) {
   return ReadText(fd.get());
 }
 
-bool EndsWithOpenBackslash(std::string_view line) {
+bool ContinuesOnNextLine(std::string_view line) {
   const size_t last_other = line.find_last_not_of('\\');
   const size_t count = last_other == std::string_view::npos ? line.size() : line.size() - last_other - 1;
   return count % 2 == 1;
@@ -110,19 +110,19 @@ std::string_view FirstCharacters(std::string_view text, size_t most) {
 
 }  // namespace
 
-std::string StepText(const Properties& step, std::string_view key) {
+std::string StepProperty(const Properties& step, std::string_view key) {
   const Property* found = step.Find(key);
   return std::string(found ? Trim(found->value) : "");
 }
 
 std::string AzkabanHost(const Properties& step) {
-  std::string host = StepText(step, kHost);
-  return host.empty() ? std::string(HostIn(AddressIn(StepText(step, kUrl)))) : host;
+  std::string host = StepProperty(step, kHost);
+  return host.empty() ? std::string(HostIn(AddressIn(StepProperty(step, kUrl)))) : host;
 }
 
 std::string AzkabanAddress(const Properties& step) {
-  std::string address(AddressIn(StepText(step, kUrl)));
-  return address.empty() ? StepText(step, kHost) : address;
+  std::string address(AddressIn(StepProperty(step, kUrl)));
+  return address.empty() ? StepProperty(step, kHost) : address;
 }
 
 std::vector<std::string> AzkabanTags(const Properties& step) {
@@ -131,7 +131,7 @@ std::vector<std::string> AzkabanTags(const Properties& step) {
     std::ranges::replace(value, ',', ';');  // a comma separates tags
     if (!value.empty()) tags.emplace_back(FirstCharacters(StrCat(key, ":", value), kLongestTag));
   };
-  for (const std::string_view key : kOfFlow) add(key, StepText(step, key));
+  for (const std::string_view key : kOfFlow) add(key, StepProperty(step, key));
   add(kHost, AzkabanHost(step));
   return tags;
 }

@@ -25,7 +25,7 @@ Status CheckConfigText(std::string_view text, const std::string& name);
 
 // Returns true if a line of java.util.Properties continues in the next line: it ends with an odd number of backslashes.
 // An even number are escaped backslashes.
-bool EndsWithOpenBackslash(std::string_view line);
+bool ContinuesOnNextLine(std::string_view line);
 
 // Returns true if `text` can be the name of an environment variable.
 bool IsVariableName(std::string_view text);
@@ -44,12 +44,13 @@ Result<std::string> ReadTextFile(const std::filesystem::path& path);
 Result<Properties> ParseRawHadoopXml(std::string_view text, const std::string& name);
 // Like ParseRawHadoopXml(), for the text of `file`. The text may include local files (XInclude), relative to the
 // folder of `file`.
-Result<Properties> ParseHadoopXmlOf(const std::filesystem::path& file, std::string_view text, const std::string& name);
+Result<Properties> ParseHadoopXmlWithIncludes(const std::filesystem::path& file, std::string_view text,
+                                              const std::string& name);
 
 // Facts about where an Azkaban step runs, from Azkaban's own properties of the step.
 
 // Returns a property's value without blanks around it; "" if the property is not set.
-std::string StepText(const Properties& step, std::string_view key);
+std::string StepProperty(const Properties& step, std::string_view key);
 
 // Returns the host of Azkaban's web server: azkaban.webserverhost, or else the host in azkaban.url. Azkaban versions
 // before 2020-09 set only the latter. "" if neither is set.

@@ -36,7 +36,7 @@ class LineReader {
  private:
   LogicalLine Join(std::string_view line) {
     LogicalLine joined{"", number_};
-    while (EndsWithOpenBackslash(line)) {
+    while (ContinuesOnNextLine(line)) {
       joined.text.append(line.substr(0, line.size() - 1));
       if (rest_.empty()) return joined;
       line = NextNaturalLine();

@@ -350,7 +350,7 @@ Status ReadProperties(const DocumentNode& node, JobDocument& document) {
 }
 
 void YieldToAll(const std::vector<SubmitFlags::Setting>& higher, SubmitFlags& lower) {
-  for (const SubmitFlags::Setting& setting : higher) YieldTo(setting.key, lower);
+  for (const SubmitFlags::Setting& setting : higher) DropOverridden(setting.key, lower);
 }
 
 Result<std::map<std::string, std::string>> SecretsOf(const DocumentNode& node, const std::string& path) {
@@ -440,8 +440,8 @@ Result<std::map<std::string, std::string>> ReadSecrets(std::string_view text, co
   return SecretsOf(root, name);
 }
 
-SubmitFlags FlagsWithDocument(SubmitFlags flags, JobDocument document, SubmitFlags step, const Properties& files) {
-  for (const auto& [key, property] : files.all()) YieldTo(key, document.spec);
+SubmitFlags MergeDocumentFlags(SubmitFlags flags, JobDocument document, SubmitFlags step, const Properties& files) {
+  for (const auto& [key, property] : files.all()) DropOverridden(key, document.spec);
   YieldToAll(step.conf, document.spec);
   for (const auto* higher : {&document.members.conf, &flags.conf}) {
     YieldToAll(*higher, document.spec);

@@ -90,6 +90,6 @@ Result<std::map<std::string, std::string>> ReadSecrets(std::string_view text, co
 
 // Returns the flags that hold, from the command line's `flags`, the document's members, the document's properties
 // besides tony.* (`step`), and the document's spec. `files`: all properties that have the rank of a file.
-SubmitFlags FlagsWithDocument(SubmitFlags flags, JobDocument document, SubmitFlags step, const Properties& files);
+SubmitFlags MergeDocumentFlags(SubmitFlags flags, JobDocument document, SubmitFlags step, const Properties& files);
 
 }  // namespace tony

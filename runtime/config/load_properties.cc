@@ -100,7 +100,7 @@ Result<LoadedFile> Load(const ConfigFile& file) {
   if (IsXml(file, text)) {
     // A file of the cluster may include no other file, because its includes are in the cluster.
     TRY_ASSIGN(loaded.properties,
-               file.read ? ParseRawHadoopXml(text, file.name) : ParseHadoopXmlOf(file.path, text, file.name));
+               file.read ? ParseRawHadoopXml(text, file.name) : ParseHadoopXmlWithIncludes(file.path, text, file.name));
     return loaded;
   }
   if (IsDocument(file)) return FileError(file, "a job document, which main.args cannot name");
@@ -243,11 +243,11 @@ Result<Properties> LoadProperties(const SubmitOptions& options, const std::files
     properties.Merge(loaded.properties);
   }
   flags = user.document
-              ? FlagsWithDocument(std::move(flags), *std::move(user.document), std::move(user.step), properties)
+              ? MergeDocumentFlags(std::move(flags), *std::move(user.document), std::move(user.step), properties)
               : WithDefaults(std::move(flags), user.step);
   TRY(ApplyFlags(flags, properties));
   TRY_ASSIGN(Properties expanded, ExpandVariables(properties));
-  expanded.SetOfTonys(file && !IsDocument(*file));
+  expanded.SetIsTonyJob(file && !IsDocument(*file));
   return expanded;
 }
 

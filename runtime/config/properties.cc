@@ -46,7 +46,7 @@ class Expander {
   }
 
   static std::optional<std::string> FromOutside(std::string_view name) {
-    if (name.starts_with(kEnv)) return FromEnvironment(std::string(name.substr(kEnv.size())), OwnVariable);
+    if (name.starts_with(kEnv)) return FromEnvironment(std::string(name.substr(kEnv.size())), EnvironmentVariable);
     return SystemProperty(name);
   }
 
@@ -69,7 +69,7 @@ class Expander {
       rest.remove_prefix(start);
       const std::string_view name = VariableName(rest);
       rest.remove_prefix(2);
-      if (!IsNoShellVariable(name) || IsKnown(name) || !unknown.insert(name).second) continue;
+      if (!CannotBeShellVariable(name) || IsKnown(name) || !unknown.insert(name).second) continue;
       out.Warn(StrCat(key, " (from ", property.origin, "): ${", name,
                       "} is no key, and no system property or variable that is known here: it stays as it is"));
     }

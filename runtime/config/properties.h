@@ -36,8 +36,8 @@ class Properties {
   const std::map<std::string, std::string>& secrets() const { return secrets_; }
 
   // True if the job comes from a file that TonY could read: a tony.xml or a job file, not a job document.
-  void SetOfTonys(bool is_it) { is_of_tonys_ = is_it; }
-  bool is_of_tonys() const { return is_of_tonys_; }
+  void SetIsTonyJob(bool is_it) { is_of_tonys_ = is_it; }
+  bool is_tony_job() const { return is_of_tonys_; }
 
   // Warnings for the user, one line each. Merge() adds those of the later file.
   void Warn(std::string line) { warnings_.push_back(std::move(line)); }

@@ -324,7 +324,7 @@ SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults) {
   return flags;
 }
 
-void YieldTo(const std::string& key, SubmitFlags& lower) {
+void DropOverridden(const std::string& key, SubmitFlags& lower) {
   if (key == kCommand && !lower.executes.value.empty())
     lower.executes = lower.task_params = lower.python_binary_path = {};
   if (key == kSrcDir) lower.src_dir = lower.default_src_dir = {};

@@ -50,7 +50,7 @@ Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem
 SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults);
 
 // Removes from `lower` everything that `key` decides, because a higher rank has set `key`.
-void YieldTo(const std::string& key, SubmitFlags& lower);
+void DropOverridden(const std::string& key, SubmitFlags& lower);
 
 void ApplySettings(const SubmitFlags& flags, Properties& properties);  // sets conf, tags and variables only
 Status ApplyFlags(const SubmitFlags& flags, Properties& properties);

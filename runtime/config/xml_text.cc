@@ -273,7 +273,7 @@ class StringWriter : public pugi::xml_writer {
 
 }  // namespace
 
-std::optional<std::string> OwnVariable(const std::string& name) {
+std::optional<std::string> EnvironmentVariable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
@@ -303,7 +303,7 @@ std::optional<std::string> SystemProperty(std::string_view name) {
   return std::nullopt;
 }
 
-bool IsNoShellVariable(std::string_view name) {
+bool CannotBeShellVariable(std::string_view name) {
   const size_t dot = name.find('.');
   if (dot == 0 || dot == name.npos || name.ends_with('.')) return false;
   return std::ranges::all_of(name.substr(0, dot), IsWordCharacter) &&
@@ -332,7 +332,8 @@ Result<Properties> ParseRawHadoopXml(std::string_view text, const std::string& n
   return properties;
 }
 
-Result<Properties> ParseHadoopXmlOf(const std::filesystem::path& file, std::string_view text, const std::string& name) {
+Result<Properties> ParseHadoopXmlWithIncludes(const std::filesystem::path& file, std::string_view text,
+                                              const std::string& name) {
   std::error_code ignored;
   Inclusion inclusion{.open = {{std::filesystem::weakly_canonical(file, ignored), name}}};
   Properties properties;

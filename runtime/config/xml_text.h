@@ -12,7 +12,7 @@
 namespace tony {
 
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
-std::optional<std::string> OwnVariable(const std::string& name);
+std::optional<std::string> EnvironmentVariable(const std::string& name);
 
 // Returns the value for the text behind "env.": X, X-text (`text` if X is not set) or X:-text (`text` also if X is
 // empty).
@@ -22,7 +22,7 @@ std::optional<std::string> FromEnvironment(const std::string& name, const Enviro
 std::optional<std::string> SystemProperty(std::string_view name);
 
 // Returns true if ${name} could only be one of these values or a key, because no shell has variables with a dot.
-bool IsNoShellVariable(std::string_view name);
+bool CannotBeShellVariable(std::string_view name);
 
 // Reads XML that is not in UTF-8, as Hadoop's Java reads it.
 

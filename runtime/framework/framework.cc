@@ -129,11 +129,11 @@ Status CheckTogether(const JobSpec& spec) {
   }
   for (const RoleSpec& role : spec.roles) {
     if (IsAwaited(spec, role.name, Dependency::Until::kSucceeded)) continue;
-    const JobSpec with = RunningWith(spec, role.name);
+    const JobSpec with = ConcurrentRoles(spec, role.name);
     TRY(framework.check(with));
     for (const std::string& other : tracked(with)) {
       if (role.completion != Completion::kTracked || spec.framework == FrameworkKind::kTensorflow) continue;
-      if (tracked(RunningWith(spec, other)) == tracked(with)) continue;
+      if (tracked(ConcurrentRoles(spec, other)) == tracked(with)) continue;
       return Error{ErrorCode::kInvalid,
                    StrCat("framework ", ToString(spec.framework), " counts the tasks that run together, and roles ",
                           role.name, " and ", other, " would count different ones: let both wait for the same (",
@@ -209,7 +209,7 @@ Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster
 }
 
 std::pair<JobSpec, ClusterSpec> Together(const JobSpec& spec, const ClusterSpec& cluster, const std::string& role) {
-  JobSpec with = RunningWith(spec, role);
+  JobSpec with = ConcurrentRoles(spec, role);
   std::erase_if(with.roles, [&](const RoleSpec& other) { return !cluster.roles.contains(other.name); });
   ClusterSpec known = cluster;
   const auto is_other = [&](const std::string& name) { return !with.FindRole(name); };
@@ -219,7 +219,7 @@ std::pair<JobSpec, ClusterSpec> Together(const JobSpec& spec, const ClusterSpec&
   return {std::move(with), std::move(known)};
 }
 
-bool BindsPortAlone(const JobSpec& spec, const TaskId& task) {
+bool BindsPortExclusively(const JobSpec& spec, const TaskId& task) {
   const auto binds_port_alone = FrameworkOf(spec).binds_port_alone;
   return binds_port_alone && binds_port_alone(spec, task);
 }
@@ -268,7 +268,7 @@ std::vector<std::string> ReservedVariables(const JobSpec& spec) {
     const auto& variables = FrameworkOf(spec).variables;
     names.insert(names.end(), variables.begin(), variables.end());
   }
-  if (spec.AsksForGpus()) names.insert(names.end(), std::begin(kGpuVariables), std::end(kGpuVariables));
+  if (spec.RequestsGpus()) names.insert(names.end(), std::begin(kGpuVariables), std::end(kGpuVariables));
   std::ranges::sort(names);
   return names;
 }
@@ -351,7 +351,7 @@ std::vector<std::string> ToleranceWarnings(const JobSpec& spec) {
   if (spec.TrackedTasks() < 2) return warnings;
   for (const auto& role : spec.roles) {
     const bool decides = spec.completion_rule == CompletionRule::kTony && spec.IsChief({role.name, role.instances - 1});
-    const bool may_fail = role.CountsFailures() && role.FailsAt() != 1 && !decides;
+    const bool may_fail = role.CountsFailures() && role.FailureLimit() != 1 && !decides;
     if (!may_fail || SmallestScope(spec, role, true) < RestartScope::kGang) continue;
     warnings.push_back(StrCat("role ", role.name, ": its tasks may fail without failing the job, but a collective of ",
                               ToString(spec.framework), " cannot go on without one: the others may hang; tasks that ",

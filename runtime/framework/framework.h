@@ -31,7 +31,7 @@ std::pair<JobSpec, ClusterSpec> Together(const JobSpec& spec, const ClusterSpec&
 
 // Returns whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT. If so, the executor
 // must free the port before the process starts.
-bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
+bool BindsPortExclusively(const JobSpec& spec, const TaskId& task);
 
 // The name of the port at which the one task that serves TensorBoard listens. Its process finds the number in TB_PORT.
 // As in TonY, this is the first task of a role "tensorboard", else the chief, or the only task of a job without roles.

@@ -209,7 +209,7 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
     own["TONY_PROCESS_COUNT"] = StrCat(processes);
     own["TONY_PROCESS_INDEX"] = StrCat(place.process);
   }
-  if (LeavesOutputs(spec, place.attempt.task) && place.process == 0)
+  if (IsOutputTask(spec, place.attempt.task) && place.process == 0)
     own["TONY_OUTPUT_FILE"] = OutputFile(place.folder.work).string();
   if (const auto port = place.ports.find(std::string(kTensorBoardPort));
       port != place.ports.end() && place.process == 0)
@@ -260,7 +260,7 @@ void Activate(const std::filesystem::path& venv, Environment& environment) {
 bool IsSearchPath(std::string_view name) { return name == "PATH" || name == "LD_LIBRARY_PATH" || name == "PYTHONPATH"; }
 
 // Changes folders of src_dir in the job's own search paths to the same folders of the task's copy.
-void MeanCopy(const JobSpec& spec, const std::filesystem::path& work, Environment& environment) {
+void UseTaskCopy(const JobSpec& spec, const std::filesystem::path& work, Environment& environment) {
   if (!spec.src_dir.starts_with('/')) return;
   for (const auto* own : {&spec.container_env, &spec.execution_env})
     for (const auto& [name, given] : *own) {
@@ -332,7 +332,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   Override(environment, spec.container_env);
   Override(environment, spec.execution_env);
   Add(secrets, environment);
-  MeanCopy(spec, place.folder.work, environment);
+  UseTaskCopy(spec, place.folder.work, environment);
   if (!spec.python_venv.empty()) Activate(place.folder.work / kVenvFolder, environment);
   // Without this variable, the last output of a Python program that dies is lost with its buffer.
   environment.try_emplace("PYTHONUNBUFFERED", "1");
@@ -351,7 +351,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
       environment[name] = value;
       continue;
     }
-    const auto file = place.folder.work / OfProcess(StrCat("tony-", ToLower(name)), place.process);
+    const auto file = place.folder.work / NameForProcess(StrCat("tony-", ToLower(name)), place.process);
     environment[name + "_FILE"] = file.string();
     environment.erase(name);
     result.files.push_back({file, value});
@@ -371,7 +371,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
 }
 
 std::filesystem::path ErrorFile(const std::filesystem::path& work_folder, int process) {
-  return work_folder / (OfProcess("tony-error", process) + ".json");
+  return work_folder / (NameForProcess("tony-error", process) + ".json");
 }
 
 std::filesystem::path OutputFile(const std::filesystem::path& work_folder) { return work_folder / "tony-output.json"; }

@@ -83,7 +83,7 @@ struct AttemptPlace {
 
 // A file that TonY writes into a process's working directory. A value that is longer than the kernel allows for one
 // variable (128 KiB) goes to such a file. The variable <NAME>_FILE then names the file, and <NAME> is not set.
-struct GivenFile {
+struct TaskFile {
   std::filesystem::path path;
   std::string content;
 };
@@ -91,7 +91,7 @@ struct GivenFile {
 struct UserEnvironment {
   std::vector<std::string> variables;  // "NAME=value", sorted by name
   // The files to write before the process starts.
-  std::vector<GivenFile> files;
+  std::vector<TaskFile> files;
 };
 
 UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,

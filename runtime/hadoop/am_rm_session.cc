@@ -22,7 +22,7 @@ MasterReply<T> TroubleOf(const RpcFailure& failure, const std::string& context) 
   return ErrorOf(failure, context);
 }
 
-wire::ResourceRequest ToWire(const ContainerAsk& ask) {
+wire::ResourceRequest ToWire(const ContainerRequest& ask) {
   wire::ResourceRequest request;
   request.mutable_priority()->set_priority(ask.priority);
   request.set_resource_name(ask.place);
@@ -36,7 +36,7 @@ wire::ResourceRequest ToWire(const ContainerAsk& ask) {
 
 wire::AllocateRequest ToWire(const Asked& asked, int32_t last_response) {
   wire::AllocateRequest request;
-  for (const ContainerAsk& ask : asked.asks) *request.add_ask() = ToWire(ask);
+  for (const ContainerRequest& ask : asked.asks) *request.add_ask() = ToWire(ask);
   for (const ContainerId& id : asked.release) *request.add_release() = ToWire(id);
   for (const std::string& host : asked.avoid) request.mutable_blacklist_request()->add_blacklist_additions(host);
   for (const std::string& host : asked.no_longer_avoid)

@@ -56,7 +56,7 @@ struct Registration {
 // A row of the requested containers: the total that is still wanted, not a change. The key of a row is priority,
 // request id and place. All rows with one priority and request id have one resource. Rows for hosts and racks grant
 // nothing without a row for "*".
-struct ContainerAsk {
+struct ContainerRequest {
   // Requests with a lower priority number are served first. The AM's own container has priority 0.
   int32_t priority = 0;
   int64_t request_id = -1;  // -1: no id
@@ -70,7 +70,7 @@ struct ContainerAsk {
 };
 
 struct Asked {
-  std::vector<ContainerAsk> asks;  // rows that changed
+  std::vector<ContainerRequest> asks;  // rows that changed
   std::vector<ContainerId> release;
   std::vector<std::string> avoid, no_longer_avoid;  // host names
   float progress = 0;                               // 0 to 1

@@ -51,7 +51,7 @@ ErrorCode CodeOf(const RpcFailure& failure) {
   switch (failure.kind) {
     case Kind::kLost:
       return ErrorCode::kUnavailable;
-    case Kind::kMisunderstood:
+    case Kind::kProtocolError:
       return ErrorCode::kInternal;
     case Kind::kNotPermitted:
       return ErrorCode::kNotPermitted;
@@ -106,11 +106,11 @@ std::string RandomBytes() {
 }
 
 RpcFailure Lost(std::string message) { return {RpcFailure::Kind::kLost, "", std::move(message)}; }
-RpcFailure Misunderstood(std::string message) { return {RpcFailure::Kind::kMisunderstood, "", std::move(message)}; }
+RpcFailure ProtocolFailure(std::string message) { return {RpcFailure::Kind::kProtocolError, "", std::move(message)}; }
 
 // Converts an error of the SASL exchange, or an error in decoding its answer.
 RpcFailure FailureOf(const Error& error) {
-  return {error.code == ErrorCode::kNotPermitted ? RpcFailure::Kind::kNotPermitted : RpcFailure::Kind::kMisunderstood,
+  return {error.code == ErrorCode::kNotPermitted ? RpcFailure::Kind::kNotPermitted : RpcFailure::Kind::kProtocolError,
           "", error.message};
 }
 
@@ -143,7 +143,7 @@ RpcConnection::~RpcConnection() {
 
 void RpcConnection::Call(const std::string& method, std::string request, OnReply done) {
   if (request.size() > kLongestRequest) {
-    return PostReply(std::move(done), RpcFailure{RpcFailure::Kind::kMisunderstood, "",
+    return PostReply(std::move(done), RpcFailure{RpcFailure::Kind::kProtocolError, "",
                                                  StrCat("a request of ", request.size(), " bytes is too long")});
   }
   last_call_ = (last_call_ + 1) & INT32_MAX;
@@ -215,7 +215,7 @@ void RpcConnection::Open() {
 void RpcConnection::OnFrame(std::string_view frame) {
   last_traffic_ = loop_.Now();
   const auto response = ReadResponse(frame);
-  if (!response.ok()) return Drop(Misunderstood(response.error().message));
+  if (!response.ok()) return Drop(ProtocolFailure(response.error().message));
   if (response->header.status() == wire::RpcResponseHeader::FATAL) return Drop(ExceptionIn(response->header));
   if (stage_ == Stage::kOpen) return TakeAnswer(*response);
   if (const Status proved = Prove(*response); !proved.ok()) Drop(FailureOf(proved.error()));
@@ -240,7 +240,7 @@ Status RpcConnection::Prove(const RpcResponse& response) {
 void RpcConnection::TakeAnswer(const RpcResponse& response) {
   const auto call = open_calls_.find(response.call_id);
   if (call == open_calls_.end())
-    return Drop(Misunderstood(StrCat("an answer to call ", response.call_id, ", which nobody made")));
+    return Drop(ProtocolFailure(StrCat("an answer to call ", response.call_id, ", which nobody made")));
   const OnReply done = std::move(call->second.done);
   open_calls_.erase(call);
   if (response.header.status() == wire::RpcResponseHeader::SUCCESS) {

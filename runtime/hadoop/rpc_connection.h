@@ -28,7 +28,7 @@ struct RpcFailure {
     // No answer: not connected, connection broken, or too late. The server may have executed the call.
     kLost,
     // The server's bytes are not Hadoop's protocol, or the request is too long.
-    kMisunderstood,
+    kProtocolError,
     // The client ended the exchange in which it proves its token.
     kNotPermitted,
   };

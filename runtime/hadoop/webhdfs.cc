@@ -51,7 +51,7 @@ OnResponse Finishing(std::string subject, std::function<void(Status)> done) {
 OnResponse Creating(std::string subject, std::function<void(Result<bool>)> done) {
   return [=, done = std::move(done)](const Result<HttpResponse>& response) {
     const auto refusal = response.ok() ? RefusalIn(*response) : std::nullopt;
-    if (refusal && refusal->SaysExists()) return done(false);
+    if (refusal && refusal->IsAlreadyThere()) return done(false);
     const Status status = Checked(response, subject, true);
     done(status.ok() ? Result<bool>(true) : status.error());
   };
@@ -322,8 +322,8 @@ class Put : public EventLoop::Handle {
 
 }  // namespace
 
-WebHdfs::Handle PutWhole(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how, int permission,
-                         WebHdfs::Done<Result<bool>> done, std::function<Status()> check) {
+WebHdfs::Handle PutCompleteFile(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how, int permission,
+                                WebHdfs::Done<Result<bool>> done, std::function<Status()> check) {
   auto put = std::make_unique<Put>(hdfs, path, how, std::move(done), std::move(check));
   put->Begin(std::move(body), permission);
   return put;

@@ -83,7 +83,7 @@ class WebHdfs {
   // missed.
   [[nodiscard]] Handle List(const std::string& path, Done<Result<std::vector<HdfsEntry>>> done);
   // Creates a file. False: a file exists, and it is unchanged. After an error the file may exist with only the first
-  // part of its bytes, and nothing shows that. PutWhole() avoids this.
+  // part of its bytes, and nothing shows that. PutCompleteFile() avoids this.
   [[nodiscard]] Handle Create(const std::string& path, HdfsBody body, const HdfsCreation& how, Done<Result<bool>> done);
   [[nodiscard]] Handle Append(const std::string& path, HdfsBody body, Done<Status> done);
   // Reads at most `length` bytes from `offset` on, fewer at the end of the file. kInvalid: more bytes than
@@ -120,7 +120,7 @@ class WebHdfs {
   HttpClient http_;
 };
 
-// `PutWhole` writes a whole file under its name, or no file.
+// `PutCompleteFile` writes a whole file under its name, or no file.
 //
 //   CREATE .put-<random> -> GETFILESTATUS: does the length match? ---> RENAME to its name -> done(true)
 //        | error               | no, or `check` fails                     | name exists: DELETE, done(false)
@@ -137,8 +137,8 @@ inline constexpr char kUnfinishedPut[] = ".put-";
 // receives false (only kIfNew) if the file already exists. Errors are those of WebHdfs. After kUnavailable the whole
 // file may exist. `check`, if set, is called when all bytes have arrived. If `check` returns an error, the put ends
 // without a file under that name.
-[[nodiscard]] WebHdfs::Handle PutWhole(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how,
-                                       int permission, WebHdfs::Done<Result<bool>> done,
-                                       std::function<Status()> check = nullptr);
+[[nodiscard]] WebHdfs::Handle PutCompleteFile(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how,
+                                              int permission, WebHdfs::Done<Result<bool>> done,
+                                              std::function<Status()> check = nullptr);
 
 }  // namespace tony::hadoop

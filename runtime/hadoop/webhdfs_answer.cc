@@ -15,7 +15,7 @@ Result<HttpResponse> Get(const std::string& url, Duration limit) {
   HttpClient http(loop);
   HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}};  // otherwise some servers answer XML
   call.limits.connect = call.limits.stalled = call.limits.whole = limit;
-  return AnswerFrom<Result<HttpResponse>>(loop, [&](auto done) { return http.Send(std::move(call), done); });
+  return RunUntilAnswer<Result<HttpResponse>>(loop, [&](auto done) { return http.Send(std::move(call), done); });
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ std::string EscapedBut(std::string_view text, std::string_view kept) {
 }  // namespace
 
 // Hadoop has no exception class for an existing attribute, so the message is compared.
-bool HdfsRefusal::SaysExists() const {
+bool HdfsRefusal::IsAlreadyThere() const {
   return exception == "FileAlreadyExistsException" ||
          (exception == "IOException" && message.find("already exists") != std::string::npos);
 }

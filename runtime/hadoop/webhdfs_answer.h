@@ -34,7 +34,7 @@ struct HdfsRefusal {
   std::string message;    // first line of the message
 
   // Returns true if the refusal means that the file or attribute already exists.
-  bool SaysExists() const;
+  bool IsAlreadyThere() const;
   // `subject` has the form "CREATE /a/b". `writes` is true for an operation that writes.
   Error ToError(std::string_view subject, bool writes) const;
 };

@@ -51,7 +51,7 @@ wire::SubmitApplicationRequest ToWire(const Submission& submission) {
     timeout.set_timeout(std::chrono::ceil<std::chrono::seconds>(*submission.lifetime).count());
   }
   SetAmResource(submission, context);
-  if (submission.without_master) context.set_unmanaged_am(true);
+  if (submission.is_unmanaged) context.set_unmanaged_am(true);
   return request;
 }
 
@@ -78,7 +78,7 @@ ApplicationReport ReportIn(const wire::ApplicationReport& report) {
 // Interprets messages that RMAppManager puts into a YarnException. "Cannot add a duplicate" means that two calls
 // submitted one application at the same moment. That is a success, as is submitting an application that already exists.
 // The other message means that the queue's ACL does not admit the user.
-Result<bool> Meant(const Result<bool>& submitted) {
+Result<bool> SubmitOutcome(const Result<bool>& submitted) {
   if (submitted.ok() || submitted.error().message.find("Cannot add a duplicate") != std::string::npos) return true;
   if (submitted.error().message.find("does not have permission to submit") == std::string::npos) return submitted;
   return NotPermittedError(submitted.error().message);
@@ -110,7 +110,7 @@ std::string ToString(FinalStatus status) {
 RmClient::RmClient(EventLoop& loop, HostResolver& names, Endpoint rm, RpcIdentity identity, RpcLimits limits)
     : connection_(loop, names, {std::move(rm), kClientProtocol}, std::move(identity), limits) {}
 
-void RmClient::MakeApplication(Done<NewApplication> done) {
+void RmClient::ReserveApplicationId(Done<NewApplication> done) {
   constexpr auto convert = [](const wire::GetNewApplicationResponse& answer) {
     return NewApplication{FromWire(answer.application_id()), FromWire(answer.maximumcapability())};
   };
@@ -120,7 +120,7 @@ void RmClient::MakeApplication(Done<NewApplication> done) {
 void RmClient::Submit(const Submission& submission, Done<bool> done) {
   constexpr auto convert = [](const wire::SubmitApplicationResponse&) { return true; };
   CallFor(connection_, "submitApplication", ToWire(submission), +convert,
-          [done = std::move(done)](const Result<bool>& submitted) { done(Meant(submitted)); });
+          [done = std::move(done)](const Result<bool>& submitted) { done(SubmitOutcome(submitted)); });
 }
 
 void RmClient::Report(const ApplicationId& id, Done<ApplicationReport> done) {
@@ -232,7 +232,7 @@ Request RequestFor(const std::vector<ContainerId>& ids) {
 }  // namespace
 
 // ContainerManagerImpl has no exception class for these cases, so the messages are compared.
-bool ContainerFailure::StartedBefore() const {
+bool ContainerFailure::IsAlreadyStarted() const {
   return message.find("Attempt to relaunch the same container") != std::string::npos ||
          message.find("already is running on this node") != std::string::npos;
 }

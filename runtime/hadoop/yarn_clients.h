@@ -1,6 +1,6 @@
 // `RmClient` sends a client's requests to the ResourceManager (ApplicationClientProtocol). Loop thread only.
 //
-// Nothing is retried. Every call except MakeApplication() may be repeated after kUnavailable. Errors name the call, the
+// Nothing is retried. Every call except ReserveApplicationId() may be repeated after kUnavailable. Errors name the call, the
 // server and the first line of the exception. kNotFound: unknown application. kInvalid: the request can never be
 // granted. kNotPermitted: access is denied. Callbacks come as RpcConnection describes.
 #pragma once
@@ -47,7 +47,7 @@ struct Submission {
   std::optional<Duration> lifetime;
   LaunchContext am;
   // True ("unmanaged"): YARN starts no AM, and waits until one registers by itself.
-  bool without_master = false;
+  bool is_unmanaged = false;
 };
 
 enum class ApplicationState { kNew, kSubmitted, kAccepted, kRunning, kFinished, kFailed, kKilled };
@@ -93,7 +93,7 @@ class RmClient {
 
   RmClient(EventLoop& loop, HostResolver& names, Endpoint rm, RpcIdentity identity, RpcLimits limits = {});
 
-  void MakeApplication(Done<NewApplication> done);
+  void ReserveApplicationId(Done<NewApplication> done);
   // Submits an application. `done` receives true once the ResourceManager has accepted the application. The queue may
   // still reject it, so read the report. kNotPermitted: the queue's ACL does not admit the user.
   void Submit(const Submission& submission, Done<bool> done);
@@ -132,7 +132,7 @@ struct ContainerFailure {
   std::string exception;  // Java class name without its package
   std::string message;    // all lines joined to one
   // Returns true if the node already has this container, because an earlier call started it.
-  bool StartedBefore() const;
+  bool IsAlreadyStarted() const;
 };
 
 template <class T>

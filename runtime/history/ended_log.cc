@@ -111,7 +111,7 @@ constexpr std::chrono::milliseconds kRewritePatience{10'000};
 constexpr std::chrono::microseconds kBetweenTries{200};
 
 // Returns whether `fd` is still the file at `path`, because the file may be replaced during the wait for its lock.
-bool IsStill(int fd, const fs::path& path) {
+bool IsUnchanged(int fd, const fs::path& path) {
   struct stat ours {
   }, named{};
   return fstat(fd, &ours) == 0 && stat(path.c_str(), &named) == 0 && ours.st_ino == named.st_ino &&
@@ -150,8 +150,8 @@ Result<UniqueFd> OpenLocked(const fs::path& path, bool (*try_lock)(int), std::ch
   for (;;) {
     UniqueFd fd(open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
     if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
-    while (IsStill(fd.get(), path)) {
-      if (try_lock(fd.get()) && IsStill(fd.get(), path)) return fd;
+    while (IsUnchanged(fd.get(), path)) {
+      if (try_lock(fd.get()) && IsUnchanged(fd.get(), path)) return fd;
       if (std::chrono::steady_clock::now() >= give_up)
         return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process has it")};
       std::this_thread::sleep_for(kBetweenTries);

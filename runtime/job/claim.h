@@ -38,7 +38,7 @@ struct KillRequest {
   WatcherToken if_watcher;
   // The kill does not happen before this time. The conditions must hold until then.
   Instant due{};
-  // The time from the request until `due`. The reader of the request sets `due` by its own clock (ByClockOf()). Before
+  // The time from the request until `due`. The reader of the request sets `due` by its own clock (WithDueByReader()). Before
   // that, `due` is by the requester's clock, and only for people.
   Duration delay{0};
   // The user who requested the kill, if it is not the job's user: "root (uid 0)". Empty: the job's user, or root with
@@ -52,12 +52,12 @@ struct KillRequest {
 };
 
 // Returns the reason for the job's verdict.
-inline std::string ReasonWithAsker(const KillRequest& request) {
+inline std::string ReasonWithRequester(const KillRequest& request) {
   return request.asker.empty() ? request.reason : "killed by " + request.asker + ": " + request.reason;
 }
 
 // Returns the requester for log lines.
-inline std::string AskerOf(const KillRequest& request) {
+inline std::string RequesterOf(const KillRequest& request) {
   return request.asker.empty() ? "the job's own user" : request.asker;
 }
 
@@ -89,7 +89,7 @@ inline KillAnswer JudgeKill(const KillRequest& request, const OwnerToken& owner,
 }
 
 // Returns the request with `due` by the reader's clock, because the requester's clock may differ.
-inline KillRequest ByClockOf(Instant now, KillRequest request) {
+inline KillRequest WithDueByReader(Instant now, KillRequest request) {
   if (request.delay > Duration(0)) request.due = now + request.delay;
   return request;
 }

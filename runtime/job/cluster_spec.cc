@@ -169,7 +169,7 @@ bool IsAwaited(const JobSpec& spec, std::string_view role, Until until) {
   });
 }
 
-JobSpec RunningWith(const JobSpec& spec, std::string_view role) {
+JobSpec ConcurrentRoles(const JobSpec& spec, std::string_view role) {
   JobSpec with = spec;
   std::erase_if(with.roles, [&](const RoleSpec& other) {
     return IsBefore(spec, other.name, role) || IsBefore(spec, role, other.name);
@@ -177,7 +177,7 @@ JobSpec RunningWith(const JobSpec& spec, std::string_view role) {
   return with;
 }
 
-int64_t MostAtOnce(const JobSpec& spec, const std::function<int64_t(const RoleSpec&)>& amount) {
+int64_t LargestConcurrentSum(const JobSpec& spec, const std::function<int64_t(const RoleSpec&)>& amount) {
   constexpr size_t kMostSearched = 12;
   const size_t count = spec.roles.size();
   const bool any = std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return !role.depends_on.empty(); });
@@ -206,7 +206,7 @@ int64_t MostAtOnce(const JobSpec& spec, const std::function<int64_t(const RoleSp
   return most;
 }
 
-std::vector<std::string> WaitsFor(const RoleSpec& role) {
+std::vector<std::string> AwaitedRoles(const RoleSpec& role) {
   std::vector<std::string> names;
   for (const auto& [name, until] : role.depends_on) names.push_back(name + (until == Until::kReady ? " (ready)" : ""));
   return names;

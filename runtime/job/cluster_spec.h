@@ -77,13 +77,13 @@ bool IsAwaited(const JobSpec& spec, std::string_view role, Dependency::Until unt
 
 // Returns the spec with only those roles that may run at the same time as `role`. A role is missing if it waits for the
 // success of `role`, or the other way round.
-JobSpec RunningWith(const JobSpec& spec, std::string_view role);
+JobSpec ConcurrentRoles(const JobSpec& spec, std::string_view role);
 
 // Adds up `amount` over roles that may run at the same time, and returns the largest sum. If a job with dependencies
 // has more than 12 roles, the result is the sum over all of them.
-int64_t MostAtOnce(const JobSpec& spec, const std::function<int64_t(const RoleSpec&)>& amount);
+int64_t LargestConcurrentSum(const JobSpec& spec, const std::function<int64_t(const RoleSpec&)>& amount);
 
 // Returns the roles that `role` itself waits for, e.g. "data" and "head (ready)".
-std::vector<std::string> WaitsFor(const RoleSpec& role);
+std::vector<std::string> AwaitedRoles(const RoleSpec& role);
 
 }  // namespace tony

@@ -21,7 +21,8 @@ std::string ContainerMark(const JobId& job, const ContainerId& container) {
   return StrCat(job.value, "/", container.value);
 }
 
-std::vector<std::string> OverEnvironment(const std::vector<std::string>& below, const std::vector<std::string>& above) {
+std::vector<std::string> MergeEnvironments(const std::vector<std::string>& below,
+                                           const std::vector<std::string>& above) {
   std::map<std::string_view, size_t> places;
   std::vector<std::string> merged;
   for (const auto* variables : {&below, &above}) {

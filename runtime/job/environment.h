@@ -25,7 +25,8 @@ std::optional<std::string> VariableOf(const std::vector<std::string>& environmen
 std::string ContainerMark(const JobId& job, const ContainerId& container);
 
 // Merges two environments. If both set a variable, the value in `above` counts.
-std::vector<std::string> OverEnvironment(const std::vector<std::string>& below, const std::vector<std::string>& above);
+std::vector<std::string> MergeEnvironments(const std::vector<std::string>& below,
+                                           const std::vector<std::string>& above);
 // Removes the marks, because a task of another job may have submitted this job.
 std::vector<std::string> WithoutMarks(const std::vector<std::string>& environment);
 

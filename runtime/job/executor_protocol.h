@@ -83,7 +83,7 @@ enum class RefusalReason {
   kStaleEpoch,
   kBadProtocol,
   kBadRequest,
-  kNotRuling,
+  kNotLeader,
 };
 constexpr auto NamesOf(RefusalReason) {
   return EnumNames("bad token", "wrong job", "unknown attempt", "stale attempt", "stale epoch", "bad protocol",

@@ -92,13 +92,13 @@ Judgement Judge(const Evidence& evidence, std::span<const FailureRule> extra) {
       lines->clear();
   const FirstCause cause = FindFirstCause(heard);
   const FailureLines all(evidence, cause.rule ? cause.before : "");
-  if (const RuleMatch own = FirstThatHolds(extra, evidence, all.all()); own.rule)
+  if (const RuleMatch own = FirstMatchingRule(extra, evidence, all.all()); own.rule)
     return {own.rule, all.Quoted(own.place), all.NeedsStdout(own.place), cause.before};
   if (cause.rule) return {cause.rule, cause.Quoted(), cause.on_stdout, cause.before};
   const FailureLines lines(cause.rest, "");
-  const RuleMatch found = FirstThatHolds(BuiltInRules(), heard, lines.all());
+  const RuleMatch found = FirstMatchingRule(BuiltInRules(), heard, lines.all());
   CHECK(found.rule);  // The last built-in rule always holds.
-  const bool quotes_last = found.place == 0 && SaysLittle(*found.rule, evidence);
+  const bool quotes_last = found.place == 0 && HoldsByExitCodeAlone(*found.rule, evidence);
   return {found.rule, quotes_last ? lines.QuotedLast() : lines.Quoted(found.place),
           killed ? all.NeedsStdout(0) : lines.NeedsStdout(found.place), cause.before};
 }
@@ -116,7 +116,7 @@ std::string MessageOf(const Evidence& evidence, const Judgement& judged) {
     message += StrCat(message.empty() ? "" : ": ", numbers ? evidence.oom_detail : rule.meaning);
     if (rule.full_disk) message += StrCat(" (", evidence.full_disk, ")");
   }
-  if (!evidence.report_trouble.empty()) message += StrCat(message.empty() ? "" : "; ", evidence.report_trouble);
+  if (!evidence.report_problem.empty()) message += StrCat(message.empty() ? "" : "; ", evidence.report_problem);
   return message;
 }
 
@@ -179,7 +179,7 @@ std::string FailureLines::Quoted(size_t place) const {
 
 std::string FailureLines::QuotedLast() const {
   const auto of_report = InReports(lines_);
-  const auto says_something = [&](size_t at) { return !of_report[at] && !SaysNothing(lines_[at]); };
+  const auto says_something = [&](size_t at) { return !of_report[at] && !ExplainsNothing(lines_[at]); };
   const auto is_text = [&](size_t at) { return lines_[at].find_first_not_of("-=*_ \t") != std::string::npos; };
   const auto last_before = [](size_t begin, size_t end, const auto& is_good) {
     while (end > begin && !is_good(end - 1)) --end;
@@ -187,7 +187,7 @@ std::string FailureLines::QuotedLast() const {
   };
   size_t place = last_before(before_end_, stderr_end_, says_something);
   if (place == 0) place = last_before(0, stdout_end_, says_something);
-  if (place == 0) place = last_before(before_end_, stderr_end_, [&](size_t at) { return IsOfMpirun(lines_[at]); });
+  if (place == 0) place = last_before(before_end_, stderr_end_, [&](size_t at) { return IsMpirunMessage(lines_[at]); });
   if (place == 0) place = last_before(before_end_, stderr_end_, is_text);
   return place == 0 ? "" : StrCat("its last line: ", Quoted(place));
 }
@@ -216,8 +216,8 @@ bool EndedByItself(const std::optional<ExitStatus>& exit) {
   return std::ranges::none_of(kFromOthers, [&](int signal) { return DiedOf(exit, signal); });
 }
 
-RuleMatch FirstThatHolds(std::span<const FailureRule> rules, const Evidence& evidence,
-                         const std::vector<std::string>& lines) {
+RuleMatch FirstMatchingRule(std::span<const FailureRule> rules, const Evidence& evidence,
+                            const std::vector<std::string>& lines) {
   RuleMatch latest;
   for (const auto& rule : rules) {
     if (!rule.pattern.empty()) {
@@ -231,7 +231,7 @@ RuleMatch FirstThatHolds(std::span<const FailureRule> rules, const Evidence& evi
   return latest;
 }
 
-bool SaysLittle(const FailureRule& rule, const Evidence& evidence) {
+bool HoldsByExitCodeAlone(const FailureRule& rule, const Evidence& evidence) {
   const bool by_code = evidence.exit && evidence.exit->kind == ExitStatus::Kind::kExited && !rule.signal && !rule.oom;
   return by_code && (rule.cls == OutcomeClass::kUserError || rule.cls == OutcomeClass::kUserConfig);
 }

@@ -78,7 +78,7 @@ struct Evidence {
   std::string oom_detail;
   std::optional<ErrorReport> report;  // the program's own report
   // The reason why the program's error file could not be read. Empty if it could, or if no file was left.
-  std::string report_trouble;
+  std::string report_problem;
   // The last lines of stderr and stdout, for people.
   std::string stderr_tail, stdout_tail;
   // The last MiB of stderr and stdout, in which causes are searched. Empty: the last lines are the whole text.
@@ -147,11 +147,11 @@ struct RuleMatch {
 
 // Returns the first rule that holds. Among neighbouring rules with a pattern, returns the one that matches the latest
 // line.
-RuleMatch FirstThatHolds(std::span<const FailureRule> rules, const Evidence& evidence,
-                         const std::vector<std::string>& lines);
+RuleMatch FirstMatchingRule(std::span<const FailureRule> rules, const Evidence& evidence,
+                            const std::vector<std::string>& lines);
 
 // Returns whether the rule holds by exit code alone, so that it explains little and a message quotes the program first.
-bool SaysLittle(const FailureRule& rule, const Evidence& evidence);
+bool HoldsByExitCodeAlone(const FailureRule& rule, const Evidence& evidence);
 
 // Returns whether the rule's meaning adds nothing to a quoted cause, e.g. "the program failed".
 bool IsGeneric(const FailureRule& rule);

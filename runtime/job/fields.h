@@ -140,7 +140,7 @@ void Schema(auto& io, int64_t newest, int64_t first = 1) {
 
 // Returns a variant that holds the default value of the alternative at `index`.
 template <class Variant>
-Variant BlankAlternative(size_t index) {
+Variant DefaultAlternative(size_t index) {
   Variant blank;
   const auto make = [&]<size_t... kIndexes>(std::index_sequence<kIndexes...>) {
     (void)((index == kIndexes && (blank.template emplace<kIndexes>(), true)) || ...);
@@ -161,7 +161,7 @@ void OneOf(Io& io, std::string_view name, Variant& value, const std::array<std::
     while (index < kSize && kinds[index] != kind) ++index;
     io.Check(name, index < kSize, "a kind that this release knows, not \"" + kind + "\"");
     if (!io.status().ok()) return;
-    value = BlankAlternative<Variant>(index);
+    value = DefaultAlternative<Variant>(index);
   }
   std::visit([&](auto& body) { Fields(io, body); }, value);
 }

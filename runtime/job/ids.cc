@@ -7,7 +7,7 @@ namespace tony {
 std::string ToString(const TaskId& id) { return StrCat(id.role, ":", id.index); }
 std::string ToString(const AttemptId& id) { return StrCat(ToString(id.task), "#", id.number); }
 std::string FolderName(const TaskId& id) { return StrCat(id.role, "-", id.index); }
-std::string OfProcess(std::string_view name, int process) {
+std::string NameForProcess(std::string_view name, int process) {
   return process == 0 ? std::string(name) : StrCat(name, "-", process);
 }
 

@@ -54,7 +54,7 @@ std::string ToString(const AttemptId& id);
 // Returns e.g. "worker-3". The name has no colon, so that it may stand in a PATH.
 std::string FolderName(const TaskId& id);
 // Returns the name of a file of one process: "stdout" for process 0, "stdout-1" for process 1.
-std::string OfProcess(std::string_view name, int process);
+std::string NameForProcess(std::string_view name, int process);
 Result<TaskId> ParseTaskId(std::string_view text);
 
 }  // namespace tony

@@ -22,21 +22,21 @@ bool IsFileName(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-bool IsTonysOwnFile(std::string_view name) {
+bool IsReservedFileName(std::string_view name) {
   return name == "tony-error.json" || name == "tony-hostfile" || name == "tony-output.json";
 }
 
-Duration CallLimit(const Timers& timers) { return std::min(Duration(5000), timers.record_fresh); }
+Duration CallTimeout(const Timers& timers) { return std::min(Duration(5000), timers.record_fresh); }
 
 std::string RoleSpec::Key(std::string_view what) const {
   return StrCat(key_prefix.empty() ? StrCat("tony.", name) : key_prefix, ".", what);
 }
 
-std::string Outliving::Key(std::string_view role) const {
+std::string OutliveLimit::Key(std::string_view role) const {
   return StrCat("tony.application.dependency.", role, ".timeout.after.", group);
 }
 
-int RoleSpec::FailsAt() const {
+int RoleSpec::FailureLimit() const {
   if (min_failed) return *min_failed;
   if (min_succeeded > 0) return instances - min_succeeded + 1;
   return completion == Completion::kSidecar ? 0 : 1;
@@ -49,13 +49,13 @@ const RoleSpec* JobSpec::FindRole(std::string_view role) const {
   return nullptr;
 }
 
-bool JobSpec::AsksForGpus() const {
+bool JobSpec::RequestsGpus() const {
   return std::ranges::any_of(roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
 }
 
 // Only on YARN a job may hold containers while it waits for others. Elsewhere a job has all its resources from
 // beginning to end.
-Duration JobSpec::LongestHold() const { return scheduler == kYarnScheduler ? yarn.gang_hold : Duration(0); }
+Duration JobSpec::ContainerHoldLimit() const { return scheduler == kYarnScheduler ? yarn.gang_hold : Duration(0); }
 
 int JobSpec::ProcessesOf(std::string_view role) const {
   const RoleSpec* found = FindRole(role);
@@ -120,7 +120,7 @@ void Fields(auto& io, Is<Dependency> auto& dependency) {
   io.Field("until", dependency.until);
 }
 
-void Fields(auto& io, Is<Outliving> auto& outliving) {
+void Fields(auto& io, Is<OutliveLimit> auto& outliving) {
   io.Field("group", outliving.group);
   io.Field("roles", outliving.roles);
   io.Field("limit_ms", outliving.limit);

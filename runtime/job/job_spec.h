@@ -30,14 +30,14 @@ inline constexpr std::string_view kStartedTooLate = "the application master had 
 
 // Returns the message of such a verdict. `waits` completes "the job ..." with what the job waits for; empty if not
 // known.
-inline std::string StartedTooLate(Duration passed, Duration limit, const std::string& waits) {
+inline std::string StartTimeoutMessage(Duration passed, Duration limit, const std::string& waits) {
   return StrCat(kStartedTooLate, " ", Seconds(passed), " after the submission (", kStartupTimeoutKey, "=",
                 limit.count(), ")", waits.empty() ? "" : ": the job ", waits);
 }
 
 // Returns how much of the limit has passed since the submission. The result is between 0 and `limit`, because the wall
 // clock may have been set meanwhile.
-inline Duration SpentOf(Duration limit, Instant submitted, Instant now) {
+inline Duration ElapsedOfLimit(Duration limit, Instant submitted, Instant now) {
   return std::clamp(now - submitted, Duration(0), limit);
 }
 
@@ -112,7 +112,7 @@ struct FileSpec {
 bool IsFileName(std::string_view name);
 // Returns whether the executor or the program writes a file of this name into a task's folder. If the user linked a
 // file under this name, the write would go through the link.
-bool IsTonysOwnFile(std::string_view name);
+bool IsReservedFileName(std::string_view name);
 
 inline constexpr std::string_view kVenvFolder = "venv";  // folder of the job's Python environment
 
@@ -187,13 +187,13 @@ struct Dependency {
 constexpr auto NamesOf(Dependency::Until) { return EnumNames("succeeded", "ready"); }
 
 // A limit on how long a role's tasks may run on after every task of a group of roles has ended.
-struct Outliving {
+struct OutliveLimit {
   std::string group;               // name of the group in properties
   std::vector<std::string> roles;  // roles of the job; never empty
   Duration limit{0};
   // True: the job continues without the role after the limit. False: the job fails.
   bool ignored = false;
-  bool operator==(const Outliving&) const = default;
+  bool operator==(const OutliveLimit&) const = default;
 
   std::string Key(std::string_view role) const;  // e.g. "tony.application.dependency.worker.timeout.after.A"
 };
@@ -211,7 +211,7 @@ struct RoleSpec {
   std::optional<int> restarts;
   // How many successes complete a tracked role. 0: each of its tasks has to end.
   int min_succeeded = 0;
-  // How many failures without a restart fail the job. 0: no number of failures does. Not set: see FailsAt().
+  // How many failures without a restart fail the job. 0: no number of failures does. Not set: see FailureLimit().
   std::optional<int> min_failed;
   // Files for the tasks of this role, in addition to the job's files.
   std::vector<FileSpec> files;
@@ -225,7 +225,7 @@ struct RoleSpec {
   int processes = 1;
   // Sorted by role, without duplicates; CheckDependencies() has further rules.
   std::vector<Dependency> depends_on;
-  std::vector<Outliving> outlives;  // All of these limits apply.
+  std::vector<OutliveLimit> outlives;  // All of these limits apply.
   // Only for sidecars: a restart of the gang leaves the running tasks alone.
   bool outlives_restarts = false;
   bool operator==(const RoleSpec&) const = default;
@@ -234,8 +234,8 @@ struct RoleSpec {
   // Returns how many failures of the role fail the job; 0: no number does. If `min_failed` is not set, the limit
   // follows from `min_succeeded`: so many failures that it is out of reach. If neither is set, the limit is the first
   // failure, and 0 for a sidecar.
-  int FailsAt() const;
-  bool CountsFailures() const { return completion != Completion::kSidecar || FailsAt() > 0; }
+  int FailureLimit() const;
+  bool CountsFailures() const { return completion != Completion::kSidecar || FailureLimit() > 0; }
 };
 
 // Timers of liveness and recovery. The parser refuses cutoff_after + grace + 5 s >= lost_after, because a replaced
@@ -255,7 +255,7 @@ struct Timers {
 };
 
 // Returns how long an executor waits for the answer to a call before it considers the connection lost.
-Duration CallLimit(const Timers& timers);
+Duration CallTimeout(const Timers& timers);
 
 // The highest priority; the lowest is -kMostJobPriority.
 inline constexpr int64_t kMostJobPriority = 1000;
@@ -347,10 +347,10 @@ struct JobSpec {
 
   const RoleSpec* FindRole(std::string_view role) const;
   // Returns how long a container may be held while no program runs in it; 0: without limit.
-  Duration LongestHold() const;
+  Duration ContainerHoldLimit() const;
   // Returns the number of processes of each task; 1 if the role does not exist.
   int ProcessesOf(std::string_view role) const;
-  bool AsksForGpus() const;
+  bool RequestsGpus() const;
   int TotalTasks() const;
   int TrackedTasks() const;
   // Returns whether the task is the chief, which leads a collective: role "chief" index 0, or else "worker" index 0

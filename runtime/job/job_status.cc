@@ -161,7 +161,7 @@ std::string CpuText(const TaskStatus& task) {
   return StrCat((millicores + 5) / 10, "%");
 }
 
-TaskStatus UsedTogether(const JobStatus& status) {
+TaskStatus TotalUsage(const JobStatus& status) {
   TaskStatus all;
   Usage sum;
   bool known = false;
@@ -193,7 +193,7 @@ std::vector<std::string> CompletionLines(const JobSpec& spec) {
   std::string chief;
   for (const RoleSpec& role : spec.roles) {
     lines.push_back(StrCat("role ", role.name, " (", ToString(role.completion), "): ", EndText(role), "; ",
-                           FailureText(role.FailsAt())));
+                           FailureText(role.FailureLimit())));
     if (spec.IsChief({role.name, 0})) chief = StrCat("a failure of ", role.name, ":0, or ");
   }
   if (spec.completion_rule == CompletionRule::kTony)

@@ -126,7 +126,7 @@ std::string PeakMemoryText(const TaskStatus& task);  // maximum memory, e.g. "34
 // running task, and the average use of other tasks.
 std::string CpuText(const TaskStatus& task);
 // Returns the usage of all tasks, added up as if they were one task. While the job runs, ended tasks are left out.
-TaskStatus UsedTogether(const JobStatus& status);
+TaskStatus TotalUsage(const JobStatus& status);
 
 std::string ClockText(Duration length);  // "0:07", "12:30", "2:05:00", "3d 04h"
 

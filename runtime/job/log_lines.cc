@@ -123,12 +123,12 @@ bool IsLoggedOther(std::string_view line) {
 
 bool IsWarning(std::string_view line) { return Holds(line, "Warning: ") || Holds(line, "warnings.warn("); }
 
-bool IsOfMpirun(std::string_view line) {
+bool IsMpirunMessage(std::string_view line) {
   constexpr std::string_view kBegins[] = {"mpirun ", "prterun ", "mpiexec ", "MPI_ABORT "};
   return BeginsWithAny(line, kBegins);
 }
 
-bool SaysNothing(std::string_view line) {
+bool ExplainsNothing(std::string_view line) {
   constexpr std::string_view kBegins[] = {"Execution halted",
                                           "+ ",
                                           "exit status ",
@@ -179,7 +179,7 @@ std::vector<bool> InReports(const std::vector<std::string>& lines) {
   return in;
 }
 
-size_t LikePrefix(std::string_view line, std::string_view prefix) {
+size_t MatchingPrefixSize(std::string_view line, std::string_view prefix) {
   size_t at = 0;
   for (size_t i = 0; i < prefix.size();) {
     if (at == line.size()) return std::string_view::npos;

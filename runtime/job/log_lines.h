@@ -28,18 +28,18 @@ bool IsLoggedOther(std::string_view line);
 bool IsWarning(std::string_view line);
 
 // Returns whether mpirun wrote the line, as it does about a process that leaves no message itself.
-bool IsOfMpirun(std::string_view line);
+bool IsMpirunMessage(std::string_view line);
 
 // Returns whether the line explains nothing: a warning, or a line that shells, launchers and runtimes write after any
 // failure.
-bool SaysNothing(std::string_view line);
+bool ExplainsNothing(std::string_view line);
 
 // Returns for each line whether it is in a report of mpirun or torchrun, between two lines of dashes.
 std::vector<bool> InReports(const std::vector<std::string>& lines);
 
 // Returns the length of `prefix` at the beginning of `line`. The numbers in them may differ, e.g. a time or a process
 // id. Returns npos if the line does not begin with the prefix.
-size_t LikePrefix(std::string_view line, std::string_view prefix);
+size_t MatchingPrefixSize(std::string_view line, std::string_view prefix);
 
 bool IsEmptyLine(std::string_view line);
 bool Holds(std::string_view text, std::string_view part);

@@ -49,13 +49,13 @@ void Outputs::Add(OutputProblem problem) {
   problems.back().why = StrCat("and ", unnamed, " more");
 }
 
-bool LeavesOutputs(const JobSpec& spec, const TaskId& task) {
+bool IsOutputTask(const JobSpec& spec, const TaskId& task) {
   if (spec.FindRole("chief") || spec.FindRole("worker")) return spec.IsChief(task);
   const RoleSpec* role = spec.FindRole(task.role);
   return role && role->completion == Completion::kTracked && spec.TrackedTasks() == 1;
 }
 
-void FitOutputs(Outputs& outputs, size_t most) {
+void TrimOutputs(Outputs& outputs, size_t most) {
   std::vector<OutputMember*> by_size;
   for (OutputMember& member : outputs.members) by_size.push_back(&member);
   std::ranges::stable_sort(by_size, {}, [](const OutputMember* member) { return member->json.size(); });

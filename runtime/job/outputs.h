@@ -82,10 +82,10 @@ struct KeptOutputs {
 
 // Returns whether the task gets TONY_OUTPUT_FILE. That is the chief; in a job whose roles cannot have a chief, the only
 // tracked task, e.g. the task of a job without roles.
-bool LeavesOutputs(const JobSpec& spec, const TaskId& task);
+bool IsOutputTask(const JobSpec& spec, const TaskId& task);
 
 // Leaves out the largest members, so that the object of the others has at most `most` bytes.
-void FitOutputs(Outputs& outputs, size_t most);
+void TrimOutputs(Outputs& outputs, size_t most);
 
 std::string ObjectOf(const Outputs& outputs);  // Returns the members as compact JSON.
 

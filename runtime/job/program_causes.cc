@@ -25,14 +25,14 @@ class Bodies {
       prefix_.remove_suffix(kGroup.size());
       prefix_ = prefix_.substr(0, prefix_.find_last_not_of(' ') + 1);
     }
-    repeated_ =
-        !prefix_.empty() && at + 1 < lines.size() && LikePrefix(lines[at + 1].text, prefix_) != std::string::npos;
+    repeated_ = !prefix_.empty() && at + 1 < lines.size() &&
+                MatchingPrefixSize(lines[at + 1].text, prefix_) != std::string::npos;
     if (!repeated_) prefix_ = prefix_.substr(0, std::min(prefix_.find_first_not_of(" \t"), prefix_.size()));
   }
 
   std::string_view operator[](size_t i) const {
     const std::string_view line = i < lines_.size() ? lines_[i].text : std::string_view();
-    const size_t size = LikePrefix(line, prefix_);
+    const size_t size = MatchingPrefixSize(line, prefix_);
     return size == std::string_view::npos ? line : line.substr(size);
   }
 
@@ -399,7 +399,7 @@ std::optional<ReadCause> ReadR(const LogLines& lines, size_t at, size_t halted) 
       read.cause.remark = StrCat("the cause of ", read.cause.line);
       read.cause.line = MessageFrom(lines, i, halted);
     }
-    if (!IsEmptyLine(text) && !SaysNothing(text)) read.cause.more.push_back(text);
+    if (!IsEmptyLine(text) && !ExplainsNothing(text)) read.cause.more.push_back(text);
   }
   return read;
 }

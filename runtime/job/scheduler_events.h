@@ -14,7 +14,7 @@
 
 namespace tony {
 
-struct ContainerAsk {
+struct ContainerRequest {
   // The attempt that gets the container. All tasks of a role request equal containers.
   AttemptId attempt;
   Resources resources;
@@ -71,7 +71,7 @@ struct ContainerPreempting {
   Duration notice{0};
 };
 // Requested containers are not granted yet. The event is reported again when the reason changes.
-struct ContainersDelayed {
+struct ContainersPending {
   // The pending reason, e.g. "waits for 8192 MB of memory: 4096 of 24000 MB are free; 1 job is before it". Empty: the
   // wait is over.
   std::string reason;
@@ -86,7 +86,7 @@ struct SchedulerLost {
   std::string reason;
 };
 using SchedulerEvent = std::variant<ContainerGranted, ContainerStarted, ContainerExited, ContainerPreempting,
-                                    ContainersDelayed, SchedulerReached, SchedulerLost>;
+                                    ContainersPending, SchedulerReached, SchedulerLost>;
 
 // kTerm requests that the executor stops its task and exits. kKill ends all of its processes at once.
 enum class StopMode { kTerm, kKill };

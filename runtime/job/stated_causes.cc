@@ -117,7 +117,7 @@ void PromoteLast(const LogLines& lines, std::vector<StatedCause>& causes) {
     std::fill(said.begin() + static_cast<ptrdiff_t>(cause.begin),
               said.begin() + static_cast<ptrdiff_t>(std::min(cause.end, lines.size())), false);
   for (size_t i = last->end; i < lines.size(); ++i) {
-    if (said[i] && !SaysNothing(lines[i].text)) return;
+    if (said[i] && !ExplainsNothing(lines[i].text)) return;
   }
   last->kind = Kind::kUncaught;
 }
@@ -246,7 +246,7 @@ class Choice {
     if (evidence_.report) {
       for (auto& line : Split(evidence_.report->message, '\n')) lines.push_back(std::move(line));
     }
-    return FirstThatHolds(BuiltInRules(), evidence_, lines);
+    return FirstMatchingRule(BuiltInRules(), evidence_, lines);
   }
 
   // Returns the most likely cause. If several processes wrote, a process that lost its connection to another is only
@@ -268,7 +268,7 @@ class Choice {
     FirstCause first{.line = cause.line, .remark = cause.remark};
     RuleMatch match = Match({cause.line});
     if (!IsSpecific(match)) {
-      const RuleMatch more = FirstThatHolds(BuiltInRules(), evidence_, cause.more);
+      const RuleMatch more = FirstMatchingRule(BuiltInRules(), evidence_, cause.more);
       if (IsSpecific(more)) match = more;
       if (IsSpecific(more) && first.remark.empty()) first.remark = cause.more[more.place - 1];
     }
@@ -300,7 +300,7 @@ class Choice {
   std::vector<size_t> SaidAfter(const StatedCause& cause) const {
     std::vector<size_t> said;
     for (const size_t place : stated_.plain) {
-      if (place >= cause.end && place >= Tail() && !SaysNothing(stated_.lines[place])) said.push_back(place);
+      if (place >= cause.end && place >= Tail() && !ExplainsNothing(stated_.lines[place])) said.push_back(place);
     }
     return said;
   }
@@ -320,17 +320,18 @@ class Choice {
     // Native code that crashes leaves no message, and an exception that the program survived is not the cause.
     if (survived && last.place == 0 && EndsByException(evidence_.exit) && evidence_.exit != kUncaught)
       return FirstCause{.rule = ByCode(last)};
-    if (survived || (evidence_.exit == kUncaught && IsOfCommand(stated_.lines[after.back()])))
+    if (survived || (evidence_.exit == kUncaught && IsFailedCommand(stated_.lines[after.back()])))
       return Plain(after.back(), ByCode(last), judged);
     if (EndsByException(evidence_.exit)) return std::nullopt;
     std::vector<std::string> lines;
     for (const size_t place : after) lines.push_back(stated_.lines[place]);
-    const RuleMatch match = FirstThatHolds(BuiltInRules(), evidence_, lines);
+    const RuleMatch match = FirstMatchingRule(BuiltInRules(), evidence_, lines);
     return match.place > 0 ? std::optional(Plain(after[match.place - 1], match.rule, judged)) : std::nullopt;
   }
 
   const FailureRule* ByCode(const RuleMatch& match) const {
-    const bool by_code = match.place == 0 && SaysLittle(*match.rule, evidence_) && match.rule->advice == Advice::kNone;
+    const bool by_code =
+        match.place == 0 && HoldsByExitCodeAlone(*match.rule, evidence_) && match.rule->advice == Advice::kNone;
     return by_code ? &BuiltInRules().back() : match.rule;
   }
 
@@ -338,13 +339,13 @@ class Choice {
   std::optional<FirstCause> SaidBefore(const StatedCause& launcher, const FirstCause& judged) const {
     std::vector<size_t> said;
     for (const size_t place : stated_.plain) {
-      if (place < launcher.begin && place + kLastLines >= launcher.begin && !SaysNothing(stated_.lines[place]))
+      if (place < launcher.begin && place + kLastLines >= launcher.begin && !ExplainsNothing(stated_.lines[place]))
         said.push_back(place);
     }
     if (said.empty()) return std::nullopt;
     std::vector<std::string> lines;
     for (const size_t place : said) lines.push_back(stated_.lines[place]);
-    const RuleMatch match = FirstThatHolds(BuiltInRules(), evidence_, lines);
+    const RuleMatch match = FirstMatchingRule(BuiltInRules(), evidence_, lines);
     return Plain(match.place > 0 ? said[match.place - 1] : said.back(), ByCode(match), judged);
   }
 
@@ -392,7 +393,7 @@ StatedCauses ReadStatedCauses(std::string_view text) {
   return stated;
 }
 
-bool IsOfCommand(std::string_view line) {
+bool IsFailedCommand(std::string_view line) {
   constexpr std::string_view kCleanup[] = {"rm: ", "rmdir: ", "umount: ", "kill: ", "unlink: "};
   if (std::ranges::any_of(kCleanup, [&](std::string_view command) { return line.starts_with(command); })) return false;
   static const LinePattern& pattern = *new LinePattern(*LinePattern::Parse(

@@ -64,7 +64,7 @@ StatedCauses ReadStatedCauses(std::string_view text);
 
 // Returns whether the line reports a failed shell command, e.g. "cp: cannot stat 'x': No such file or directory".
 // Commands that clean up do not count.
-bool IsOfCommand(std::string_view line);
+bool IsFailedCommand(std::string_view line);
 
 // ---- Readers of single causes, for stated_causes.cc. Each reader gets the lines of one process and a place among
 // them, and returns nothing if no cause of its kind is there. The caller continues after the cause, so that each line

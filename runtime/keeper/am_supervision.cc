@@ -165,7 +165,7 @@ void AmSupervision::Start() {
   LogWarn(error.message);
   state_ = State::kBackoff;
   if (!unstarted_since_) unstarted_since_ = loop_.Now();
-  if (loop_.Now() - *unstarted_since_ >= options_.unstartable) return BeGone(listener_.on_unreadable, error.message);
+  if (loop_.Now() - *unstarted_since_ >= options_.unstartable) return EnterGone(listener_.on_unreadable, error.message);
   timer_ = loop_.After(kBetweenStarts, [this] { Start(); });
 }
 
@@ -179,9 +179,9 @@ Status AmSupervision::StartNext() {
   am.argv = {options_.program, records_.place().string(), std::to_string(epoch_.value)};
   const std::optional<int> page = page_.SocketForMaster();
   if (page) am.inherited.push_back(*page);
-  am.env = OverEnvironment(environment_,
-                           {StrCat(kJobMark, "=", records_.job().value), StrCat(kAmMark, "=", records_.job().value),
-                            StrCat(kPageSocketVariable, "=", page ? std::to_string(*page) : "")});
+  am.env = MergeEnvironments(environment_,
+                             {StrCat(kJobMark, "=", records_.job().value), StrCat(kAmMark, "=", records_.job().value),
+                              StrCat(kPageSocketVariable, "=", page ? std::to_string(*page) : "")});
   am.directory = records_.place().string();
   am.stdout_file = am.stderr_file = (records_.place() / "am.log").string();
   process_ = {};
@@ -212,7 +212,7 @@ void AmSupervision::Watch(pid_t pid) {
 // noticed.
 void AmSupervision::WatchMarked(pid_t pid) {
   Watch(pid);
-  if (IsMarked(pid, Mark())) return;
+  if (HasEnvironmentSetting(pid, Mark())) return;
   watch_.reset();
   process_ = {};
   pid_ = 0;
@@ -267,13 +267,13 @@ void AmSupervision::OnEnded(std::optional<ExitStatus> status) {
     case State::kAwaited:
       return Start();
     case State::kRunning:
-      if (status == kUnreadable) return BeGone(listener_.on_unreadable, LastWordsOfAm(records_));
-      if (status == kInternalError) return BeGone(listener_.on_gave_up, LastWordsOfAm(records_));
+      if (status == kUnreadable) return EnterGone(listener_.on_unreadable, LastWordsOfAm(records_));
+      if (status == kInternalError) return EnterGone(listener_.on_gave_up, LastWordsOfAm(records_));
       return OnDeath(KindOf(status), how);
     case State::kHung:
       return OnDeath(AmDeath::Kind::kCrashed, StrCat("it hung for ", options_.silence.count(), " ms"));
     case State::kRetiring:
-      return BeRetired();
+      return EnterRetired();
     case State::kNone:
     case State::kBackoff:
     case State::kGone:
@@ -292,12 +292,12 @@ void AmSupervision::OnDeath(AmDeath::Kind kind, const std::string& how) {
   }
   const bool crashed = kind == AmDeath::Kind::kCrashed;
   const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(DeathBudget::kWindow).count();
-  BeGone(listener_.on_gave_up, StrCat("the application master ", crashed ? "crashed " : "was killed ",
-                                      crashed ? DeathBudget::kMostCrashes : DeathBudget::kMostKills, " times within ",
-                                      minutes, " min, at last: ", how));
+  EnterGone(listener_.on_gave_up, StrCat("the application master ", crashed ? "crashed " : "was killed ",
+                                         crashed ? DeathBudget::kMostCrashes : DeathBudget::kMostKills,
+                                         " times within ", minutes, " min, at last: ", how));
 }
 
-void AmSupervision::BeGone(const std::function<void(const std::string&)>& tell, const std::string& why) {
+void AmSupervision::EnterGone(const std::function<void(const std::string&)>& tell, const std::string& why) {
   state_ = State::kGone;
   timer_ = loop_.After(Duration(0), [&tell, why] { tell(why); });
 }
@@ -313,14 +313,14 @@ void AmSupervision::RetireWithin(Duration farewell) {
 
 void AmSupervision::KillRetired() {
   Kill();
-  if (pid_ == 0) return BeRetired();
+  if (pid_ == 0) return EnterRetired();
   timer_ = loop_.After(kDying, [this] {
     LogError(StrCat("AM, pid ", pid_, ", does not die: the job ends without it"));
-    BeRetired();
+    EnterRetired();
   });
 }
 
-void AmSupervision::BeRetired() {
+void AmSupervision::EnterRetired() {
   watch_.reset();
   state_ = State::kGone;
   listener_.on_retired();
@@ -337,9 +337,9 @@ void AmSupervision::Kill() {
   }
 }
 
-void AmSupervision::KillMarked() const { SignalMarked(Mark(), SIGKILL); }
+void AmSupervision::KillMarked() const { SignalWithEnvironment(Mark(), SIGKILL); }
 
-std::vector<pid_t> AmSupervision::Alive() const { return WithEnvironment(Mark()); }
+std::vector<pid_t> AmSupervision::Alive() const { return ProcessesWithEnvironment(Mark()); }
 
 std::string AmSupervision::Mark() const { return StrCat(kAmMark, "=", records_.job().value); }
 

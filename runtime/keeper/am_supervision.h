@@ -139,12 +139,12 @@ class AmSupervision {
   void BeRunning();
   void RetireWithin(Duration farewell);
   void KillRetired();
-  void BeRetired();
+  void EnterRetired();
   void Watch(pid_t pid);
   void WatchMarked(pid_t pid);
   void OnEnded(std::optional<ExitStatus> status);
   void OnDeath(AmDeath::Kind kind, const std::string& how);
-  void BeGone(const std::function<void(const std::string&)>& tell, const std::string& why);
+  void EnterGone(const std::function<void(const std::string&)>& tell, const std::string& why);
   void CheckSilence(Instant expected);
   void Kill();
   void KillMarked() const;

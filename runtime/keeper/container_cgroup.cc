@@ -176,7 +176,7 @@ std::set<pid_t> SignalAllIn(const fs::path& cgroup, int signal) {
   return signalled;
 }
 
-// If new processes appear meanwhile, all are stopped before they are killed, as in KillOwnTree().
+// If new processes appear meanwhile, all are stopped before they are killed, as in KillDescendants().
 void KillOneByOne(const fs::path& cgroup) {
   std::set<pid_t> before = SignalAllIn(cgroup, SIGKILL);
   std::set<pid_t> now = SignalAllIn(cgroup, SIGSTOP);
@@ -255,7 +255,7 @@ std::vector<pid_t> ProcessesInCgroup(const fs::path& cgroup) {
 }
 
 int64_t OomKillsOfTree(const fs::path& cgroup) {
-  const auto version = CountsMemory(cgroup);
+  const auto version = MemoryCgroupVersion(cgroup);
   return version ? CountOomKills(*version, cgroup, kDeepest) : 0;
 }
 

@@ -254,7 +254,7 @@ Status Containers::AdoptOne(const ContainerRecord& record) {
   }
   if (container.pid > 0) container.process = HeldProcess(container.pid);
   // The process is held first and checked afterwards, so the pid cannot be reused in between.
-  const bool is_it = record.pid == 0 ? IsMarked(container.pid, StrCat(kContainerMark, "=", mark))
+  const bool is_it = record.pid == 0 ? HasEnvironmentSetting(container.pid, StrCat(kContainerMark, "=", mark))
                                      : StartTime(container.pid) == record.start_time;
   if (!container.process.valid() || !is_it) {
     LogInfo(StrCat("container ", record.id.value, " ended unseen"));
@@ -347,9 +347,9 @@ ProcessSpec Containers::ExecutorOf(const LaunchContainer& launch, const Containe
   ProcessSpec executor;
   executor.argv = launch.what.argv;
   executor.env =
-      OverEnvironment(OverEnvironment(OverEnvironment(environment_, launch.what.env),
-                                      GpuEnvironment(container.gpus, admission_->machine_has_gpus)),
-                      {StrCat(kJobMark, "=", job_.value), StrCat(kContainerMark, "=", ContainerMark(job_, id))});
+      MergeEnvironments(MergeEnvironments(MergeEnvironments(environment_, launch.what.env),
+                                          GpuEnvironment(container.gpus, admission_->machine_has_gpus)),
+                        {StrCat(kJobMark, "=", job_.value), StrCat(kContainerMark, "=", ContainerMark(job_, id))});
   executor.directory = folder_.string();
   executor.stdout_file = executor.stderr_file = launch.what.log_file;
   if (admission_->lock >= 0) executor.inherited = {admission_->lock};

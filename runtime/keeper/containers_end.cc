@@ -136,8 +136,8 @@ Victims Containers::KillLeftovers() {
   const std::set<pid_t> doomed = Doomed();
   const std::set<pid_t> left = LeftAlive();
   const auto spared = [&](pid_t child) { return IsSpared(child, doomed); };
-  shared_memory_.Note([&] { return SignalOwnTree(0, spared).living; });
-  KillOwnTree(spared);
+  shared_memory_.Note([&] { return SignalDescendants(0, spared).living; });
+  KillDescendants(spared);
   Victims victims;
   for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && victims.Empty(); --looks) {
     auto processes = TryListProcesses();
@@ -146,7 +146,7 @@ Victims Containers::KillLeftovers() {
     std::erase_if(*processes, [&](const ProcessEntry& process) { return left.contains(process.pid); });
     victims = FindLeftovers(*processes, Scope());
     shared_memory_.Note([&] { return AsSet(victims.pids); });
-    SignalSeen(*processes, victims.pids, SIGKILL);
+    SignalIfUnchanged(*processes, victims.pids, SIGKILL);
   }
   AddStrayChildren(victims);
   return victims;
@@ -162,7 +162,7 @@ void Containers::JudgeLeft(const ContainerId& id, Container& container, const st
   std::string first;
   for (const pid_t pid : victims) {
     if (known.contains(pid)) continue;
-    std::string why = WhyItStays(pid);
+    std::string why = WhyKillFails(pid);
     if (why.empty() && container.killed_for < kMorePatience * patience_) return;
     if (why.empty()) why = StrCat(DescribeWithState(pid), ", is not ended by SIGKILL");
     if (first.empty()) first = std::move(why);
@@ -186,7 +186,7 @@ void Containers::LookAtLeft(const ContainerId& id, Container& container) {
 void Containers::Sweep() {
   // The time during which the keeper itself was stopped does not count towards the patience.
   since_sweep_ = std::min(loop_.Now() - std::exchange(swept_at_, loop_.Now()), kBetweenLooksAtLeft);
-  (void)runner_.ReapStrangers();  // reaped processes are not strays
+  (void)runner_.ReapAllChildren();  // reaped processes are not strays
   Victims victims = NothingCanBeLeft() ? Victims() : KillLeftovers();
   std::set<pid_t> alive(victims.pids.begin(), victims.pids.end());
   for (const auto& [id, container] : containers_) {
@@ -215,20 +215,20 @@ void Containers::Sweep() {
 }
 
 std::string Containers::KillAllOfJob() {
-  (void)runner_.ReapStrangers();
+  (void)runner_.ReapAllChildren();
   // The AM and the executors have exited. Processes that the runner still has write the history, and may wait for its
   // file system; they are spared.
   const auto writes = [this, is_left = LeftAlive()](pid_t pid) {
     return runner_.Started(pid) || is_left.contains(pid);
   };
-  if (!NothingCanBeLeft()) KillOwnTree(writes);
+  if (!NothingCanBeLeft()) KillDescendants(writes);
   std::vector<pid_t> left;
   for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && left.empty(); --looks) {
     const auto processes = TryListProcesses();
     if (!processes.ok()) return processes.error().message;
     left = FindAllOfJob(*processes, Scope());
     std::erase_if(left, writes);
-    SignalSeen(*processes, left, SIGKILL);
+    SignalIfUnchanged(*processes, left, SIGKILL);
   }
   for (const auto& [id, container] : containers_)
     if (!container.cgroup.empty() && container.state != State::kLeft && KillCgroup(container.cgroup))
@@ -289,7 +289,7 @@ void Containers::DoWithoutCgroups(Container& container, const std::string& why) 
 void Containers::JudgeMemory(Container& container, const std::optional<ExitStatus>& status) {
   const bool seen = status.has_value();
   if (seen && *status != ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}) return;
-  const auto version = container.cgroup.empty() ? std::nullopt : CountsMemory(container.cgroup);
+  const auto version = container.cgroup.empty() ? std::nullopt : MemoryCgroupVersion(container.cgroup);
   const int64_t kills = version ? OomKillsOfTree(container.cgroup) : 0;
   if (kills == 0) return;
   container.exited.error = DescribeOom(MemoryOf(*version, container.cgroup), "the container's", kills);

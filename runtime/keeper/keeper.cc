@@ -64,7 +64,7 @@ Keeper::Keeper(EventLoop& loop, JobRecords records, std::vector<std::string> env
 Status Keeper::Begin() {
   TRY_ASSIGN(listener_, ListenAsKeeper(records_));
   TRY(containers_.Adopt());
-  if (auto status = FreshStatus(records_); status.ok()) first_status_ = *std::move(status);
+  if (auto status = InitialStatus(records_); status.ok()) first_status_ = *std::move(status);
   first_status_.tasks.clear();
   accepting_ = loop_.WhenReadable(listener_.get(), [this] { AcceptConnections(); });
   signals_ = loop_.OnSentSignals({SIGCHLD, SIGTERM, SIGINT, SIGHUP},
@@ -164,7 +164,7 @@ void Keeper::Report(const KeeperReport& report) {
 
 // A signal never ends the keeper before its job, because the job would lose its supervisor.
 void Keeper::OnSignal(const EventLoop::SentSignal& signal) {
-  if (signal.number == SIGCHLD) return (void)runner_.ReapStrangers();
+  if (signal.number == SIGCHLD) return (void)runner_.ReapAllChildren();
   const std::string sender = signal.sender > 0 ? StrCat(" from process ", signal.sender, " of uid ", signal.user) : "";
   const std::string what = StrCat("the job's keeper got SIG", sigabbrev_np(signal.number), sender);
   if (!stop_reason_.empty()) return LogInfo(StrCat(what, ", and is stopping already"));
@@ -190,7 +190,7 @@ void Keeper::EnterLedger() {
   if (entered.ok()) return;
   // The ledger may become usable again: a full disk gets space, or someone repairs the folder. Until then the job
   // reports the reason and can be killed.
-  SayTurn(JobQueued{StrCat("waits for the ledger, which cannot be used: ", entered.error().message)});
+  ReportQueueState(JobQueued{StrCat("waits for the ledger, which cannot be used: ", entered.error().message)});
   claim_timer_ = loop_.After(kBetweenTries, [this] { EnterLedger(); });
 }
 
@@ -200,15 +200,15 @@ Status Keeper::TryToEnterLedger() {
   TRY_ASSIGN(const auto environment, records_.ReadEnvironment());
   if (const auto mark = VariableOf(environment, kJobMark); mark && *mark != records_.job().value) above_ = JobId{*mark};
   const bool runs = containers_.Running() > 0;
-  TRY_ASSIGN(claim_, LedgerClaim::Enter(loop_, ledger, records_.job(), AskOf(spec, environment), runs,
-                                        {[this] { OnAdmitted(); }, [this](const std::string& why) { OnQueued(why); }},
-                                        spec.priority));
+  TRY_ASSIGN(claim_, LedgerReservation::Enter(
+                         loop_, ledger, records_.job(), AskOf(spec, environment), runs,
+                         {[this] { OnAdmitted(); }, [this](const std::string& why) { OnQueued(why); }}, spec.priority));
   ledger_ = ledger;
   return Ok();
 }
 
 void Keeper::OnQueued(const std::string& why) {
-  SayTurn(JobQueued{why});
+  ReportQueueState(JobQueued{why});
   if (above_ && !nested_timer_) nested_timer_ = loop_.After(kNestedPatience, [this] { EndIfNested(); });
 }
 
@@ -227,7 +227,7 @@ void Keeper::EndIfNested() {
 
 void Keeper::OnAdmitted() {
   nested_timer_.reset();
-  SayTurn(JobAdmitted{});
+  ReportQueueState(JobAdmitted{});
   containers_.Admit({claim_->lock(), claim_->gpus(), claim_->MachineHasGpus()});
   WatchRunTime();
 }
@@ -261,7 +261,7 @@ void Keeper::EndBecause(const std::string& reason) {
   EndForKill({.reason = reason});
 }
 
-void Keeper::SayTurn(KeeperReport turn) {
+void Keeper::ReportQueueState(KeeperReport turn) {
   const auto* queued = std::get_if<JobQueued>(&turn);
   const auto* before = turn_ ? std::get_if<JobQueued>(&*turn_) : nullptr;
   if (queued && before && queued->why == before->why) return;

@@ -45,7 +45,7 @@
 #include "runtime/keeper/containers.h"
 #include "runtime/keeper/keeper_protocol.h"
 #include "runtime/keeper/message_channel.h"
-#include "runtime/ledger/ledger_claim.h"
+#include "runtime/ledger/ledger_reservation.h"
 #include "runtime/ledger/ledger_folder.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/records/attempt_folder.h"
@@ -97,7 +97,7 @@ class Keeper {
   void OnQueued(const std::string& why);
   void EndIfNested();
   void OnAdmitted();
-  void SayTurn(KeeperReport turn);
+  void ReportQueueState(KeeperReport turn);
   void LeaveLedger();
   // Ends the job at the run limit of its user (run_minutes in machine.json).
   void WatchRunTime();
@@ -106,8 +106,8 @@ class Keeper {
 
   // Functions for kills and limits that do not wait for an AM, defined in keeper_end.cc.
   void LookForKills();
-  void JudgeUnheardKill(bool overslept);
-  std::optional<KillRequest> KillToObey(const std::vector<RecordedKill>& kills) const;
+  void CheckUnansweredKill(bool overslept);
+  std::optional<KillRequest> KillToExecute(const std::vector<RecordedKill>& kills) const;
   void Refuse(const std::vector<RecordedKill>& kills) const;
   void EndForKill(const KillRequest& kill);
   void HearAm();
@@ -116,7 +116,7 @@ class Keeper {
   // Functions for the end of the job, defined in keeper_end.cc.
   void GiveUp(const std::string& reason);
   void RunOut(const std::string& reason);
-  void SayTrouble();
+  void WriteDegradedStatus();
   void LookForFolder();
   void LeaveGoneFolder();
   void LookAtTasks();
@@ -132,8 +132,8 @@ class Keeper {
   void SweepJob();
   void WriteHistory();
   void LeaveFolder();
-  void HoldPlace();
-  void BeDone();
+  void HoldReservation();
+  void EnterDone();
   bool StartWriter(void (*work)(const JobRecords&), EventLoop::Callback on_end);
   void TryAgain(void (Keeper::*step)(), const Error& error);
 
@@ -162,7 +162,7 @@ class Keeper {
   Status end_;
   // Set once the job was entered into the ledger.
   std::optional<LedgerFolder> ledger_;
-  std::unique_ptr<LedgerClaim> claim_;
+  std::unique_ptr<LedgerReservation> claim_;
   // The last report about the ledger: JobAdmitted or JobQueued.
   std::optional<KeeperReport> turn_;
   // The job whose task submitted this job; nullopt: no task submitted it.

@@ -27,7 +27,7 @@ constexpr Duration kLongestSweep{30000};
 constexpr Duration kBetweenHolds{1000};
 // The interval at which kRunningOut checks for ended tasks and for kills. Azkaban's adapter waits a second for the
 // result of its kill.
-constexpr Duration kBetweenLooks{250};
+constexpr Duration kCheckInterval{250};
 // The limit for the line in the log of ended jobs. It is above the time that the writer waits for other writers
 // (ended_log.cc).
 constexpr Duration kRecordLimit{3000};
@@ -39,7 +39,7 @@ constexpr Duration kExecutorMargin{2000};
 
 // Releases the locks that clients wait for. The function finds their descriptors in /proc, because the process that
 // started this one opened one of them.
-void LetGoOfLocks(const JobRecords& records) {
+void ReleaseClientLocks(const JobRecords& records) {
   std::vector<int> locks;
   std::error_code error;
   const auto folder = std::filesystem::canonical(records.place(), error);
@@ -67,7 +67,7 @@ Verdict Killed(const std::string& reason) {
 // the AM does not end the job in time, the keeper kills the AM and ends the job itself.
 void Keeper::Stop(const std::string& reason) {
   stop_reason_ = reason;
-  if (phase_ == Phase::kHolding) return BeDone();
+  if (phase_ == Phase::kHolding) return EnterDone();
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // the job is ending already
   const auto written = records_.WriteKill({reason});
   if (!written.ok()) LogError(written.error().message);
@@ -95,7 +95,7 @@ bool Keeper::StartWriter(void (*work)(const JobRecords&), EventLoop::Callback on
 }
 
 void Keeper::Finish() {
-  records_.GiveUpReserve();
+  records_.FreeReserve();
   phase_ = Phase::kRecording;
   // The line in the log of ended jobs is written before `finished`. Without `finished`, a job whose keeper dies now
   // gets another keeper, which writes the line too. A job never fails because of its line, and waits for it no longer
@@ -157,13 +157,13 @@ void Keeper::RunOut(const std::string& reason) {
   verdict_ = InfraVerdict(records_, reason);
   phase_ = Phase::kRunningOut;
   Proceed();
-  if (phase_ == Phase::kRunningOut) SayTrouble();
+  if (phase_ == Phase::kRunningOut) WriteDegradedStatus();
   LookAtTasks();
 }
 
-void Keeper::SayTrouble() {
+void Keeper::WriteDegradedStatus() {
   running_told_ = containers_.Running();
-  const auto status = TroubledStatus(records_, verdict_.message);
+  const auto status = DegradedStatus(records_, verdict_.message);
   const Status written =
       status.ok() ? records_.WriteStatus(*status, Durability::kLostWithPower) : Status(status.error());
   if (!written.ok()) LogWarn(written.error().message);
@@ -171,21 +171,21 @@ void Keeper::SayTrouble() {
 
 void Keeper::LookAtTasks() {
   if (phase_ != Phase::kRunningOut) return;
-  timer_ = loop_.After(kBetweenLooks, [this] {
+  timer_ = loop_.After(kCheckInterval, [this] {
     // A kill that arrives after this read is handled after the next read.
     const auto kills = records_.ReadKills();
     if (!kills.ok()) LogWarn(kills.error().message);
-    if (const auto kill = kills.ok() ? KillToObey(*kills) : std::nullopt) return EndForKill(*kill);
+    if (const auto kill = kills.ok() ? KillToExecute(*kills) : std::nullopt) return EndForKill(*kill);
     if (kills.ok()) Refuse(*kills);
     // An executor whose task has ended, or was never started, would wait for an AM.
     containers_.StopIdle();
-    if (containers_.Running() != running_told_) SayTrouble();
+    if (containers_.Running() != running_told_) WriteDegradedStatus();
     LookAtTasks();
   });
 }
 
 void Keeper::LookForFolder() {
-  presence_timer_ = loop_.After(FolderPresence::kBetweenLooks, [this] {
+  presence_timer_ = loop_.After(FolderPresence::kCheckInterval, [this] {
     if (presence_.IsGone(loop_.Now())) return LeaveGoneFolder();
     LookForFolder();
   });
@@ -196,7 +196,7 @@ void Keeper::LeaveGoneFolder() {
   if (phase_ == Phase::kSweeping || phase_ == Phase::kWritingHistory || phase_ == Phase::kHolding ||
       phase_ == Phase::kDone)
     return;
-  end_ = presence_.GoneError();
+  end_ = presence_.RemovedError();
   LogError(StrCat(end_.error().message, ": ending what runs of it"));
   stop_timer_.reset();
   phase_ = Phase::kFinishing;
@@ -239,7 +239,7 @@ void Keeper::WriteVerdict() {
     left_ = left;
     verdict_.message += StrCat("; ", left);
   }
-  records_.GiveUpReserve();
+  records_.FreeReserve();
   const auto status = EndedStatus(records_, verdict_, loop_.Now());
   if (!status.ok() && status.error().code == ErrorCode::kUnavailable)
     return TryAgain(&Keeper::WriteVerdict, status.error());
@@ -278,26 +278,26 @@ void Keeper::WriteHistory() {
 void Keeper::LeaveFolder() {
   if (phase_ != Phase::kWritingHistory) return;
   RemoveKeeperSocket(records_);
-  if (left_.empty()) return BeDone();
+  if (left_.empty()) return EnterDone();
   phase_ = Phase::kHolding;
   LogError(StrCat("the job has ended and keeps its place on the machine: ", left_));
   accepting_.reset();
   listener_ = UniqueFd();
   peers_.clear();
   am_peer_ = 0;
-  LetGoOfLocks(records_);
-  HoldPlace();
+  ReleaseClientLocks(records_);
+  HoldReservation();
 }
 
-void Keeper::HoldPlace() {
+void Keeper::HoldReservation() {
   timer_ = loop_.After(kBetweenHolds, [this] {
-    if (!containers_.KillAllOfJob().empty() || !containers_.Left().empty()) return HoldPlace();
+    if (!containers_.KillAllOfJob().empty() || !containers_.Left().empty()) return HoldReservation();
     containers_.RemoveCgroups();
-    BeDone();
+    EnterDone();
   });
 }
 
-void Keeper::BeDone() {
+void Keeper::EnterDone() {
   if (phase_ == Phase::kDone) return;
   LeaveLedger();
   LogInfo(phase_ == Phase::kHolding && !stop_reason_.empty() ? "the place is given back as asked" : "nothing is left");
@@ -336,14 +336,14 @@ void Keeper::LookForKills() {
   const Instant due = loop_.Now() + (am_peer_ == 0 ? kUnheardLook : kUnheardLookAtConnected);
   unheard_timer_ = loop_.At(due, [this, due] {
     if (phase_ != Phase::kServing) return;
-    JudgeUnheardKill(/*overslept=*/loop_.Now() - due > kSleptThrough);
+    CheckUnansweredKill(/*overslept=*/loop_.Now() - due > kSleptThrough);
     if (phase_ == Phase::kServing) LookForKills();
   });
 }
 
-void Keeper::JudgeUnheardKill(bool overslept) {
+void Keeper::CheckUnansweredKill(bool overslept) {
   const auto kills = records_.ReadKills();
-  const auto kill = kills.ok() ? KillToObey(*kills) : std::nullopt;
+  const auto kill = kills.ok() ? KillToExecute(*kills) : std::nullopt;
   if (!kill) return unheard_kill_.reset();
   // Reads messages that arrived while this process was stopped.
   if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();
@@ -358,7 +358,7 @@ void Keeper::JudgeUnheardKill(bool overslept) {
 // Returns the kill to execute, the one with the shortest grace. A kill without a condition is always executed. A
 // conditional kill by the owner who submitted the job is executed until an AM has led, because the owner cannot have
 // changed before. The file of such a kill stays, so that the next keeper finds it too.
-std::optional<KillRequest> Keeper::KillToObey(const std::vector<RecordedKill>& kills) const {
+std::optional<KillRequest> Keeper::KillToExecute(const std::vector<RecordedKill>& kills) const {
   if (kills.empty()) return std::nullopt;
   const auto lease = records_.ReadLease();
   const auto submission = records_.ReadSubmission();
@@ -368,7 +368,7 @@ std::optional<KillRequest> Keeper::KillToObey(const std::vector<RecordedKill>& k
   for (const RecordedKill& kill : kills) {
     KillRequest request = kill.request;
     const bool taken =
-        knows_owner && JudgeKill(ByClockOf(now, request), submission->claim.owner, {}, now) == KillAnswer::kTaken;
+        knows_owner && JudgeKill(WithDueByReader(now, request), submission->claim.owner, {}, now) == KillAnswer::kTaken;
     if (request.grace < Duration(0)) request.grace = grace_;
     if ((taken || request.IsPlain()) && (!soonest || request.grace < soonest->grace)) soonest = request;
   }
@@ -387,7 +387,7 @@ void Keeper::Refuse(const std::vector<RecordedKill>& kills) const {
 
 // Ends the job as the AM would end it for this kill.
 void Keeper::EndForKill(const KillRequest& kill) {
-  EndWithoutAm(Killed(ReasonWithAsker(kill)), kill.grace < Duration(0) ? grace_ : kill.grace);
+  EndWithoutAm(Killed(ReasonWithRequester(kill)), kill.grace < Duration(0) ? grace_ : kill.grace);
 }
 
 void Keeper::HearAm() {
@@ -400,10 +400,10 @@ void Keeper::LimitStart(Duration limit) {
   const auto lease = records_.ReadLease();
   const auto submission = records_.ReadSubmission();
   if (limit == Duration(0) || !lease.ok() || *lease || !submission.ok()) return;
-  const Duration spent = SpentOf(limit, submission->time, RealClock().Now());
+  const Duration spent = ElapsedOfLimit(limit, submission->time, RealClock().Now());
   start_timer_ = loop_.After(limit - spent, [this, limit] {
     if (phase_ != Phase::kServing) return;
-    Verdict verdict = InfraVerdict(records_, StartedTooLate(limit, limit, ""));
+    Verdict verdict = InfraVerdict(records_, StartTimeoutMessage(limit, limit, ""));
     verdict.cls = OutcomeClass::kTimeout;
     LogError(verdict.message);
     EndWithoutAm(std::move(verdict), Duration(0));

@@ -13,7 +13,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
 #include "runtime/keeper/message_channel.h"
-#include "runtime/ledger/ledger_witness.h"
+#include "runtime/ledger/process_check.h"
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/users.h"
@@ -34,14 +34,14 @@ std::string StateWords(const ProcessStat& stat) {
 }  // namespace
 
 std::string DescribeWithState(pid_t pid) {
-  const auto process = LookAtProcess(pid);
+  const auto process = ReadVisibleProcess(pid);
   const auto stat = ReadStat(pid);
   return process && stat ? StrCat(Describe(*process), ", ", StateWords(*stat)) : "";
 }
 
-std::string WhyItStays(pid_t pid) {
+std::string WhyKillFails(pid_t pid) {
   const HeldProcess held(pid);
-  const auto process = LookAtProcess(pid);
+  const auto process = ReadVisibleProcess(pid);
   const auto stat = ReadStat(pid);
   if (!process || !stat || stat->dead) return "";
   if (held.valid() && !held.Signal(0) && errno == EPERM)
@@ -52,7 +52,7 @@ std::string WhyItStays(pid_t pid) {
                 "answers, or its cgroup is thawed");
 }
 
-std::string WhoKeepsWaiting(const JobRecords& records) {
+std::string DescribeBlocker(const JobRecords& records) {
   const auto processes = TryListProcesses();
   if (!processes.ok()) return "";
   std::set<pid_t> tops;
@@ -64,8 +64,8 @@ std::string WhoKeepsWaiting(const JobRecords& records) {
     for (const pid_t below : DescendantsIn(*processes, top)) found.insert(below);
   std::string words;
   for (const pid_t pid : found) {
-    if (std::string why = WhyItStays(pid); !why.empty()) return why;
-    const auto seen = LookAtProcess(pid);
+    if (std::string why = WhyKillFails(pid); !why.empty()) return why;
+    const auto seen = ReadVisibleProcess(pid);
     const auto stat = ReadStat(pid);
     if (stat && IsStopped(*stat)) words = StrCat(DescribeWithState(pid), ": \"kill -CONT ", pid, "\" wakes it");
     if (words.empty() && seen && !seen->name.starts_with("tony-")) words = DescribeWithState(pid);

@@ -19,12 +19,12 @@ std::string DescribeWithState(pid_t pid);
 
 // Returns why SIGKILL by this user does not end the process: another user owns it, or the kernel holds it. Empty:
 // neither is true, or the process has exited.
-std::string WhyItStays(pid_t pid);
+std::string WhyKillFails(pid_t pid);
 
 // Names the process of the job that most likely blocks a client, e.g. "process 1234 (sleep) of root cannot be ended by
 // alice: ...". A keeper (supervisor) or an AM in good order is not named. Empty: no process of the job is visible.
 // Reads all of /proc.
-std::string WhoKeepsWaiting(const JobRecords& records);
+std::string DescribeBlocker(const JobRecords& records);
 
 // Checks whether the keeper of a job responds. A keeper that is stopped, frozen or hanging keeps its lock and the job's
 // reservation in the ledger. No other keeper can start then. The AM or a waiting client kills it, as a keeper kills an
@@ -52,7 +52,7 @@ class KeeperPulse {
 };
 
 // Returns the processes named tony-keeper that have the job's keeper.lock open; only the keeper that holds the lock
-// keeps it open for long. A copy of the keeper that writes records (WriteApart) is one of them.
+// keeps it open for long. A copy of the keeper that writes records (WriteInChildProcess) is one of them.
 std::vector<pid_t> KeepersOf(const JobRecords& records);
 // Sends SIGKILL to the processes that KeepersOf() returns.
 void EndKeeper(const JobRecords& records);

@@ -52,7 +52,7 @@ void WriteEndedLine(const JobRecords& records) { WarnUnless(RecordEnd(records));
 
 void WriteHistoryEnd(const JobRecords& records) { WarnUnless(FinishHistory(records)); }
 
-void WriteApart(const JobRecords& records, void (*work)(const JobRecords&), Duration patience) {
+void WriteInChildProcess(const JobRecords& records, void (*work)(const JobRecords&), Duration patience) {
   EventLoop loop;
   BoostProcessRunner runner(loop);
   const auto started = runner.StartCopy(
@@ -112,7 +112,7 @@ Result<JobStatus> EndedStatus(const JobRecords& records, const Verdict& verdict,
   return status;
 }
 
-Result<JobStatus> TroubledStatus(const JobRecords& records, const std::string& trouble) {
+Result<JobStatus> DegradedStatus(const JobRecords& records, const std::string& trouble) {
   TRY_ASSIGN(JobStatus status, LastStatus(records));
   if (status.verdict) return status;
   CatchUp(records, status);
@@ -237,16 +237,16 @@ Result<JobStatus> LostStatus(const JobRecords& records) {
 Status EndLostJob(const JobRecords& records) {
   TRY_ASSIGN(const JobStatus status, LostStatus(records));
   TRY(records.WriteStatus(status, Durability::kSurvivesPowerCut));
-  WriteApart(records, WriteEndedLine, kHistoryPatience);
+  WriteInChildProcess(records, WriteEndedLine, kHistoryPatience);
   TRY(WriteFileByRename(JobFolder(records).finished(), "", /*durable=*/false));
   records.RemoveSecrets();
   if (const auto ledger = LedgerOf(records)) ForgetUnwrittenEnd(*ledger, records.job());
   const auto history = HistoryFolder(records);
-  if (history.ok() && *history) WriteApart(records, WriteHistoryEnd, kHistoryPatience);
+  if (history.ok() && *history) WriteInChildProcess(records, WriteHistoryEnd, kHistoryPatience);
   return Ok();
 }
 
-Status SettleIfLost(const JobRecords& records) {
+Status FinalizeIfLost(const JobRecords& records) {
   if (!IsLost(records)) return Ok();
   const auto lock = JobFolder(records).Lock("keeper.lock");
   if (!lock.ok()) return lock.error().code == ErrorCode::kUnavailable ? Ok() : Status(lock.error());

@@ -22,7 +22,7 @@ void WriteHistoryEnd(const JobRecords& records);    // when the job ended (histo
 
 // Runs `work` in a process of its own and waits for it up to `patience`. For callers without an event loop. The process
 // writes to the log of the job's keeper.
-void WriteApart(const JobRecords& records, void (*work)(const JobRecords&), Duration patience);
+void WriteInChildProcess(const JobRecords& records, void (*work)(const JobRecords&), Duration patience);
 
 // The status document of a job without an AM. The keeper makes it when no AM can be kept running. A client makes it
 // when it finds a job whose machine was restarted.
@@ -34,7 +34,7 @@ Result<JobStatus> EndedStatus(const JobRecords& records, const Verdict& verdict,
 
 // Returns the last status of the job, marked as degraded and not as ended. `trouble` says what the job waits for. Tasks
 // whose executor kept an outcome have ended.
-Result<JobStatus> TroubledStatus(const JobRecords& records, const std::string& trouble);
+Result<JobStatus> DegradedStatus(const JobRecords& records, const std::string& trouble);
 
 // Returns the verdict FAILED of class infra, with the last lines of am.log.
 Verdict InfraVerdict(const JobRecords& records, const std::string& reason);
@@ -73,6 +73,6 @@ Result<JobStatus> LostStatus(const JobRecords& records);
 Status EndLostJob(const JobRecords& records);
 
 // Finalizes the job if it is lost, under keeper.lock. Ok if it is not lost, or if another process does the same now.
-Status SettleIfLost(const JobRecords& records);
+Status FinalizeIfLost(const JobRecords& records);
 
 }  // namespace tony

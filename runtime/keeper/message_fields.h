@@ -162,7 +162,7 @@ Result<Variant> DecodeMessage(std::string_view text, std::string_view what) {
   PacketReader io(text.substr(2), text[0]);
   const auto index = static_cast<unsigned char>(text[1]);
   if (index >= std::variant_size_v<Variant>) return InvalidError(what, ": unknown type ", int{index});
-  Variant message = BlankAlternative<Variant>(index);
+  Variant message = DefaultAlternative<Variant>(index);
   std::visit([&](auto& fields) { Fields(io, fields); }, message);
   if (!io.AtEnd()) return InvalidError(what, " of type ", int{index}, ": damaged");
   return message;

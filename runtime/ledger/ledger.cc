@@ -23,14 +23,14 @@ bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b) {
 }
 
 // Returns e.g. "CUDA_VISIBLE_DEVICES=2,3" for a request that allows only some GPUs.
-std::string GpuPin(const LedgerAsk& ask) {
+std::string GpuPin(const LedgerRequest& ask) {
   std::vector<std::string> numbers;
   for (const int gpu : ask.gpus_among) numbers.push_back(std::to_string(gpu));
   return StrCat(kVisibleGpus, "=", Join(numbers, ","));
 }
 
 // Returns the GPUs in `gpus` that the request allows.
-std::vector<int> AllowedGpus(std::vector<int> gpus, const LedgerAsk& ask) {
+std::vector<int> AllowedGpus(std::vector<int> gpus, const LedgerRequest& ask) {
   const auto is_allowed = [&](int gpu) { return std::ranges::count(ask.gpus_among, gpu) > 0; };
   if (!ask.gpus_among.empty()) std::erase_if(gpus, [&](int gpu) { return !is_allowed(gpu); });
   return gpus;
@@ -65,8 +65,8 @@ const LedgerEntry* Ledger::Find(const JobId& job, int64_t user) const {
   return found == entries_.end() ? nullptr : &*found;
 }
 
-LedgerAsk Ledger::HeldBy(int64_t user) const {
-  LedgerAsk held;
+LedgerRequest Ledger::HeldBy(int64_t user) const {
+  LedgerRequest held;
   for (const LedgerEntry& entry : entries_) {
     if (!entry.admitted() || entry.user != user) continue;
     held.memory_mb += entry.ask.memory_mb;
@@ -99,28 +99,28 @@ std::vector<int> Ledger::FreeGpus() const {
   return free;
 }
 
-std::vector<int> Ledger::FreeGpus(const LedgerAsk& ask) const { return AllowedGpus(FreeGpus(), ask); }
-bool Ledger::IsFree(const LedgerAsk& ask) const {
+std::vector<int> Ledger::FreeGpus(const LedgerRequest& ask) const { return AllowedGpus(FreeGpus(), ask); }
+bool Ledger::IsFree(const LedgerRequest& ask) const {
   return ask.memory_mb <= FreeMemory() && ask.gpus <= static_cast<int64_t>(FreeGpus(ask).size());
 }
 
 bool Ledger::IsOverLimit(const LedgerEntry& entry) const {
   const UserLimits limits = machine_.LimitsOf(entry.user);
   if (!limits.memory_mb && !limits.gpus) return false;
-  const LedgerAsk held = HeldBy(entry.user);
+  const LedgerRequest held = HeldBy(entry.user);
   return (limits.memory_mb && held.memory_mb + entry.ask.memory_mb > *limits.memory_mb) ||
          (limits.gpus && held.gpus + entry.ask.gpus > *limits.gpus);
 }
 
-bool Ledger::CountsInLine(const LedgerEntry& entry) const {
-  return entry.place == Place::kInLine && EverFits(entry.ask, machine_, entry.user) && !IsOverLimit(entry);
+bool Ledger::CanBlockOthers(const LedgerEntry& entry) const {
+  return entry.place == Place::kQueued && EverFits(entry.ask, machine_, entry.user) && !IsOverLimit(entry);
 }
 
 std::vector<LedgerEntry> Ledger::Before(const LedgerEntry& entry) const {
   std::vector<LedgerEntry> before;
   std::set<int64_t> seen;  // users whose first entry was found
   for (const LedgerEntry& other : entries_) {
-    if (!CountsInLine(other)) continue;
+    if (!CanBlockOthers(other)) continue;
     if (other.user == entry.user) {
       if (other.job != entry.job && GoesBefore(other, entry)) before.push_back(other);
     } else if (IsBefore(other, entry) && seen.insert(other.user).second) {
@@ -138,7 +138,7 @@ std::vector<int> Ledger::GpusFor(const LedgerEntry& entry) const {
 
 std::string Ledger::WhyOverLimit(const LedgerEntry& entry) const {
   const UserLimits limits = machine_.LimitsOf(entry.user);
-  const LedgerAsk held = HeldBy(entry.user);
+  const LedgerRequest held = HeldBy(entry.user);
   if (limits.memory_mb && held.memory_mb + entry.ask.memory_mb > *limits.memory_mb)
     return StrCat("waits for ", entry.ask.memory_mb, " MB of memory: its user may have ", *limits.memory_mb,
                   " MB at a time, by machine.json, and has ", held.memory_mb);
@@ -147,7 +147,7 @@ std::string Ledger::WhyOverLimit(const LedgerEntry& entry) const {
 }
 
 std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
-  const LedgerAsk& ask = entry.ask;
+  const LedgerRequest& ask = entry.ask;
   const auto gpus = static_cast<int64_t>(AllowedGpus(machine_.gpus, ask).size());
   const auto free_gpus = static_cast<int64_t>(FreeGpus(ask).size());
   const std::string among = ask.gpus_among.empty() ? "" : StrCat(" of ", GpuPin(ask));
@@ -214,11 +214,12 @@ std::vector<int> AllowedBy(const std::vector<std::string>& environment) {
 }  // namespace
 
 // Roles of different stages do not run at the same time, so only the largest sum of roles that run together counts.
-LedgerAsk AskOf(const JobSpec& spec, const std::vector<std::string>& environment) {
+LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environment) {
   const auto most = [&](auto amount) {
-    return MostAtOnce(spec, [amount](const RoleSpec& role) { return int64_t{role.instances} * amount(role); });
+    return LargestConcurrentSum(spec,
+                                [amount](const RoleSpec& role) { return int64_t{role.instances} * amount(role); });
   };
-  LedgerAsk ask;
+  LedgerRequest ask;
   ask.memory_mb =
       most([](const RoleSpec& role) { return std::clamp<int64_t>(role.resources.memory_mb, 0, kMostAsked / 10'000); });
   ask.vcores = most([](const RoleSpec& role) { return int64_t{role.resources.vcores}; });
@@ -235,7 +236,7 @@ std::string WhyNestedCannotWait(const JobId& above, const std::string& why) {
       above.value);
 }
 
-bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user) {
+bool EverFits(const LedgerRequest& ask, const Machine& machine, int64_t user) {
   const UserLimits limits = machine.LimitsOf(user);
   return ask.memory_mb <= std::min(machine.memory_mb, limits.memory_mb.value_or(machine.memory_mb)) &&
          ask.gpus <=
@@ -244,7 +245,7 @@ bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user) {
 
 Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
                      const std::vector<std::string>& environment) {
-  const LedgerAsk ask = AskOf(spec, environment);
+  const LedgerRequest ask = AskOf(spec, environment);
   const auto gpus = static_cast<int64_t>(machine.gpus.size());
   const UserLimits limits = machine.LimitsOf(user);
   const auto memory_refused = [&](const std::string& bound) {
@@ -283,31 +284,31 @@ std::vector<LedgerEntry> OthersOfItsUser(const Ledger& ledger, const LedgerEntry
 const LedgerEntry* InItsPlace(const Ledger& ledger, const LedgerEntry& earlier) {
   const LedgerEntry* now = ledger.Find(earlier.job, earlier.user);
   if (!now || now->admitted()) return nullptr;
-  if (now->place == Place::kInLine) return now->number == earlier.number ? now : nullptr;
+  if (now->place == Place::kQueued) return now->number == earlier.number ? now : nullptr;
   const auto given = std::ranges::find_if(ledger.entries(), [&](const LedgerEntry& entry) {
-    return entry.user == earlier.user && entry.number == earlier.number && entry.place == Place::kInLine;
+    return entry.user == earlier.user && entry.number == earlier.number && entry.place == Place::kQueued;
   });
   return given == ledger.entries().end() ? nullptr : &*given;
 }
 
-TurnStep Waits(std::string why, std::vector<LedgerEntry> waits_for) {
-  return {.kind = TurnStep::Kind::kWait, .why = std::move(why), .waits_for = std::move(waits_for)};
+QueueAction Waits(std::string why, std::vector<LedgerEntry> waits_for) {
+  return {.kind = QueueAction::Kind::kWait, .why = std::move(why), .waits_for = std::move(waits_for)};
 }
 
 }  // namespace
 
-TurnStep LedgerTurn::NextAside(const Ledger& ledger, const LedgerEntry& mine) {
+QueueAction LedgerQueueStep::NextAside(const Ledger& ledger, const LedgerEntry& mine) {
   if (!EverFits(mine.ask, ledger.machine(), mine.user)) return Waits(ledger.WhyItWaits(mine, 0), {});
   // The last of the entries that go before this one. Only a change of that entry lets this one continue.
   std::optional<LedgerEntry> next;
-  for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kAside)) {
+  for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kDeferred)) {
     if (!GoesBefore(other, mine) || !EverFits(other.ask, ledger.machine(), other.user)) continue;
     if (!next || GoesBefore(*next, other)) next = other;
   }
   if (next) return Waits(StrCat("waits for its turn; its user's job ", next->job.value, " goes before it"), {*next});
   if (ledger.IsOverLimit(mine)) return Waits(ledger.WhyItWaits(mine, 0), {});
-  TurnStep join{.kind = TurnStep::Kind::kJoin, .number = ledger.NextNumber()};
-  for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kInLine)) {
+  QueueAction join{.kind = QueueAction::Kind::kJoin, .number = ledger.NextNumber()};
+  for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kQueued)) {
     if (!EverFits(other.ask, ledger.machine(), other.user)) continue;
     // A keeper that does not know priorities keeps its queue position.
     if (other.priority >= mine.priority || other.keeper.pid == 0 || join.displaced)
@@ -318,7 +319,7 @@ TurnStep LedgerTurn::NextAside(const Ledger& ledger, const LedgerEntry& mine) {
   return join;
 }
 
-void LedgerTurn::LookAtEarlier(const Ledger& ledger, const LedgerEntry& mine, Instant now) {
+void LedgerQueueStep::LookAtEarlier(const Ledger& ledger, const LedgerEntry& mine, Instant now) {
   if (!earlier_) {
     earlier_.emplace();
     for (const LedgerEntry& entry : ledger.Before(mine))
@@ -328,7 +329,7 @@ void LedgerTurn::LookAtEarlier(const Ledger& ledger, const LedgerEntry& mine, In
   Duration patience = kTurnPatience;
   for (Earlier& earlier : *earlier_) {
     earlier.entry = *InItsPlace(ledger, earlier.entry);
-    if (!ledger.CountsInLine(earlier.entry) || !ledger.IsFree(earlier.entry.ask)) {
+    if (!ledger.CanBlockOthers(earlier.entry) || !ledger.IsFree(earlier.entry.ask)) {
       earlier.could_since.reset();
     } else if (!earlier.could_since) {
       earlier.could_since = now;
@@ -338,11 +339,11 @@ void LedgerTurn::LookAtEarlier(const Ledger& ledger, const LedgerEntry& mine, In
   }
 }
 
-std::vector<LedgerEntry> LedgerTurn::Blocking(const Ledger& ledger, TurnStep& step) const {
+std::vector<LedgerEntry> LedgerQueueStep::Blocking(const Ledger& ledger, QueueAction& step) const {
   std::vector<LedgerEntry> blocking;
   Duration patience = kTurnPatience;
   for (const Earlier& earlier : *earlier_) {
-    if (!earlier.passed && ledger.CountsInLine(earlier.entry)) {
+    if (!earlier.passed && ledger.CanBlockOthers(earlier.entry)) {
       blocking.push_back(earlier.entry);
       const auto due = earlier.could_since ? std::optional(*earlier.could_since + patience) : std::nullopt;
       if (due && (!step.look_again || *due < *step.look_again)) step.look_again = due;
@@ -352,32 +353,32 @@ std::vector<LedgerEntry> LedgerTurn::Blocking(const Ledger& ledger, TurnStep& st
   return blocking;
 }
 
-TurnStep LedgerTurn::Next(const Ledger& ledger, const LedgerEntry& mine, Instant now) {
-  if (mine.place == Place::kAside) {
+QueueAction LedgerQueueStep::Next(const Ledger& ledger, const LedgerEntry& mine, Instant now) {
+  if (mine.place == Place::kDeferred) {
     earlier_.reset();
     return NextAside(ledger, mine);
   }
   LookAtEarlier(ledger, mine, now);
-  TurnStep step;
+  QueueAction step;
   std::vector<LedgerEntry> blocking = Blocking(ledger, step);
-  for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kInLine)) {
+  for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kQueued)) {
     if (GoesBefore(other, mine) && EverFits(other.ask, ledger.machine(), other.user)) {
-      step.kind = TurnStep::Kind::kStepAside;
+      step.kind = QueueAction::Kind::kDefer;
       return step;
     }
   }
   step.why = ledger.WhyItWaits(mine, blocking.size());
   if (EverFits(mine.ask, ledger.machine(), mine.user) && ledger.IsOverLimit(mine)) {
-    step.kind = TurnStep::Kind::kStepAside;
+    step.kind = QueueAction::Kind::kDefer;
   } else if (blocking.empty() && ledger.Fits(mine) && EverFits(mine.ask, ledger.machine(), mine.user)) {
-    step.kind = TurnStep::Kind::kAdmit;
+    step.kind = QueueAction::Kind::kAdmit;
     step.gpus = ledger.GpusFor(mine);
   }
   step.waits_for = std::move(blocking);
   return step;
 }
 
-std::vector<LedgerEntry> LedgerTurn::Passed() const {
+std::vector<LedgerEntry> LedgerQueueStep::Passed() const {
   std::vector<LedgerEntry> passed;
   if (!earlier_) return passed;
   for (const Earlier& earlier : *earlier_)
@@ -397,14 +398,14 @@ bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger) {
 
 namespace {
 
-std::string WhyDoubted(const Sighting& sighting, const Machine& machine, const Machine& detected) {
+std::string WhyDoubted(const UncheckedEntry& sighting, const Machine& machine, const Machine& detected) {
   const LedgerEntry& entry = sighting.entry;
   if (sighting.writable_by_others) return "others than its owner may write to it";
-  if (!sighting.says_job.empty() && sighting.says_job != entry.job.value)
+  if (!sighting.content_job.empty() && sighting.content_job != entry.job.value)
     return "its name and its content speak of two jobs";
   if (entry.number > kMostNumber) return StrCat("no ledger has come to number ", entry.number);
   if (!entry.admitted()) return "";
-  if (sighting.says_it_waits) return "its file has another name, and was never admitted";
+  if (sighting.content_never_admitted) return "its file has another name, and was never admitted";
   const int64_t memory = std::max(machine.memory_mb, detected.memory_mb);
   if (entry.ask.memory_mb > memory)
     return StrCat("it says that it holds ", entry.ask.memory_mb, " MB of memory, this machine has ", memory);
@@ -415,24 +416,24 @@ std::string WhyDoubted(const Sighting& sighting, const Machine& machine, const M
 
 // Sorts the names of one file: the name that holds the most comes first, so that admitted resources are not given away
 // twice.
-bool HoldsMore(const Sighting& a, const Sighting& b) {
+bool HoldsMore(const UncheckedEntry& a, const UncheckedEntry& b) {
   if (a.entry.place != b.entry.place) return a.entry.place > b.entry.place;
   return IsBefore(b.entry, a.entry);
 }
 
 }  // namespace
 
-bool IsPlausible(const Sighting& sighting, const Machine& machine, const Machine& detected) {
+bool IsPlausible(const UncheckedEntry& sighting, const Machine& machine, const Machine& detected) {
   return WhyDoubted(sighting, machine, detected).empty();
 }
 
-Belief Judge(std::vector<Sighting> sightings, const Machine& machine, const Machine& detected) {
+ValidatedEntries Judge(std::vector<UncheckedEntry> sightings, const Machine& machine, const Machine& detected) {
   std::ranges::sort(sightings, HoldsMore);
-  Belief belief;
+  ValidatedEntries belief;
   std::map<uint64_t, std::string> met;  // first name for each inode
-  for (Sighting& sighting : sightings) {
+  for (UncheckedEntry& sighting : sightings) {
     std::string why = WhyDoubted(sighting, machine, detected);
-    if (why.empty() && sighting.witness == Witness::kNone) why = "no process of its user runs this job";
+    if (why.empty() && sighting.witness == ProcessCheck::kNone) why = "no process of its user runs this job";
     if (why.empty()) {
       const auto [first, is_new] = met.try_emplace(sighting.file, sighting.name);
       if (!is_new) why = StrCat("it is the same file as ", first->second);

@@ -22,12 +22,12 @@
 namespace tony {
 
 // The resources that a job requests, for all its tasks and its whole life.
-struct LedgerAsk {
+struct LedgerRequest {
   int64_t memory_mb = 0;
   int64_t vcores = 0;
   int64_t gpus = 0;
   std::vector<int> gpus_among = {};  // allowed GPU numbers; empty: all
-  bool operator==(const LedgerAsk&) const = default;
+  bool operator==(const LedgerRequest&) const = default;
 };
 // The upper bound for each resource of a request. The sum of thousands of such requests still fits into 64 bits.
 inline constexpr int64_t kMostAsked = int64_t{1} << 48;
@@ -35,7 +35,7 @@ inline constexpr int64_t kMostAsked = int64_t{1} << 48;
 // Returns the resources that `spec` requests. `environment` is the environment of the submitter. Numbers in its
 // CUDA_VISIBLE_DEVICES limit the GPUs that the job may get. They are ignored if a task of another job submits this one,
 // because the keeper (supervisor) of that other job chose them.
-LedgerAsk AskOf(const JobSpec& spec, const std::vector<std::string>& environment = {});
+LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environment = {});
 
 // The limits of one user on this machine, for all running jobs of the user together and for the run time of each job.
 // nullopt: no limit.
@@ -61,8 +61,8 @@ struct Machine {
 // The queue state of a job.
 enum class Place {
   // Deferred: another job of its user goes first, or its user has reached a limit. A deferred job blocks no other job.
-  kAside,
-  kInLine,    // queued
+  kDeferred,
+  kQueued,    // queued
   kAdmitted,  // holds what it requested
 };
 
@@ -81,9 +81,9 @@ struct LedgerEntry {
   int64_t number = 0;  // the queue position
   JobId job;
   int64_t user = 0;  // uid
-  LedgerAsk ask;
+  LedgerRequest ask;
   Instant since{};
-  Place place = Place::kInLine;
+  Place place = Place::kQueued;
   // The GPU numbers that the job holds: as many as it requests, once it is admitted.
   std::vector<int> gpus = {};
   // The order among the jobs of one user; the highest value goes first.
@@ -115,22 +115,22 @@ class Ledger {
   // more.
   int64_t FreeMemory() const;
   std::vector<int> FreeGpus() const;
-  std::vector<int> FreeGpus(const LedgerAsk& ask) const;  // only GPUs that `ask` allows
-  bool IsFree(const LedgerAsk& ask) const;
-  LedgerAsk HeldBy(int64_t user) const;  // sum of the user's admitted jobs
+  std::vector<int> FreeGpus(const LedgerRequest& ask) const;  // only GPUs that `ask` allows
+  bool IsFree(const LedgerRequest& ask) const;
+  LedgerRequest HeldBy(int64_t user) const;  // sum of the user's admitted jobs
 
   // Returns true if the admission of `entry` would take its user beyond a limit.
   bool IsOverLimit(const LedgerEntry& entry) const;
   // Returns true if `entry` fits into the free resources and into its user's limits. The queue is ignored.
   bool Fits(const LedgerEntry& entry) const { return IsFree(entry.ask) && !IsOverLimit(entry); }
   // Returns the queued entries ahead of `entry`: all of its own user that go before it, and the first one of each other
-  // user. Entries for which CountsInLine() is false are left out.
+  // user. Entries for which CanBlockOthers() is false are left out.
   std::vector<LedgerEntry> Before(const LedgerEntry& entry) const;
   // Returns true if `entry` can block other entries and can be blocked by them: it is queued, it fits the machine, and
   // it would not exceed the limits of its user.
-  bool CountsInLine(const LedgerEntry& entry) const;
+  bool CanBlockOthers(const LedgerEntry& entry) const;
 
-  // Returns true if `entry` may be admitted now, judged by the current entries alone. LedgerTurn also knows the past.
+  // Returns true if `entry` may be admitted now, judged by the current entries alone. LedgerQueueStep also knows the past.
   bool MayBeAdmitted(const LedgerEntry& entry) const { return Before(entry).empty() && Fits(entry); }
   // Returns the free GPUs with the lowest numbers that `entry` may use. The result is shorter than requested only if
   // `entry` may not be admitted.
@@ -151,7 +151,7 @@ class Ledger {
 bool IsBefore(const LedgerEntry& a, const LedgerEntry& b);
 
 // Returns true if the request can ever be admitted: it fits the whole machine and the limits of `user`.
-bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user);
+bool EverFits(const LedgerRequest& ask, const Machine& machine, int64_t user);
 
 // Returns the error text for a job that would have to wait and that a task of job `above` submits. Such a job is not
 // queued. `why` comes from WhyItWaits().
@@ -170,7 +170,7 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
 // admit itself is skipped after a while. Therefore a job waits for at most one job of each other user. A keeper that is
 // stopped, or only pretends to wait, does not block it.
 //
-//   kAside --first of its user, and within the limits--> kInLine --first in the queue, and all is free--> kAdmitted
+//   kDeferred --first of its user, and within the limits--> kQueued --first in the queue, and all is free--> kAdmitted
 //      ^------ another job of the user goes first, or a limit is reached ------'
 
 // How long a job that could be admitted may take to admit itself, before others skip it: ten times the time that was
@@ -180,12 +180,12 @@ inline constexpr Duration kTurnPatience{5000};
 // ahead of it.
 inline constexpr Duration kTurnPatienceMore{500};
 
-struct TurnStep {
+struct QueueAction {
   enum class Kind {
     kWait,
-    kJoin,       // enter the queue under `number`
-    kStepAside,  // leave the queue, become deferred
-    kAdmit,      // admit the job with `gpus`
+    kJoin,   // enter the queue under `number`
+    kDefer,  // leave the queue, become deferred
+    kAdmit,  // admit the job with `gpus`
   };
   Kind kind = Kind::kWait;
   std::string why;  // the pending reason, for people
@@ -199,10 +199,10 @@ struct TurnStep {
   std::optional<Instant> look_again;
 };
 
-class LedgerTurn {
+class LedgerQueueStep {
  public:
   // Returns the next step of `mine`, an entry of `ledger` that is not admitted.
-  TurnStep Next(const Ledger& ledger, const LedgerEntry& mine, Instant now);
+  QueueAction Next(const Ledger& ledger, const LedgerEntry& mine, Instant now);
   // Forgets which entries were ahead, because the entry of the job was lost.
   void Forget() { earlier_.reset(); }
   // Returns the jobs that the last Next() skipped because they did not admit themselves.
@@ -216,9 +216,9 @@ class LedgerTurn {
     bool passed = false;
   };
 
-  static TurnStep NextAside(const Ledger& ledger, const LedgerEntry& mine);
+  static QueueAction NextAside(const Ledger& ledger, const LedgerEntry& mine);
   void LookAtEarlier(const Ledger& ledger, const LedgerEntry& mine, Instant now);
-  std::vector<LedgerEntry> Blocking(const Ledger& ledger, TurnStep& step) const;
+  std::vector<LedgerEntry> Blocking(const Ledger& ledger, QueueAction& step) const;
 
   // Entries of other users that were ahead when this job entered the queue, in queue order.
   std::optional<std::vector<Earlier>> earlier_;
@@ -237,25 +237,25 @@ bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger);
 // and not more, and machine.json limits what a user may have.
 
 // The result of the process check: whether processes of an entry's owner run its job.
-enum class Witness {
+enum class ProcessCheck {
   kRuns,        // a keeper or an executor runs
   kNone,        // no such process exists
   kCannotTell,  // the owner's processes are not visible
 };
 
 // An entry as read from its file, and what the file shows besides.
-struct Sighting {
+struct UncheckedEntry {
   std::string name;  // file name
   LedgerEntry entry;
   // The job that the content of the file names; empty: the content names none.
-  std::string says_job;
+  std::string content_job;
   uint64_t file = 0;  // inode; hard links share it
   // True if others can write to the file. The lock on it may then belong to another user.
   bool writable_by_others = false;
   // True if the file has several names and its content says that it was never admitted. Other users may have made the
   // additional names (fs.protected_hardlinks=0).
-  bool says_it_waits = false;
-  Witness witness = Witness::kRuns;
+  bool content_never_admitted = false;
+  ProcessCheck witness = ProcessCheck::kRuns;
 };
 
 struct Doubt {
@@ -265,17 +265,17 @@ struct Doubt {
   bool operator==(const Doubt&) const = default;
 };
 
-struct Belief {
+struct ValidatedEntries {
   std::vector<LedgerEntry> entries;
   std::vector<Doubt> doubts;
 };
 
 // Splits the sightings into accepted entries and doubts. `machine` is what jobs may use, `detected` what the hardware
 // has. An entry that was admitted before machine.json lowered the memory is still accepted.
-Belief Judge(std::vector<Sighting> sightings, const Machine& machine, const Machine& detected);
+ValidatedEntries Judge(std::vector<UncheckedEntry> sightings, const Machine& machine, const Machine& detected);
 
 // Returns true if the entry passes all checks that work without a process check. The process check is skipped for other
 // entries, because they are rejected anyway.
-bool IsPlausible(const Sighting& sighting, const Machine& machine, const Machine& detected);
+bool IsPlausible(const UncheckedEntry& sighting, const Machine& machine, const Machine& detected);
 
 }  // namespace tony

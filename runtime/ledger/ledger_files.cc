@@ -14,7 +14,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/ledger/ledger_witness.h"
+#include "runtime/ledger/process_check.h"
 #include "runtime/os/files.h"
 #include "runtime/os/users.h"
 
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 // Keepers of earlier releases know the first two endings only and ignore other files.
 constexpr std::pair<Place, std::string_view> kEndings[] = {
-    {Place::kInLine, ".waiting"}, {Place::kAdmitted, ".running"}, {Place::kAside, ".aside"}};
+    {Place::kQueued, ".waiting"}, {Place::kAdmitted, ".running"}, {Place::kDeferred, ".aside"}};
 constexpr std::string_view kUnfinished = ".new-";
 constexpr int64_t kLongestEntry = 64 << 10;
 constexpr size_t kDigits = 10;  // makes ls show the queue order
@@ -123,7 +123,7 @@ bool IsHeld(int fd) {
   return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-Status TakeHold(int fd, const fs::path& path) {
+Status LockFreeByte(int fd, const fs::path& path) {
   for (int64_t at = 0; at < kMostHolders; ++at) {
     struct flock lock = Byte(at, 1);
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return Ok();
@@ -153,22 +153,22 @@ Result<std::string> ReadSmall(const OpenEntry& file) {
   return content;
 }
 
-Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file) {
+Result<UncheckedEntry> SightingOf(const EntryName& name, const OpenEntry& file) {
   TRY_ASSIGN(const std::string content, ReadSmall(file));
-  Sighting sighting{.name = NameOf(name), .file = file.inode, .writable_by_others = (file.mode & 022) != 0};
+  UncheckedEntry sighting{.name = NameOf(name), .file = file.inode, .writable_by_others = (file.mode & 022) != 0};
   LedgerEntry& entry = sighting.entry;
   entry = {.number = name.number, .user = file.owner, .place = name.place};
   TRY(ReadJsonObject(content, "entry", [&](JsonReader& io) {
     Fields(io, entry);
-    sighting.says_it_waits = file.names > 1 && io.Has("admitted_at") && entry.admitted_at == Instant();
+    sighting.content_never_admitted = file.names > 1 && io.Has("admitted_at") && entry.admitted_at == Instant();
   }));
-  sighting.says_job = std::exchange(entry.job, name.job).value;
+  sighting.content_job = std::exchange(entry.job, name.job).value;
   return sighting;
 }
 
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
-  TRY_ASSIGN(Sighting sighting, SightingOf(name, file));
-  if (sighting.entry.admitted() && sighting.says_it_waits)
+  TRY_ASSIGN(UncheckedEntry sighting, SightingOf(name, file));
+  if (sighting.entry.admitted() && sighting.content_never_admitted)
     return InvalidError("its file has another name, and was never admitted");
   return std::move(sighting.entry);
 }
@@ -279,7 +279,7 @@ class Look {
   }
 
   LedgerView View() {
-    Belief belief = Judge(std::move(sightings_), machine_, detected_);
+    ValidatedEntries belief = Judge(std::move(sightings_), machine_, detected_);
     for (const Doubt& doubt : belief.doubts)
       WarnOf(doubt.user, StrCat("the ledger's ", (folder_ / doubt.name).string(), " is not believed: ", doubt.why));
     for (const auto& [user, count] : of_user_) {
@@ -301,10 +301,10 @@ class Look {
   const bool remove_dead_;
   const Machine detected_ = DetectMachine();
   Machine machine_;
-  Witnesses witnesses_;
+  ProcessChecker witnesses_;
   std::map<uid_t, int64_t> of_user_;
   std::map<int64_t, int64_t> warned_of_;
-  std::vector<Sighting> sightings_;
+  std::vector<UncheckedEntry> sightings_;
   std::vector<std::string> warnings_;
   int dead_ = 0;
 };
@@ -325,6 +325,8 @@ Result<StatedMachine> ReadStatedMachine(const fs::path& folder, const Machine& d
   return MachineFromJson(*content, detected);
 }
 
-Result<LedgerView> LookAtLedger(const fs::path& folder, bool remove_dead) { return Look(folder, remove_dead).Take(); }
+Result<LedgerView> ReadLedgerFolder(const fs::path& folder, bool remove_dead) {
+  return Look(folder, remove_dead).Take();
+}
 
 }  // namespace tony

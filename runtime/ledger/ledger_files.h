@@ -21,7 +21,7 @@ namespace tony {
 struct EntryName {
   int64_t number = 0;
   JobId job;
-  Place place = Place::kInLine;
+  Place place = Place::kQueued;
 };
 std::string NameOf(const LedgerEntry& entry);  // e.g. "0000000012.local-...-4f2a9c.waiting"
 std::string NameOf(const EntryName& name);
@@ -39,7 +39,7 @@ Result<std::vector<std::string>> NamesIn(const std::filesystem::path& folder);
 bool IsHeld(int fd);
 // Takes a write lock on the first byte that is free. kUnavailable: other processes hold read locks on all bytes. `path`
 // is for the message.
-Status TakeHold(int fd, const std::filesystem::path& path);
+Status LockFreeByte(int fd, const std::filesystem::path& path);
 
 // A regular file that was opened without the risk of blocking, and what fstat(2) returned for it.
 struct OpenEntry {
@@ -57,7 +57,7 @@ Result<std::optional<OpenEntry>> OpenFile(const std::filesystem::path& path, int
 // Returns the content of a file of at most 64 KiB. kUnavailable: the file cannot be read; kInvalid: the file is longer.
 Result<std::string> ReadSmall(const OpenEntry& file);
 // Parses the file. The process check is left to the caller.
-Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file);
+Result<UncheckedEntry> SightingOf(const EntryName& name, const OpenEntry& file);
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file);
 
 // Reading all files of a ledger's folder. The work is bounded whatever other users put there. A file that is not an
@@ -66,7 +66,7 @@ Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file);
 
 // Returns the entries in the folder. `remove_dead` also removes files that no process holds and that we may remove; it
 // needs the ledger's lock.
-Result<LedgerView> LookAtLedger(const std::filesystem::path& folder, bool remove_dead);
+Result<LedgerView> ReadLedgerFolder(const std::filesystem::path& folder, bool remove_dead);
 
 // Returns the content of machine.json in the folder, or `detected` if that file does not exist. kInvalid: the file
 // cannot be used, and `detected` applies.

@@ -15,7 +15,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
 #include "runtime/ledger/ledger_files.h"
-#include "runtime/ledger/ledger_witness.h"
+#include "runtime/ledger/process_check.h"
 #include "runtime/ledger/machine.h"
 #include "runtime/os/files.h"
 #include "runtime/os/users.h"
@@ -60,7 +60,7 @@ Result<LedgerView> LedgerFolder::Read() const {
     lock = LockFolder(path_, /*shared=*/true);
   }
   if (!lock.ok() && lock.error().code == ErrorCode::kNotFound) return LedgerView{Ledger(DetectMachine(), {}), 0, {}};
-  TRY_ASSIGN(LedgerView view, LookAtLedger(path_, /*remove_dead=*/false));
+  TRY_ASSIGN(LedgerView view, ReadLedgerFolder(path_, /*remove_dead=*/false));
   if (lock.ok() || lock.error().code != ErrorCode::kUnavailable) return view;
   view.went_without_lock = true;
   for (const int64_t pid : LockHolders(path_)) {
@@ -75,7 +75,7 @@ Machine LedgerFolder::ReadMachine() const {
   return stated.ok() ? std::move(stated->machine) : detected;
 }
 
-bool LedgerFolder::IsStill(const LedgerEntry& entry) const {
+bool LedgerFolder::IsUnchanged(const LedgerEntry& entry) const {
   const auto file = OpenFile(path_ / NameOf(entry), O_RDONLY);
   return file.ok() && *file && IsHeld((*file)->fd.get());
 }
@@ -194,9 +194,9 @@ Status Write(int fd, const LedgerEntry& entry, const fs::path& path) {
 // holds the lock may be about to admit itself, so its entry counts as admitted.
 void CountThoseAboutToBeAdmitted(std::vector<LedgerEntry>& entries, const std::vector<int64_t>& lock_holders) {
   for (const int64_t pid : lock_holders) {
-    const auto process = LookAtProcess(pid);
+    const auto process = ReadVisibleProcess(pid);
     for (LedgerEntry& entry : entries) {
-      if (process && entry.keeper.pid == 0 && entry.place == Place::kInLine && Runs(*process, entry))
+      if (process && entry.keeper.pid == 0 && entry.place == Place::kQueued && Runs(*process, entry))
         entry.place = Place::kAdmitted;
     }
   }
@@ -204,7 +204,7 @@ void CountThoseAboutToBeAdmitted(std::vector<LedgerEntry>& entries, const std::v
 
 }  // namespace
 
-Result<LedgerView> LedgerSession::Read() { return LookAtLedger(folder_.path(), /*remove_dead=*/lock_.valid()); }
+Result<LedgerView> LedgerSession::Read() { return ReadLedgerFolder(folder_.path(), /*remove_dead=*/lock_.valid()); }
 
 void LedgerSession::RemoveOtherNames(const HeldEntry& held) const {
   struct stat mine = {}, other = {};
@@ -227,7 +227,7 @@ Result<HeldEntry> LedgerSession::Make(const LedgerEntry& entry) {
   // again.
   UniqueFd fd(open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
-  Status added = TakeHold(fd.get(), path);
+  Status added = LockFreeByte(fd.get(), path);
   if (added.ok()) added = Write(fd.get(), entry, path);
   if (added.ok() && fchmod(fd.get(), 0644) != 0) added = FileError(ErrorCode::kCannotWrite, "open to all", path, errno);
   if (added.ok() && rename(made.c_str(), path.c_str()) != 0)
@@ -277,7 +277,7 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
   }
   const bool dead = !IsHeld(file->fd.get());
   entry->keeper = ThisKeeper();
-  const Status taken = TakeHold(file->fd.get(), path);
+  const Status taken = LockFreeByte(file->fd.get(), path);
   if (!taken.ok() && taken.error().code != ErrorCode::kUnavailable) return taken.error();
   HeldEntry held{*entry, std::move(file->fd)};
   if (taken.ok()) {
@@ -295,7 +295,7 @@ Status LedgerSession::Move(HeldEntry& held, Place place, int64_t number) { retur
 
 Status LedgerSession::MoveAside(const LedgerEntry& entry) {
   LedgerEntry moved = entry;
-  return Rename(moved, Place::kAside, moved.number);
+  return Rename(moved, Place::kDeferred, moved.number);
 }
 
 Status LedgerSession::Admit(HeldEntry& held, const std::vector<int>& gpus, Instant now) {
@@ -310,9 +310,9 @@ Status LedgerSession::Admit(HeldEntry& held, const std::vector<int>& gpus, Insta
   return Ok();
 }
 
-Result<bool> LedgerSession::StandsAdmitted(HeldEntry& held) {
+Result<bool> LedgerSession::ConfirmAdmission(HeldEntry& held) {
   const std::vector<int64_t> holders = lock_.valid() ? std::vector<int64_t>() : LockHolders(folder_.path());
-  TRY_ASSIGN(const LedgerView view, LookAtLedger(folder_.path(), /*remove_dead=*/false));
+  TRY_ASSIGN(const LedgerView view, ReadLedgerFolder(folder_.path(), /*remove_dead=*/false));
   std::vector<LedgerEntry> entries = view.ledger.entries();
   CountThoseAboutToBeAdmitted(entries, holders);
   if (HasRoomFor(held.entry, Ledger(view.ledger.machine(), std::move(entries)))) return true;
@@ -322,7 +322,7 @@ Result<bool> LedgerSession::StandsAdmitted(HeldEntry& held) {
 
 // The content is changed too, so that another name of the same file cannot claim the admission.
 Status LedgerSession::Withdraw(HeldEntry& held) {
-  TRY(Rename(held.entry, Place::kInLine, held.entry.number));
+  TRY(Rename(held.entry, Place::kQueued, held.entry.number));
   held.entry.admitted_at = Instant();
   return Write(held.lock.get(), held.entry, folder_.path() / NameOf(held.entry));
 }
@@ -373,7 +373,7 @@ std::string DescribeHolders(const std::vector<int64_t>& holders) {
   std::vector<std::string> texts;
   for (const int64_t pid : holders) {
     if (texts.size() == kMostPids) break;
-    if (const auto process = LookAtProcess(pid)) texts.push_back(Describe(*process));
+    if (const auto process = ReadVisibleProcess(pid)) texts.push_back(Describe(*process));
   }
   if (texts.empty()) return "a process that cannot be seen from here, or whose parent took the lock and ended";
   if (holders.size() > kMostPids) texts.push_back(StrCat(holders.size() - kMostPids, " more"));

@@ -81,7 +81,7 @@ class LedgerFolder {
   Machine ReadMachine() const;
   // Returns true if the entry is still there, unchanged and locked. Cheap and without the ledger's lock, because all
   // waiting jobs call it often.
-  bool IsStill(const LedgerEntry& entry) const;
+  bool IsUnchanged(const LedgerEntry& entry) const;
 
   // Takes the ledger's lock, which is held until the session is destroyed; keep that short. kUnavailable: another
   // process holds the lock; kNotFound: the folder does not exist.
@@ -118,10 +118,10 @@ class LedgerSession {
   // Defers another job of the same user. The keeper of that job notices when it reads the ledger.
   Status MoveAside(const LedgerEntry& entry);
   // Renames the entry, so that all processes see it as admitted. The caller confirms the admission with
-  // StandsAdmitted(), except if the job already has containers.
+  // ConfirmAdmission(), except if the job already has containers.
   Status Admit(HeldEntry& held, const std::vector<int>& gpus, Instant now);
   // Reads everything again. Returns false if another job was faster; `held` is then queued again under its number.
-  Result<bool> StandsAdmitted(HeldEntry& held);
+  Result<bool> ConfirmAdmission(HeldEntry& held);
 
  private:
   friend class LedgerFolder;

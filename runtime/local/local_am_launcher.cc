@@ -21,9 +21,9 @@ constexpr Duration kDying{10'000};
 
 // Programs that another user may have put there are not run.
 bool HasAll(const std::filesystem::path& programs) {
-  return IsOursAlone(programs.parent_path()) && IsOursAlone(programs) &&
+  return IsPrivateToUser(programs.parent_path()) && IsPrivateToUser(programs) &&
          std::ranges::all_of(kJobPrograms, [&](std::string_view name) {
-           return IsOursAlone(programs / name) && access((programs / name).c_str(), X_OK) == 0;
+           return IsPrivateToUser(programs / name) && access((programs / name).c_str(), X_OK) == 0;
          });
 }
 
@@ -99,7 +99,7 @@ AmLauncher::Pulse LocalAmLauncher::LookAfter(const JobRecords& records) {
   return pulse;
 }
 
-std::string LocalAmLauncher::WhoKeepsWaiting(const JobRecords& records) const { return tony::WhoKeepsWaiting(records); }
+std::string LocalAmLauncher::DescribeBlocker(const JobRecords& records) const { return tony::DescribeBlocker(records); }
 
 ArbiterView LocalAmLauncher::Look(const JobRecords& records) const { return arbiter_.Look(records); }
 
@@ -109,6 +109,8 @@ Result<std::optional<JobStatus>> LocalAmLauncher::UnwrittenEnd(const JobRecords&
 
 Status LocalAmLauncher::Settle(const JobRecords& records) const { return arbiter_.Settle(records); }
 
-std::string LocalAmLauncher::WhyItEnds(const JobRecords& records) const { return arbiter_.WhyItEnds(records); }
+std::string LocalAmLauncher::KeeperFailureHint(const JobRecords& records) const {
+  return arbiter_.KeeperFailureHint(records);
+}
 
 }  // namespace tony

@@ -21,9 +21,9 @@ class LocalAmLauncher : public AmLauncher {
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
-  std::string WhyItEnds(const JobRecords& records) const override;
+  std::string KeeperFailureHint(const JobRecords& records) const override;
   Pulse LookAfter(const JobRecords& records) override;  // for one job
-  std::string WhoKeepsWaiting(const JobRecords& records) const override;
+  std::string DescribeBlocker(const JobRecords& records) const override;
 
  private:
   ProcessRunner& runner_;

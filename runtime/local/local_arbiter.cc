@@ -11,7 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/keeper/lost_job.h"
 #include "runtime/ledger/ledger_folder.h"
-#include "runtime/ledger/ledger_witness.h"
+#include "runtime/ledger/process_check.h"
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/users.h"
@@ -56,7 +56,7 @@ Result<std::optional<JobStatus>> LocalArbiter::UnwrittenEnd(const JobRecords& re
   return std::optional(std::move(status));
 }
 
-Status LocalArbiter::Settle(const JobRecords& records) const { return SettleIfLost(records); }
+Status LocalArbiter::Settle(const JobRecords& records) const { return FinalizeIfLost(records); }
 
 // Returns the status that the keeper leaves in the ledger's folder if it cannot write the job's folder.
 Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& job, Duration limit) const {
@@ -64,7 +64,7 @@ Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& jo
   const std::string who = keeper ? StrCat("its keeper, ", Describe(*keeper)) : "";
   const HeldProcess held = keeper ? HeldProcess(static_cast<pid_t>(keeper->pid)) : HeldProcess();
   // The process is held first and checked afterwards, because the pid may have been reused in between.
-  const auto now = held.valid() ? LookAtProcess(keeper->pid) : std::nullopt;
+  const auto now = held.valid() ? ReadVisibleProcess(keeper->pid) : std::nullopt;
   if (now && now->start == keeper->start) {
     if (!held.Signal(SIGTERM) && errno != ESRCH) return UnavailableError("signal ", who, ": ", ErrnoText(errno));
     if (!EndsWithin(held, limit))
@@ -82,7 +82,7 @@ Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& jo
   return std::optional(std::move(killed));
 }
 
-std::string LocalArbiter::WhyItEnds(const JobRecords& records) const {
+std::string LocalArbiter::KeeperFailureHint(const JobRecords& records) const {
   const auto log = ReadFile(records.place() / "keeper.log");
   std::string_view last;
   if (log.ok()) {

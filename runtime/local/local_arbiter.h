@@ -14,7 +14,7 @@ class LocalArbiter : public Arbiter {
   // Sends SIGTERM to the job's keeper. The keeper is found among the processes of this user, without any file of the
   // job.
   Result<std::optional<JobStatus>> EndWithoutRecords(const JobId& job, Duration limit) const override;
-  std::string WhyItEnds(const JobRecords& records) const override;
+  std::string KeeperFailureHint(const JobRecords& records) const override;
 };
 
 }  // namespace tony

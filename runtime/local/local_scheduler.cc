@@ -68,14 +68,14 @@ LocalScheduler::LocalScheduler(EventLoop& loop, JobRecords records, Epoch epoch,
 
 LocalScheduler::~LocalScheduler() = default;
 
-void LocalScheduler::Request(const std::vector<ContainerAsk>& asks) {
+void LocalScheduler::Request(const std::vector<ContainerRequest>& asks) {
   requested_.insert(requested_.end(), asks.begin(), asks.end());
-  ActOnTurn();
+  ApplyQueueState();
 }
 
 void LocalScheduler::Withdraw(const std::vector<AttemptId>& attempts) {
   const std::set<AttemptId> unwanted(attempts.begin(), attempts.end());
-  std::erase_if(requested_, [&](const ContainerAsk& ask) { return unwanted.contains(ask.attempt); });
+  std::erase_if(requested_, [&](const ContainerRequest& ask) { return unwanted.contains(ask.attempt); });
 }
 
 void LocalScheduler::Launch(const ContainerId& container, const ExecutorLaunch& launch) {
@@ -110,7 +110,7 @@ void LocalScheduler::Finish(const Verdict& verdict, std::function<void()> done) 
 void LocalScheduler::Connect() {
   auto socket = ConnectToKeeper(records_);
   if (!socket.ok()) {
-    BringKeeperBack();
+    RestartKeeper();
     return ConnectLater();
   }
   link_ = Link::kGreeting;
@@ -141,7 +141,7 @@ void LocalScheduler::OnClosed() {
   Connect();
 }
 
-void LocalScheduler::BringKeeperBack() {
+void LocalScheduler::RestartKeeper() {
   if (loop_.Now() < next_launch_ || launcher_.Look(records_).WillBeKept()) return;
   next_launch_ = loop_.Now() + kBetweenLaunches;
   LogWarn("the keeper is gone: starting another");
@@ -161,18 +161,18 @@ void LocalScheduler::CheckLease() {
     Tell(SchedulerLost{StrCat("no answer from the keeper for ", am_lease_.count(), " ms")});
     // The connection is closed, so that the reports of a keeper that returns begin with its inventory.
     ConnectLater();
-    LookAfterKeeper();
+    CheckKeeper();
   }
   lease_timer_ = loop_.At(LeaseHolds() ? contact_ + am_lease_ : loop_.Now() + am_lease_, [this] { CheckLease(); });
 }
 
 // A keeper that hangs is killed, so that its lock is free for the next keeper.
-void LocalScheduler::LookAfterKeeper() {
+void LocalScheduler::CheckKeeper() {
   pulse_timer_ = loop_.After(kPulse, [this] {
     if (standing_ != Standing::kLost || link_ == Link::kNotNeeded) return;
     const auto pulse = launcher_.LookAfter(records_);
     if (!pulse.note.empty()) LogWarn(pulse.note);
-    LookAfterKeeper();
+    CheckKeeper();
   });
 }
 
@@ -221,33 +221,33 @@ void LocalScheduler::On(const JobFinished&) {
 
 void LocalScheduler::On(const JobAdmitted&) {
   turn_ = Turn::kAdmitted;
-  ActOnTurn();
+  ApplyQueueState();
 }
 
 void LocalScheduler::On(const JobQueued& queued) {
   turn_ = Turn::kWaiting;
   why_waiting_ = queued.why;
-  ActOnTurn();
+  ApplyQueueState();
 }
 
 // Without a keeper the last report is void, because the next keeper may have to queue the job again.
-void LocalScheduler::ActOnTurn() {
+void LocalScheduler::ApplyQueueState() {
   if (link_ != Link::kUp) return;
   switch (turn_) {
     case Turn::kUnknown:
       return;
     case Turn::kWaiting:
-      return TellDelay(why_waiting_);
+      return NotifyPendingReason(why_waiting_);
     case Turn::kAdmitted:
-      TellDelay("");
+      NotifyPendingReason("");
       for (const auto& ask : std::exchange(requested_, {}))
         Tell(ContainerGranted{ask.attempt, {StrCat(epoch_.value, "-", ++granted_)}, kLoopback});
       return;
   }
 }
 
-void LocalScheduler::TellDelay(const std::string& reason) {
-  if (reason != delay_told_) Tell(ContainersDelayed{reason});
+void LocalScheduler::NotifyPendingReason(const std::string& reason) {
+  if (reason != delay_told_) Tell(ContainersPending{reason});
   delay_told_ = reason;
 }
 
@@ -262,7 +262,7 @@ void LocalScheduler::GoUp() {
   for (const auto& exited : inventory.exited) On(exited);
   for (const auto& [container, what] : launches_) Send(LaunchContainer{container, what});
   for (const auto& [container, mode] : stops_) Send(StopContainer{container, mode});
-  ActOnTurn();
+  ApplyQueueState();
   if (finished_) Send(finish_);
 }
 

@@ -60,7 +60,7 @@ class LocalScheduler : public Scheduler {
 
   bool Holds() const override { return link_ == Link::kNotNeeded || LeaseHolds(); }
   bool ConfirmsEnds() const override { return true; }
-  void Request(const std::vector<ContainerAsk>& asks) override;
+  void Request(const std::vector<ContainerRequest>& asks) override;
   void Withdraw(const std::vector<AttemptId>& attempts) override;
   void Launch(const ContainerId& container, const ExecutorLaunch& what) override;
   void Stop(const ContainerId& container, StopMode mode) override;
@@ -78,10 +78,10 @@ class LocalScheduler : public Scheduler {
   void Connect();
   void ConnectLater();
   void OnClosed();
-  void BringKeeperBack();
+  void RestartKeeper();
   void Renew();
   void CheckLease();
-  void LookAfterKeeper();
+  void CheckKeeper();
   void OnMessage(std::string_view message);
   void On(const KeeperInventory& part);
   void On(const KeeperRenewed& renewed);
@@ -90,8 +90,8 @@ class LocalScheduler : public Scheduler {
   void On(const JobFinished&);
   void On(const JobAdmitted&);
   void On(const JobQueued& queued);
-  void ActOnTurn();
-  void TellDelay(const std::string& reason);
+  void ApplyQueueState();
+  void NotifyPendingReason(const std::string& reason);
   void GoUp();
   void Send(const KeeperRequest& request);
   void Tell(SchedulerEvent event);
@@ -114,7 +114,7 @@ class LocalScheduler : public Scheduler {
   Turn turn_ = Turn::kUnknown;
   std::string why_waiting_;
   std::string delay_told_;
-  std::vector<ContainerAsk> requested_;  // requests not granted yet
+  std::vector<ContainerRequest> requested_;  // requests not granted yet
 
   UniqueFd page_socket_;
   Link link_ = Link::kDown;

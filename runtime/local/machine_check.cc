@@ -13,9 +13,9 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
 #include "runtime/keeper/container_cgroup.h"
-#include "runtime/ledger/ledger_claim.h"
+#include "runtime/ledger/ledger_reservation.h"
 #include "runtime/ledger/ledger_folder.h"
-#include "runtime/ledger/ledger_witness.h"
+#include "runtime/ledger/process_check.h"
 #include "runtime/net/sockets.h"
 #include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
@@ -89,7 +89,7 @@ Status CheckNested(const JobSpec& spec, const Ledger& ledger, const std::vector<
 std::string GpuNote(const JobSpec& spec, const Machine& machine, const std::vector<std::string>& environment) {
   const std::string pin = VariableOf(environment, kVisibleGpus).value_or("");
   if (pin.empty() || machine.gpus.empty() || VariableOf(environment, kJobMark)) return {};
-  const LedgerAsk ask = AskOf(spec, environment);
+  const LedgerRequest ask = AskOf(spec, environment);
   const std::string shown = StrCat("warning: ", kVisibleGpus, "=", pin, " of this shell: ");
   if (ask.gpus == 0)
     return StrCat(shown, "the job asks for no GPU, so its tasks see none; set ", spec.roles.front().Key("gpus"));
@@ -138,7 +138,7 @@ Check FailOf(std::string name, const Error& error, std::string advice = "") {
 
 Check LedgerPlace(const LedgerFolder& folder) {
   const std::string path = folder.path().string();
-  if (!MayBeWritten(folder.path()))
+  if (!CanCreateFilesIn(folder.path()))
     return FailOf("ledger", FileError(ErrorCode::kCannotWrite, "write", folder.path(), errno),
                   "set TONY_LEDGER to a folder that you may write, or make this one with mode 1777");
   if (folder.is_private())
@@ -261,7 +261,7 @@ namespace {
 std::string Why(const Ledger& ledger, const LedgerEntry& entry) {
   if (entry.admitted()) return "";
   std::string why = ledger.WhyItWaits(entry);
-  if (entry.place != Place::kAside || ledger.IsOverLimit(entry)) return why;
+  if (entry.place != Place::kDeferred || ledger.IsOverLimit(entry)) return why;
   return StrCat("stands aside, behind its user's other jobs; ", why);
 }
 
@@ -295,11 +295,11 @@ Result<QueueView> LookAtQueue() {
                  .dead = ledger.dead};
   std::vector<LedgerEntry> entries = ledger.ledger.entries();  // deferred jobs come last
   std::stable_partition(entries.begin(), entries.end(),
-                        [](const LedgerEntry& entry) { return entry.place != Place::kAside; });
+                        [](const LedgerEntry& entry) { return entry.place != Place::kDeferred; });
   for (const LedgerEntry& entry : entries) view.jobs.push_back(JobOf(ledger.ledger, entry));
   for (const Doubt& doubt : ledger.doubts) view.doubted.push_back({doubt.name, UserName(doubt.user), doubt.why});
   for (const int64_t pid : ledger.lock_holders) {
-    const auto process = LookAtProcess(pid);
+    const auto process = ReadVisibleProcess(pid);
     view.blockers.push_back({pid, process ? UserName(process->user) : "", process ? process->name : ""});
   }
   view.warnings = ledger.warnings;

@@ -40,7 +40,7 @@ struct TaskStream {
   std::string_view name;  // "stdout" or "stderr"
   int process = 0;
 
-  std::string File() const { return OfProcess(name, process); }
+  std::string File() const { return NameForProcess(name, process); }
 };
 
 struct LogText {

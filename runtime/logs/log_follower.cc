@@ -34,10 +34,10 @@ void LogFollower::Start(EventLoop::Callback done) {
                       {.on_attempt = [this](const AttemptId& id) { AddAttempt(id); },
                        .on_written = [this](const AttemptId& id, const std::string& stream) { OnWritten(id, stream); },
                        .on_ended = [this](const AttemptId& id) { OnEnded(id); },
-                       .on_status = [this] { LookAtJob(); },
+                       .on_status = [this] { CheckJobEnd(); },
                        .on_missed = [this] { OnMissed(); }});
   watch_->Look();
-  LookAtJob();
+  CheckJobEnd();
   LookAgainIfBlind();
 }
 
@@ -82,20 +82,20 @@ void LogFollower::OnEnded(const AttemptId& id) {
 }
 
 void LogFollower::OnMissed() {
-  LookEverywhere();
+  ReadAllStreams();
   LookAgainIfBlind();
 }
 
 // The end of the job is read before its logs, because the logs are complete after the end.
-void LogFollower::LookAtJob() {
+void LogFollower::CheckJobEnd() {
   if (ended_) return;
   if (!job_.has_ended()) return;
   ended_ = true;
   watch_->Look();
-  LookEverywhere();
+  ReadAllStreams();
 }
 
-void LogFollower::LookEverywhere() {
+void LogFollower::ReadAllStreams() {
   for (auto& [id, task] : tasks_) {
     for (auto& [number, attempt] : task.attempts) {
       attempt.ended = attempt.ended || ended_;
@@ -109,19 +109,19 @@ void LogFollower::LookEverywhere() {
 // A blind watch reports neither the first attempt nor the end of the job.
 void LogFollower::LookAgainIfBlind() {
   if (ended_ || blindness_ || !watch_->is_blind()) return;
-  blindness_ = loop_.After(kBlindLook, [this] { LookAfterBlindness(); });
+  blindness_ = loop_.After(kBlindLook, [this] { CheckWhileBlind(); });
 }
 
-void LogFollower::LookAfterBlindness() {
+void LogFollower::CheckWhileBlind() {
   blindness_ = nullptr;
   watch_->Look();
-  LookAtJob();
-  if (!ended_) LookEverywhere();
+  CheckJobEnd();
+  if (!ended_) ReadAllStreams();
   LookAgainIfBlind();
 }
 
 // A timer checks unfinished lines, because no event reports that a line has waited long enough for its end.
-void LogFollower::LookAfterWaiting() {
+void LogFollower::CheckUnfinishedLines() {
   waiting_ = nullptr;
   for (auto& [id, task] : tasks_) {
     const bool waits = std::ranges::any_of(task.attempts, [](const auto& entry) {
@@ -129,7 +129,7 @@ void LogFollower::LookAfterWaiting() {
     });
     if (!waits) continue;
     Queue(task);
-    if (!waiting_) waiting_ = loop_.After(kLineLook, [this] { LookAfterWaiting(); });
+    if (!waiting_) waiting_ = loop_.After(kLineLook, [this] { CheckUnfinishedLines(); });
   }
 }
 
@@ -186,7 +186,7 @@ bool LogFollower::ReadStream(const Attempt& attempt, Stream& stream, bool ended)
   }
   if (!stream.grown && (ended || waits_long)) HandOut(*log, attempt, stream, {stream.searched, ended});
   const bool begins_to_wait = stream.searched > *stream.offset;
-  if (begins_to_wait && !waiting_) waiting_ = loop_.After(kLineLook, [this] { LookAfterWaiting(); });
+  if (begins_to_wait && !waiting_) waiting_ = loop_.After(kLineLook, [this] { CheckUnfinishedLines(); });
   return stream.grown;
 }
 

@@ -59,11 +59,11 @@ class LogFollower {
   void OnWritten(const AttemptId& id, const std::string& stream_name);
   void OnEnded(const AttemptId& id);
   void OnMissed();
-  void LookAtJob();
-  void LookEverywhere();
+  void CheckJobEnd();
+  void ReadAllStreams();
   void LookAgainIfBlind();
-  void LookAfterBlindness();
-  void LookAfterWaiting();
+  void CheckWhileBlind();
+  void CheckUnfinishedLines();
   void Queue(Task& task);
   void Turn();
   bool ReadTask(Task& task);  // returns whether more may follow

@@ -219,8 +219,8 @@ LastLines FindLastLines(const LogStream* log, uint64_t lines, uint64_t limit, bo
 std::vector<std::string> LogNames(int processes) {
   std::vector<std::string> names = {"stdout", "stderr", "executor.log"};
   for (int i = 1; i < processes; ++i) {
-    names.push_back(OfProcess("stdout", i));
-    names.push_back(OfProcess("stderr", i));
+    names.push_back(NameForProcess("stdout", i));
+    names.push_back(NameForProcess("stderr", i));
   }
   return names;
 }

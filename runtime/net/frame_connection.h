@@ -105,7 +105,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void Close();
   size_t unsent() const { return out_.size() - sent_; }
   // Returns whether the connection ends because the peer does not have the expected identity.
-  bool mistrusted() const { return mistrusted_; }
+  bool untrusted_listener() const { return mistrusted_; }
 
  private:
   bool running() const { return channel_ && ending_.empty() && !finishing_; }

@@ -33,7 +33,7 @@ constexpr Duration kLongestAnswer{30000};
 
 // Returns an address that the machine knows from other sources than the hosts file and name servers. A static program
 // cannot use these sources itself, so getent does.
-std::optional<std::string> AskMachine(const std::string& host) {
+std::optional<std::string> ResolveWithGetent(const std::string& host) {
   if (host.empty() || host.starts_with('-')) return std::nullopt;
   const auto answer = RunProgram({"/usr/bin/getent", "ahostsv4", host}, kLongestAnswer);
   if (!answer.ok() || answer->exit_code != 0) return std::nullopt;
@@ -44,14 +44,14 @@ std::optional<std::string> AskMachine(const std::string& host) {
 }  // namespace
 
 Result<std::string> ResolveHost(const std::string& host) {
-  const bool asks_machine = KeepNameServiceInside();
+  const bool asks_machine = RestrictNameService();
   addrinfo hints{};
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
     if (asks_machine && error == EAI_NONAME) {
-      if (auto address = AskMachine(host)) return *std::move(address);
+      if (auto address = ResolveWithGetent(host)) return *std::move(address);
     }
     return UnavailableError("resolve ", host, ": ", ToLower(::gai_strerror(error)));
   }
@@ -151,11 +151,11 @@ HostAddress::HostAddress(EventLoop& loop, std::string host, HostResolver::Lookup
 
 bool HostAddress::Is(const std::string& address) {
   if (known_.ok() && address == *known_) return true;
-  AskAgain();
+  ResolveAgain();
   return false;
 }
 
-void HostAddress::AskAgain() {
+void HostAddress::ResolveAgain() {
   if (query_ || loop_.Now() - asked_ < ask_again_) return;
   asked_ = loop_.Now();
   query_ = resolver_.Resolve(host_, [this](Result<std::string> address) {

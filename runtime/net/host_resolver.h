@@ -52,7 +52,7 @@ class HostAddress {
   bool Is(const std::string& address);
 
  private:
-  void AskAgain();
+  void ResolveAgain();
 
   EventLoop& loop_;
   const std::string host_;

@@ -222,7 +222,7 @@ constexpr long kMostKept = 8;
 constexpr Duration kProgressEvery{100};
 
 void StartLibrary() {
-  KeepNameServiceInside();  // needed because libcurl resolves names
+  RestrictNameService();  // needed because libcurl resolves names
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
   CHECK(started == CURLE_OK);
 }

@@ -336,7 +336,7 @@ HttpServer::HttpServer(EventLoop& loop, UniqueFd listening, HttpHandler handler,
     : loop_(loop), limits_(limits), handler_(std::move(handler)), admits_(std::move(admits)) {
   listener_ =
       std::make_unique<Listener>(loop, std::move(listening), 0, [this](UniqueFd socket) { Add(std::move(socket)); });
-  listener_->WhenShort([this] { return CloseOldestStranger(); });
+  listener_->OnDescriptorShortage([this] { return CloseOldestStranger(); });
 }
 
 HttpServer::~HttpServer() {

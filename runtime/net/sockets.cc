@@ -25,7 +25,7 @@
 namespace tony {
 namespace {
 
-bool EveryoneHasAName() {
+bool EveryUserIsMapped() {
   // The lines contain "first, first outside, count". All counts together make every uid except the last, which is not a
   // valid uid.
   std::ifstream map("/proc/self/uid_map");
@@ -49,7 +49,7 @@ Result<Peer> PeerOf(const UniqueFd& socket) {
 }
 
 UserNames ReadUserNames() {
-  UserNames names{.complete = EveryoneHasAName()};
+  UserNames names{.complete = EveryUserIsMapped()};
   std::ifstream("/proc/sys/kernel/overflowuid") >> names.overflow;
   return names;
 }
@@ -158,7 +158,7 @@ constexpr rlim_t kReserved = 32;
 
 // Returns whether `newest` is one of the reserved descriptors. A new descriptor has the lowest free number, so the
 // number shows how many are left below the limit.
-bool IsOfTheReserve(const UniqueFd& newest) {
+bool IsReservedDescriptor(const UniqueFd& newest) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
   return static_cast<rlim_t>(newest.get()) >= limit.rlim_cur - std::min(kReserved, limit.rlim_cur / 4);
@@ -199,7 +199,7 @@ void Listener::AcceptSome() {
       return Pause();
     }
     if (!accepted.valid()) return;
-    if (IsOfTheReserve(accepted)) {
+    if (IsReservedDescriptor(accepted)) {
       if (!make_room_()) {
         if (!std::exchange(starved_, true)) LogWarn("connections are refused: too few descriptors are left");
         continue;

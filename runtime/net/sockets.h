@@ -83,7 +83,7 @@ class Listener {
   static Result<std::unique_ptr<Listener>> Open(EventLoop& loop, const std::string& host, int port, OnAccept on_accept);
   Listener(EventLoop& loop, UniqueFd socket, int port, OnAccept on_accept);
   int port() const { return port_; }
-  void WhenShort(MakeRoom make_room) { make_room_ = std::move(make_room); }
+  void OnDescriptorShortage(MakeRoom make_room) { make_room_ = std::move(make_room); }
   void While(MayAccept may_accept) { may_accept_ = std::move(may_accept); }
 
  private:

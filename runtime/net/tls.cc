@@ -109,7 +109,7 @@ class TlsChannel : public Channel {
   std::optional<Step> Establish();
   Step StepAfter(int done);
   Error WhyItEnded() const;
-  void TellOfRefusal();
+  void LogFirstRefusal();
 
   const std::shared_ptr<Side> side_;
   UniqueFd socket_;
@@ -229,7 +229,7 @@ Channel::Step TlsChannel::StepAfter(int done) {
     case SSL_ERROR_ZERO_RETURN:
       return {Kind::kEnded, 0, {ErrorCode::kUnavailable, "closed by the peer"}};
     default:
-      TellOfRefusal();
+      LogFirstRefusal();
       return {Kind::kEnded, 0, WhyItEnded()};
   }
 }
@@ -249,7 +249,7 @@ Error TlsChannel::WhyItEnded() const {
 }
 
 // Logs only the first refusal. It shows people why no program joins, e.g. because a clock is wrong by days.
-void TlsChannel::TellOfRefusal() {
+void TlsChannel::LogFirstRefusal() {
   if (!side_->server || refusal_.empty() || std::exchange(side_->told, true)) return;
   const auto peer = PeerAddress(socket_);
   LogWarn(StrCat("refused a TLS connection of ", peer.ok() ? peer->host : "an unknown host", ": ", refusal_));

@@ -282,8 +282,8 @@ Status BoostProcessRunner::Adopt(pid_t child, OnExit on_exit) {
 void BoostProcessRunner::Watch(pid_t pid, HeldProcess process, OnExit on_exit) {
   Child& child = children_[pid];
   child.on_exit = std::move(on_exit);
-  if (!process.TellsItsEnd()) {
-    if (!look_) LookLater(kBetweenLooks);
+  if (!process.ReportsEnd()) {
+    if (!look_) LookLater(kCheckInterval);
     return;
   }
   child.process = std::move(process);
@@ -300,7 +300,7 @@ void BoostProcessRunner::Look() {
   look_.reset();
   if (children_.empty()) return;
   const pid_t ended = EndedChild();
-  LookLater(ended > 0 ? Duration(0) : kBetweenLooks);
+  LookLater(ended > 0 ? Duration(0) : kCheckInterval);
   if (ended > 0) Reap(ended);
 }
 
@@ -326,7 +326,7 @@ void BoostProcessRunner::Reap(pid_t pid) {
   if (child.mapped().on_exit) child.mapped().on_exit(FromWaitStatus(status));
 }
 
-bool BoostProcessRunner::ReapStrangers() {
+bool BoostProcessRunner::ReapAllChildren() {
   for (;;) {
     siginfo_t info{};
     // __WALL also finds children that were cloned without a signal for their end.

@@ -15,14 +15,14 @@ namespace tony {
 
 // Loop thread only. Processes survive the destructor of the runner; their `on_exit` is then never called. The runner
 // reaps its own children one by one and aborts if other code has reaped one. Other code in this process that reaps
-// children must therefore call ReapStrangers() instead of waitpid(-1).
+// children must therefore call ReapAllChildren() instead of waitpid(-1).
 class BoostProcessRunner : public ProcessRunner {
  public:
   explicit BoostProcessRunner(EventLoop& loop);
 
   Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) override;
   Status Adopt(pid_t child, OnExit on_exit) override;
-  bool ReapStrangers() override;
+  bool ReapAllChildren() override;
 
   // Forks a copy of this process that calls `work` and exits. The copy runs in a session of its own and in the folder
   // "/". It has no descriptors except the standard streams, so it holds no lock. `work` may use this process's memory,

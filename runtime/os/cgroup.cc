@@ -87,7 +87,7 @@ std::optional<int64_t> NumberIn(const fs::path& file, std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<CgroupVersion> CountsMemory(const fs::path& cgroup) {
+std::optional<CgroupVersion> MemoryCgroupVersion(const fs::path& cgroup) {
   for (const char* file : {"memory.events", "memory.max"})
     if (Exists(cgroup / file)) return CgroupVersion::kTwo;
   for (const char* file : {"memory.oom_control", "memory.limit_in_bytes"})

@@ -38,7 +38,7 @@ std::optional<int64_t> NumberIn(const std::filesystem::path& file, std::string_v
 
 // Returns the version of a cgroup, judged by the files in its folder. nullopt: the cgroup does not count memory, or
 // does not exist any more.
-std::optional<CgroupVersion> CountsMemory(const std::filesystem::path& cgroup);
+std::optional<CgroupVersion> MemoryCgroupVersion(const std::filesystem::path& cgroup);
 
 // Returns how many processes in the cgroup the kernel has killed for lack of memory so far. v2 reads `memory.events`,
 // which includes the cgroups below; v1 reads `memory.oom_control`, which does not. nullopt: the kernel does not report

@@ -26,7 +26,7 @@ constexpr Duration kLook{10};
 // taken.
 struct flock WholeFile(LockKind kind) {
   struct flock lock = {};
-  lock.l_type = kind == LockKind::kAlone ? F_WRLCK : F_RDLCK;
+  lock.l_type = kind == LockKind::kExclusive ? F_WRLCK : F_RDLCK;
   lock.l_whence = SEEK_SET;
   return lock;
 }
@@ -62,17 +62,17 @@ Result<UniqueFd> LockFile(const fs::path& path, LockKind kind, const std::functi
   }
 }
 
-Result<UniqueFd> TakeLock(const fs::path& path) {
+Result<UniqueFd> TryLockFile(const fs::path& path) {
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
-  if (TryLock(fd.get(), LockKind::kAlone)) return fd;
+  if (TryLock(fd.get(), LockKind::kExclusive)) return fd;
   if (errno == EAGAIN || errno == EACCES) return UnavailableError("lock ", path.string(), ": another process holds it");
   return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
 }
 
-bool IsLockTaken(const fs::path& path) {
+bool IsFileLocked(const fs::path& path) {
   const UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
-  struct flock lock = WholeFile(LockKind::kAlone);
+  struct flock lock = WholeFile(LockKind::kExclusive);
   return fd.valid() && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 

@@ -13,7 +13,7 @@
 
 namespace tony {
 
-enum class LockKind { kShared, kAlone };
+enum class LockKind { kShared, kExclusive };
 
 // Creates the file if it is missing, and waits for the lock until `give_up` returns true. After success the locked file
 // is the one that has this name now. kUnavailable: `give_up` returned true. kCannotWrite: the file cannot be opened or
@@ -22,9 +22,9 @@ Result<UniqueFd> LockFile(const std::filesystem::path& path, LockKind kind, cons
 
 // Takes an exclusive lock without waiting; creates the file if it is missing. kUnavailable: the lock is held, by this
 // process or another. The lock lasts until the descriptor is closed, and each copy of the descriptor in forked
-// children. IsLockTaken() checks the lock without taking it, so it never makes a TakeLock() in another process fail.
-Result<UniqueFd> TakeLock(const std::filesystem::path& path);
-bool IsLockTaken(const std::filesystem::path& path);
+// children. IsFileLocked() checks the lock without taking it, so it never makes a TryLockFile() in another process fail.
+Result<UniqueFd> TryLockFile(const std::filesystem::path& path);
+bool IsFileLocked(const std::filesystem::path& path);
 
 // Turns an exclusive lock into a shared one atomically: no other process can take the lock in between. `path` is for
 // the message.

@@ -84,7 +84,7 @@ Result<FileSystem> FileSystemOf(const fs::path& path) {
   file_system.free_bytes = static_cast<int64_t>(room.f_bavail * room.f_frsize);
   file_system.free_files = room.f_files == 0 ? -1 : static_cast<int64_t>(room.f_favail);
   file_system.read_only = (room.f_flag & ST_RDONLY) != 0;
-  file_system.no_programs = (room.f_flag & ST_NOEXEC) != 0;
+  file_system.is_noexec = (room.f_flag & ST_NOEXEC) != 0;
   return file_system;
 }
 
@@ -93,7 +93,7 @@ std::string Describe(const FileSystem& system) {
   return StrCat(system.type, system.network ? " (network)" : "", ", ", system.free_bytes / kMegabyte, " MB free");
 }
 
-bool MayBeWritten(const fs::path& folder) {
+bool CanCreateFilesIn(const fs::path& folder) {
   const fs::path there = NearestExisting(folder);
   const UniqueFd fd(open(there.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!fd.valid() && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))  // a file system without O_TMPFILE

@@ -18,7 +18,7 @@ struct FileSystem {
   int64_t free_files = 0;  // free inodes; -1: not counted
   bool read_only = false;
   // Mounted noexec: programs on it cannot be started.
-  bool no_programs = false;
+  bool is_noexec = false;
 };
 
 // Returns the file system of `path`, or of the nearest existing folder above it.
@@ -31,7 +31,7 @@ std::string Describe(const FileSystem& system);  // "ext4, 1234 MB free"
 
 // Returns true if files can be created in `folder`, or in the nearest existing folder above it. The check writes 4 KB
 // to a file without a name (O_TMPFILE): this notices a full disk and leaves no file. Sets errno on failure.
-bool MayBeWritten(const std::filesystem::path& folder);
+bool CanCreateFilesIn(const std::filesystem::path& folder);
 
 std::filesystem::path NearestExisting(std::filesystem::path path);
 

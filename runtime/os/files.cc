@@ -140,7 +140,7 @@ Status AppendLine(const fs::path& path, std::string_view line) {
   return WriteAll(fd.get(), StrCat(line, "\n"), path);
 }
 
-bool IsOursAlone(const fs::path& path) {
+bool IsPrivateToUser(const fs::path& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0 && (S_ISDIR(info.st_mode) || S_ISREG(info.st_mode)) &&
          info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -170,7 +170,7 @@ Status SyncPath(const fs::path& path) {
   return Sync(fd.get(), path);
 }
 
-Status SyncTogether(const std::vector<fs::path>& paths) {
+Status SyncInParallel(const std::vector<fs::path>& paths) {
   std::vector<Status> synced(paths.size());
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < paths.size(); ++i) {
@@ -190,7 +190,7 @@ Status SyncHome(const fs::path& home, std::vector<fs::path> folders) {
   folders.push_back(home);
   // A user who may not read the folder above has not created `home` there, so its names need no sync.
   if (const fs::path above = home / ".."; access(above.c_str(), R_OK) == 0) folders.push_back(above);
-  return SyncTogether(folders);
+  return SyncInParallel(folders);
 }
 
 std::string RandomHex(int bytes) {

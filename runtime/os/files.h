@@ -46,7 +46,7 @@ Status AppendLine(const std::filesystem::path& path, std::string_view line);
 
 // Returns true if `path` is a folder or regular file of this user, not a link, that other users may not write. Only
 // this user and root can have replaced it or put something into it.
-bool IsOursAlone(const std::filesystem::path& path);
+bool IsPrivateToUser(const std::filesystem::path& path);
 
 // Returns true if the name exists, also for a symbolic link that leads nowhere.
 bool IsThere(const std::filesystem::path& path);
@@ -60,7 +60,7 @@ Status MakeFolder(const std::filesystem::path& path);
 Status SyncPath(const std::filesystem::path& path);
 // Syncs files or folders in parallel. Their file system commits them together, which takes the time of one or two
 // syncs.
-Status SyncTogether(const std::vector<std::filesystem::path>& paths);
+Status SyncInParallel(const std::vector<std::filesystem::path>& paths);
 // Makes the names in `folders` (below `home`), in `home` and in the folder above `home` durable, because the process
 // that created them may have died before it synced them.
 Status SyncHome(const std::filesystem::path& home, std::vector<std::filesystem::path> folders);

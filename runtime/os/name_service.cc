@@ -6,7 +6,7 @@
 
 namespace tony {
 
-bool KeepNameServiceInside() {
+bool RestrictNameService() {
   static const bool is_static = getauxval(AT_BASE) == 0;  // no dynamic loader was mapped
   static const int once = is_static ? __nss_configure_lookup("hosts", "files dns") : 0;
   (void)once;

@@ -50,7 +50,7 @@ class ProcessRunner {
   // For a subreaper, on SIGCHLD: reaps every ended child, including children that were not started here. For children
   // that were started here, `on_exit` is called. Returns true if no child is left, living or zombie, and therefore no
   // descendant.
-  virtual bool ReapStrangers() = 0;
+  virtual bool ReapAllChildren() = 0;
 };
 
 }  // namespace tony

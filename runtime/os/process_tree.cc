@@ -199,7 +199,7 @@ std::vector<pid_t> DescendantsIn(const std::vector<ProcessEntry>& processes, pid
   return found;
 }
 
-std::vector<pid_t> WithEnvironment(std::string_view name_and_value) {
+std::vector<pid_t> ProcessesWithEnvironment(std::string_view name_and_value) {
   std::vector<pid_t> found;
   for (const auto& process : ListProcesses())
     if (HasMark(process.environment, name_and_value) && process.pid != getpid()) found.push_back(process.pid);
@@ -222,7 +222,7 @@ std::string StartTime(pid_t pid) {
   return stat ? stat->start_time : "";
 }
 
-void SignalSeen(const ProcessEntry& seen, int signal) {
+void SignalIfUnchanged(const ProcessEntry& seen, int signal) {
   const HeldProcess process(seen.pid);
   const auto stat = ReadStat(seen.pid);
   if (!stat || stat->start_time != seen.start_time) return;
@@ -234,10 +234,10 @@ void SignalSeen(const ProcessEntry& seen, int signal) {
   }
 }
 
-void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal) {
+void SignalIfUnchanged(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal) {
   for (const pid_t pid : pids) {
     const auto entry = std::ranges::find(seen, pid, &ProcessEntry::pid);
-    if (entry != seen.end()) SignalSeen(*entry, signal);
+    if (entry != seen.end()) SignalIfUnchanged(*entry, signal);
   }
 }
 
@@ -258,12 +258,14 @@ std::optional<std::string> TryEnvironmentOf(pid_t pid) {
   return IsShortage(errno) ? std::nullopt : std::optional(std::move(environment));
 }
 
-bool IsMarked(pid_t pid, std::string_view name_and_value) { return HasMark(EnvironmentOf(pid), name_and_value); }
+bool HasEnvironmentSetting(pid_t pid, std::string_view name_and_value) {
+  return HasMark(EnvironmentOf(pid), name_and_value);
+}
 
-void SignalMarked(std::string_view name_and_value, int signal) {
-  for (const pid_t pid : WithEnvironment(name_and_value)) {
+void SignalWithEnvironment(std::string_view name_and_value, int signal) {
+  for (const pid_t pid : ProcessesWithEnvironment(name_and_value)) {
     const HeldProcess process(pid);
-    if (process.valid() && IsMarked(pid, name_and_value)) (void)process.Signal(signal);
+    if (process.valid() && HasEnvironmentSetting(pid, name_and_value)) (void)process.Signal(signal);
   }
 }
 
@@ -305,7 +307,7 @@ class EndPoll : public EventLoop::Handle {
 
  private:
   void LookLater() {
-    timer_ = loop_.After(kBetweenLooks, [this] { Look(); });
+    timer_ = loop_.After(kCheckInterval, [this] { Look(); });
   }
   void Look() {
     LookLater();
@@ -337,12 +339,12 @@ bool HeldProcess::Signal(int signal) const {
     errno = ESRCH;
     return false;
   }
-  if (TellsItsEnd()) return pidfd_send_signal(fd_.get(), signal, nullptr, 0) == 0;
+  if (ReportsEnd()) return pidfd_send_signal(fd_.get(), signal, nullptr, 0) == 0;
   return LookAt(fd_.get()) && kill(pid_, signal) == 0;
 }
 
 EventLoop::FdWatch HeldProcess::WhenEnded(EventLoop& loop, EventLoop::Callback fn) const {
-  if (TellsItsEnd()) return loop.WhenReadable(fd_.get(), std::move(fn));
+  if (ReportsEnd()) return loop.WhenReadable(fd_.get(), std::move(fn));
   return std::make_unique<EndPoll>(loop, fd_.get(), std::move(fn));
 }
 
@@ -358,7 +360,7 @@ constexpr int kRounds = 3;
 
 class Walk {
  public:
-  Walk(int signal, const Spared& spared) : signal_(signal), spared_(spared) {}
+  Walk(int signal, const IsSparedChild& spared) : signal_(signal), spared_(spared) {}
 
   void Run() {
     const auto children = OwnChildren();
@@ -388,7 +390,7 @@ class Walk {
     seen_.push_back({pid, stat.parent, "", stat.start_time});
     if (stat.dead) return;
     met_.living.insert(pid);
-    met_.in_kernel += stat.state == 'D';
+    met_.uninterruptible += stat.state == 'D';
   }
 
   // For kernels that do not list the children of a process: uses a list of all processes. The list is older than a walk
@@ -402,17 +404,17 @@ class Walk {
     const auto below = DescendantsIn(meant, getpid());
     for (const pid_t pid : below)
       if (const auto stat = ReadStat(pid)) Meet(pid, *stat);
-    if (signal_ != 0) SignalSeen(processes, below, signal_);
+    if (signal_ != 0) SignalIfUnchanged(processes, below, signal_);
   }
 
   const int signal_;
-  const Spared& spared_;
+  const IsSparedChild& spared_;
   TreeWalk met_;
   std::vector<ProcessEntry> seen_;
 };
 
 // Signals each process as soon as the walk meets it.
-TreeWalk SignalOnTheWay(int signal, const Spared& spared) {
+TreeWalk SignalOnTheWay(int signal, const IsSparedChild& spared) {
   Walk walk(signal, spared);
   walk.Run();
   return walk.met();
@@ -430,14 +432,14 @@ std::string TreeWalk::Describe() const {
                 " for one");
 }
 
-TreeWalk SignalOwnTree(int signal, const Spared& spared) {
+TreeWalk SignalDescendants(int signal, const IsSparedChild& spared) {
   Walk look(0, spared);
   look.Run();
-  for (const ProcessEntry& process : look.seen()) SignalSeen(process, signal);
+  for (const ProcessEntry& process : look.seen()) SignalIfUnchanged(process, signal);
   return look.met();
 }
 
-TreeWalk KillOwnTree(const Spared& spared) {
+TreeWalk KillDescendants(const IsSparedChild& spared) {
   for (int round = 0; round < kRounds; ++round) {
     TreeWalk before = SignalOnTheWay(SIGKILL, spared);
     TreeWalk now = SignalOnTheWay(SIGSTOP, spared);

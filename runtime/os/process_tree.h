@@ -51,7 +51,7 @@ void BecomeSubreaper();
 std::vector<pid_t> Descendants(pid_t root);
 std::vector<pid_t> DescendantsIn(const std::vector<ProcessEntry>& processes, pid_t root);
 // Returns the processes that have this setting in their environment, e.g. "TONY_CONTAINER=...", except this process.
-std::vector<pid_t> WithEnvironment(std::string_view name_and_value);
+std::vector<pid_t> ProcessesWithEnvironment(std::string_view name_and_value);
 // Returns field 22 of /proc/pid/stat, which distinguishes the process from a later one with the same pid; "" if the
 // process does not exist.
 std::string StartTime(pid_t pid);
@@ -70,18 +70,18 @@ std::optional<ProcessStat> ParseStat(std::string_view text);
 
 // Sends `signal` to the process `seen`, if it is still the same process. No thread may reap children of this process
 // meanwhile.
-void SignalSeen(const ProcessEntry& seen, int signal);
+void SignalIfUnchanged(const ProcessEntry& seen, int signal);
 // Sends `signal` to each of `pids` that is listed in `seen` and is still the same process.
-void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal);
+void SignalIfUnchanged(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal);
 // Returns the environment of a process, in the form of ProcessEntry. Waits up to about 0.2 s for a process that is just
 // becoming another program (execve).
 std::string EnvironmentOf(pid_t pid);
 // Like EnvironmentOf(); nullopt if descriptors or memory are too short to read it.
 std::optional<std::string> TryEnvironmentOf(pid_t pid);
 // Returns true if the process has this setting in its environment.
-bool IsMarked(pid_t pid, std::string_view name_and_value);
-// Sends `signal` to all processes that WithEnvironment() returns.
-void SignalMarked(std::string_view name_and_value, int signal);
+bool HasEnvironmentSetting(pid_t pid, std::string_view name_and_value);
+// Sends `signal` to all processes that ProcessesWithEnvironment() returns.
+void SignalWithEnvironment(std::string_view name_and_value, int signal);
 // Sends `signal` to these pids, whichever processes have them now. Only for own children that are not reaped yet, and
 // for tests.
 void SignalAll(const std::vector<pid_t>& pids, int signal);
@@ -89,7 +89,7 @@ void SignalAll(const std::vector<pid_t>& pids, int signal);
 // A handle on another process: a signal through it cannot reach a later process with the same pid.
 
 // Interval of the checks for an end that no descriptor reports. People do not notice a delay this short.
-inline constexpr Duration kBetweenLooks{20};
+inline constexpr Duration kCheckInterval{20};
 
 // Holds a process by a pidfd. Without pidfds (Linux before 5.3, or a container whose filter does not know the call) the
 // open file /proc/PID/stat takes their place: it describes this process only, never a later one with the same pid. In
@@ -105,7 +105,7 @@ class HeldProcess {
 
   // False: the process is not held, and errno says why. ESRCH: the process does not exist.
   bool valid() const { return fd_.valid(); }
-  bool TellsItsEnd() const { return valid() && pid_ == 0; }  // False: WhenEnded() has to poll.
+  bool ReportsEnd() const { return valid() && pid_ == 0; }  // False: WhenEnded() has to poll.
   // Sends `signal`; 0 only checks the process. False: the signal was not sent, and errno says why. ESRCH: the process
   // has been reaped. EPERM: this user may not signal it. Other values, e.g. ENOMEM: the process cannot be checked at
   // the moment and may be alive.
@@ -123,7 +123,7 @@ class HeldProcess {
 //
 // A process that ends hands its children to its nearest subreaper before its parent can reap it. A process without any
 // child, living or zombie, therefore has no descendants: waitid() alone proves that all have ended
-// (ProcessRunner::ReapStrangers). A scan of /proc proves nothing, because a process that forks and exits every few
+// (ProcessRunner::ReapAllChildren). A scan of /proc proves nothing, because a process that forks and exits every few
 // milliseconds is dead or not yet listed whenever the scan reaches it.
 //
 // Loop thread only, which must be the main thread: a thread that reaps children meanwhile would make a walk miss some.
@@ -132,7 +132,7 @@ class HeldProcess {
 struct TreeWalk {
   std::set<pid_t> living;  // without zombies
   // The number of these that cannot end before the kernel releases them (state D).
-  size_t in_kernel = 0;
+  size_t uninterruptible = 0;
 
   // Returns e.g. "3 processes, process 4711 for one".
   std::string Describe() const;
@@ -140,17 +140,17 @@ struct TreeWalk {
 
 // Returns true for children of this process that are left alone, with all processes below them. An empty function
 // spares no child.
-using Spared = std::function<bool(pid_t)>;
+using IsSparedChild = std::function<bool(pid_t)>;
 
 // Lists all processes below this one before it signals the first, and then signals them from the top down. Children of
 // a process that ends at once are therefore signalled; a process that a signal handler starts is not, because it may be
 // about to save something. Each process is held, and checked to be the listed one, before it is signalled. No thread
 // may reap children of this process meanwhile.
-TreeWalk SignalOwnTree(int signal, const Spared& spared = nullptr);
+TreeWalk SignalDescendants(int signal, const IsSparedChild& spared = nullptr);
 
 // Sends SIGKILL to all. If new processes appear meanwhile, stops all processes before it kills them: a stopped process
 // does not fork, and a program that keeps up a number of processes finds none missing. A process may still escape, so
 // call this again until no child is left. Returns the processes that the last walk met; most of them are about to end.
-TreeWalk KillOwnTree(const Spared& spared = nullptr);
+TreeWalk KillDescendants(const IsSparedChild& spared = nullptr);
 
 }  // namespace tony

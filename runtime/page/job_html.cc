@@ -40,7 +40,7 @@ std::string Header(const JobView& view) {
   html += Fact("User", Escape(status.user)) + Fact("Framework", Escape(status.framework));
   html += Fact("Submitted", TimeHtml(status.submitted));
   html += Fact(status.ended ? "Took" : "For", Escape(ClockText(length)));
-  const TaskStatus all = UsedTogether(status);
+  const TaskStatus all = TotalUsage(status);
   html += Fact(status.ended ? "Memory at most" : "Memory now / most", Escape(MemoryText(all)));
   html += Fact("CPU, of a core", Escape(CpuText(all)));
   html += Fact("Restarts", StrCat(status.restart_count));
@@ -257,7 +257,7 @@ std::string EndBanner(const JobStatus& status, bool ends_with_job) {
 std::string JobHtml(const JobView& view) {
   const JobStatus& status = view.status;
   std::string content = Header(view) + Banners(view) + FailureReport(status) + TasksHtml(view) + RestartsHtml(status);
-  if (view.history) content += TimeLedgerHtml(view.history->time);
+  if (view.history) content += TimeBreakdownHtml(view.history->time);
   return WholePage({StrCat(status.state, " · ", status.name, " · TonY"), "", LiveAttributes(status, view.pause)},
                    content + Footer());
 }
@@ -308,7 +308,7 @@ std::string RestartsHtml(const JobStatus& status) {
   return html + "</tbody></table></div>\n</section>\n";
 }
 
-std::string TimeLedgerHtml(const TimeLedger& time) {
+std::string TimeBreakdownHtml(const TimeBreakdown& time) {
   const std::string bar = PartsBar({{"idle", time.waiting.count()},
                                     {"busy", time.running.count()},
                                     {"warn", time.restarting.count()},

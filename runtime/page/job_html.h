@@ -40,7 +40,7 @@ std::string RoleHeading(const RoleTasks& tasks);
 std::string EndBanner(const JobStatus& status, bool ends_with_job);
 std::string TasksHtml(const JobView& view);
 std::string RestartsHtml(const JobStatus& status);
-std::string TimeLedgerHtml(const TimeLedger& time);
+std::string TimeBreakdownHtml(const TimeBreakdown& time);
 std::string LogFolderLink(const AttemptId& attempt);  // "logs/worker-3/1/"
 
 // The smaller pages: a log, the list of logs, the configuration, the list of jobs. Pure functions.

@@ -69,11 +69,11 @@ std::optional<LogName> ReadLogName(std::string name, int processes) {
   return LogName{std::move(name), plain};
 }
 
-Result<ToldJob> ReadTold(const JobRecords& records, const JobStatus& status, Instant now) {
+Result<HistoryDocument> ReadTold(const JobRecords& records, const JobStatus& status, Instant now) {
   TRY_ASSIGN(const auto bytes, records.ReadJournal());
   if (!bytes) return Error{ErrorCode::kNotFound, StrCat(records.PlaceOfJournal(), ": there is none yet")};
   TRY_ASSIGN(const DecodedJournal journal, DecodeJournal(*bytes));
-  ToldJob told{.status = status};
+  HistoryDocument told{.status = status};
   told.torn_bytes = bytes->size() - journal.valid_bytes;
   told.history = HistoryOf(journal.decisions, status.submitted, status.ended.value_or(now));
   return told;
@@ -113,7 +113,7 @@ void JobPage::Serve(const HttpRequest& request, size_t below, const HttpReply& r
   reply.Send(AssetAnswer(name).value_or(NotFound()));
 }
 
-bool JobPage::ExpectsSomebody() const { return !shown_.empty() && parts_.loop.Now() - shown_.back() < kShowing; }
+bool JobPage::ExpectsVisitor() const { return !shown_.empty() && parts_.loop.Now() - shown_.back() < kShowing; }
 
 void JobPage::ServeStatus(const HttpRequest& request, Form form, const HttpReply& reply) {
   const auto since = Number(request, "since", -1, INT64_MAX);
@@ -151,7 +151,7 @@ std::string JobPage::Html(const ShownStatus& shown, Form form) {
                         .ends_with_job = parts_.ends_with_job,
                         .pause = parts_.pause});
   }
-  const ToldJob* told = Told(shown.status);
+  const HistoryDocument* told = Told(shown.status);
   return JobHtml({.status = shown.status,
                   .history = told ? &told->history : nullptr,
                   .now = shown.time,
@@ -162,14 +162,14 @@ std::string JobPage::Html(const ShownStatus& shown, Form form) {
 
 void JobPage::ServeHistory(const HttpReply& reply) {
   feed_.Latest([this, reply](const Shown& shown) {
-    const ToldJob* told = shown ? Told(shown->status) : nullptr;
+    const HistoryDocument* told = shown ? Told(shown->status) : nullptr;
     if (!told) return reply.Send(TextAnswer(503, "the journal cannot be read\n"));
     reply.Send(Json(std::make_shared<const std::string>(HistoryJson(*told, /*with_events=*/false) + "\n")));
   });
 }
 
 // Returns null if the journal cannot be read.
-const ToldJob* JobPage::Told(const JobStatus& status) {
+const HistoryDocument* JobPage::Told(const JobStatus& status) {
   const Instant began = parts_.loop.Now();
   const bool has_ended = told_ && status.verdict && !told_->status.verdict;
   if (began >= read_again_ || has_ended) {

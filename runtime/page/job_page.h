@@ -48,7 +48,7 @@ class JobPage {
   // Sends this status to all browsers that wait for news.
   void End(JobStatus last) { feed_.End(std::move(last)); }
   // Returns true if a browser has just received the page of the running job, and will soon request news.
-  bool ExpectsSomebody() const;
+  bool ExpectsVisitor() const;
 
  private:
   struct Form {
@@ -64,11 +64,11 @@ class JobPage {
   HttpAnswer ConfigurationAnswer() const;
   void ServeTensorBoard(const HttpReply& reply);
   void ServeLog(const HttpRequest& request, size_t below, const HttpReply& reply);
-  const ToldJob* Told(const JobStatus& status);
+  const HistoryDocument* Told(const JobStatus& status);
 
   const Parts parts_;
   StatusFeed feed_;
-  std::optional<ToldJob> told_;  // The `decisions` stay empty.
+  std::optional<HistoryDocument> told_;  // The `decisions` stay empty.
   Instant read_again_{};
   // When pages were sent whose browsers have not come back yet.
   std::deque<Instant> shown_;

@@ -18,7 +18,7 @@ namespace {
 constexpr Duration kFresh{500};
 constexpr Duration kAskLimit{5000};
 
-constexpr Duration kBetweenLooks{20};
+constexpr Duration kCheckInterval{20};
 
 PageGate TokenGate(const std::string& token) {
   return {.admits = nullptr, .ask = [token](const HttpRequest& request, const PageGate::OnRefusal& done) {
@@ -120,8 +120,8 @@ struct LivePage::Server {
   }
 
   void StopWhenSeen() {
-    if (IsPolled() || !page->ExpectsSomebody()) return http->Stop([this] { loop.Stop(); });
-    look = loop.After(kBetweenLooks, [this] { StopWhenSeen(); });
+    if (IsPolled() || !page->ExpectsVisitor()) return http->Stop([this] { loop.Stop(); });
+    look = loop.After(kCheckInterval, [this] { StopWhenSeen(); });
   }
 
   PageSite site;

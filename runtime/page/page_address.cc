@@ -51,7 +51,7 @@ Result<std::string> KeepPageToken(const std::filesystem::path& file) {
   TRY(MakeFolder(file.parent_path()));
   const auto until = std::chrono::steady_clock::now() + kLockPatience;
   TRY_ASSIGN(const UniqueFd lock,
-             LockFile(file, LockKind::kAlone, [until] { return std::chrono::steady_clock::now() > until; }));
+             LockFile(file, LockKind::kExclusive, [until] { return std::chrono::steady_clock::now() > until; }));
   // Another process may have made the token meanwhile.
   if (auto kept = ReadToken(file); kept.ok()) return kept;
   std::string token = RandomHex(kTokenBytes);

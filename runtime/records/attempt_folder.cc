@@ -39,7 +39,7 @@ bool FolderPresence::IsGone(Instant now) {
   return now - *missing_since_ >= kGoneAfter;
 }
 
-Error FolderPresence::GoneError() const { return NotFoundError(path_.string(), ": the job's folder was removed"); }
+Error FolderPresence::RemovedError() const { return NotFoundError(path_.string(), ": the job's folder was removed"); }
 
 namespace {
 

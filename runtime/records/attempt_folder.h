@@ -21,10 +21,10 @@ class FolderPresence {
   // The constructor remembers the folder that `path` names now.
   explicit FolderPresence(std::filesystem::path path);
 
-  // Returns true once the folder has been missing for ten seconds. The caller calls this every kBetweenLooks.
+  // Returns true once the folder has been missing for ten seconds. The caller calls this every kCheckInterval.
   bool IsGone(Instant now);
-  Error GoneError() const;  // the error code is kNotFound
-  static constexpr Duration kBetweenLooks{1000};
+  Error RemovedError() const;  // the error code is kNotFound
+  static constexpr Duration kCheckInterval{1000};
 
  private:
   // Returns true if `path_` names nothing, or another folder, at this moment.

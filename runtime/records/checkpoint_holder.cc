@@ -25,7 +25,7 @@ fs::path RecordOf(const fs::path& home, const fs::path& folder) { return Records
 // The holder of the lock only reads and writes some small files, so the wait has no limit.
 Result<UniqueFd> LockRecords(const fs::path& home) {
   TRY(MakeFolder(RecordsIn(home)));
-  return LockFile(RecordsIn(home) / kLock, LockKind::kAlone, [] { return false; });
+  return LockFile(RecordsIn(home) / kLock, LockKind::kExclusive, [] { return false; });
 }
 
 Result<bool> HasEnded(const fs::path& home, const JobId& job) {

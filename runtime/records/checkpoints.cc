@@ -47,7 +47,7 @@ Status AddContentAt(int parent, const std::string& name, ListedCheckpoint& sum, 
     if (inside == "." || inside == "..") continue;
     struct stat found {};
     if (fstatat(dirfd(folder.get()), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (left-- == 0) return TooManyIn(kMostLookedAt, "files");
+    if (left-- == 0) return TooManyIn(kMaxEntriesRead, "files");
     sum.modified_ns = std::max(sum.modified_ns, NanosOf(found.st_mtim));
     if (S_ISREG(found.st_mode)) sum.bytes += found.st_size;
     if (S_ISREG(found.st_mode)) content.Add(inside, NanosOf(found.st_mtim));
@@ -56,7 +56,7 @@ Status AddContentAt(int parent, const std::string& name, ListedCheckpoint& sum, 
   return errno == 0 ? Ok() : FileError(ErrorCode::kUnavailable, "read", name, errno);
 }
 
-class LocalSight : public CheckpointSight {
+class LocalSight : public CheckpointView {
  public:
   LocalSight(std::string path, Directory directory) : path_(std::move(path)), directory_(std::move(directory)) {}
 
@@ -72,12 +72,12 @@ class LocalSight : public CheckpointSight {
     }
   }
 
-  std::optional<SeenCheckpoint> At(const std::string& name) override {
+  std::optional<CheckpointEntry> At(const std::string& name) override {
     struct stat found {};
     if (fstatat(dirfd(directory_.get()), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
     const bool is_file = S_ISREG(found.st_mode);
     if (!is_file && !S_ISDIR(found.st_mode)) return std::nullopt;
-    return SeenCheckpoint{
+    return CheckpointEntry{
         {name, static_cast<int64_t>(found.st_ino), is_file ? found.st_size : 0, NanosOf(found.st_mtim)}, !is_file};
   }
 
@@ -99,14 +99,14 @@ Result<std::string> LocalCheckpointFolder::Resolve() const {
   return folder.string();
 }
 
-Result<std::unique_ptr<CheckpointSight>> LocalCheckpointFolder::Look() const {
+Result<std::unique_ptr<CheckpointView>> LocalCheckpointFolder::Look() const {
   Directory directory = ToDirectory(UniqueFd(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
   if (!directory && errno != ENOENT) {
     const auto code = errno == EACCES ? ErrorCode::kNotPermitted : ErrorCode::kUnavailable;
     return FileError(code, "open", path_, errno);
   }
-  if (!directory) return std::unique_ptr<CheckpointSight>();
-  return std::unique_ptr<CheckpointSight>(std::make_unique<LocalSight>(path_, std::move(directory)));
+  if (!directory) return std::unique_ptr<CheckpointView>();
+  return std::unique_ptr<CheckpointView>(std::make_unique<LocalSight>(path_, std::move(directory)));
 }
 
 namespace {
@@ -121,7 +121,7 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetterOrDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'z'); }
 
 // "100.orbax-checkpoint-tmp-17" and "x.tmp.npz" contain such a word; "template" does not.
-bool SaysUnfinished(std::string_view name) {
+bool HasUnfinishedWord(std::string_view name) {
   std::string word;
   for (const char c : ToLower(name) + ".") {
     if (IsLetterOrDigit(c)) {
@@ -153,9 +153,9 @@ struct WholeEntry {
   FolderContent content;
 };
 
-Result<WholeEntry> Whole(CheckpointSight& sight, const SeenCheckpoint& seen, size_t& left) {
+Result<WholeEntry> Whole(CheckpointView& sight, const CheckpointEntry& seen, size_t& left) {
   WholeEntry whole{seen.entry, {}};
-  if (left-- == 0) return TooManyIn(kMostLookedAt, "files");
+  if (left-- == 0) return TooManyIn(kMaxEntriesRead, "files");
   if (seen.is_folder) TRY(sight.AddContent(whole.entry, whole.content, left));
   return whole;
 }
@@ -167,7 +167,7 @@ Result<std::vector<ListedCheckpoint>> ListEntries(const CheckpointFolder& folder
   TRY_ASSIGN(std::vector<std::string> all, sight->Names());
   const std::vector<Named> names = CheckpointsAmong(std::move(all), spec.pattern);
   if (names.size() > kMostCheckpoints) return TooManyIn(kMostCheckpoints, "checkpoints");
-  size_t left = kMostLookedAt;
+  size_t left = kMaxEntriesRead;
   for (const Named& named : names) {
     const auto seen = sight->At(named.name);
     if (!seen) continue;
@@ -200,20 +200,20 @@ bool IsBetter(const Candidate& left, const Candidate& right) {
   return IsNewer(left.checkpoint, right.checkpoint);
 }
 
-CheckpointWriter WriterOf(const SeenCheckpoint& seen, const ListedCheckpoint& now, const CheckpointListing& listing) {
+CheckpointWriter WriterOf(const CheckpointEntry& seen, const ListedCheckpoint& now, const CheckpointListing& listing) {
   if (!listing.unknown.empty()) return CheckpointWriter::kUnknown;
   return seen.is_foreign ? CheckpointWriter::kOthers : listing.WriterOf(now);
 }
 
 // Returns nullopt if the name is not a checkpoint, or is one from which the job does not resume.
-Result<std::optional<Candidate>> Look(CheckpointSight& sight, const Named& named, const CheckpointSpec& spec,
+Result<std::optional<Candidate>> Look(CheckpointView& sight, const Named& named, const CheckpointSpec& spec,
                                       const CheckpointListing& listing, size_t& left) {
   const auto seen = sight.At(named.name);
   if (!seen) return std::optional<Candidate>();
   const FileKind kind = seen->is_folder ? FileKind::kData : KindOf(named, spec.pattern);
   if (kind == FileKind::kOther) return std::optional<Candidate>();
   // If there are too many files, the time of the entry itself is good enough for an entry that was not listed before.
-  auto all = left > 0 ? Whole(sight, *seen, left) : Result<WholeEntry>(TooManyIn(kMostLookedAt, "files"));
+  auto all = left > 0 ? Whole(sight, *seen, left) : Result<WholeEntry>(TooManyIn(kMaxEntriesRead, "files"));
   if (!all.ok() && listing.Find(named.name)) return all.error();
   if (!all.ok()) left = 0;
   const WholeEntry whole = all.ok() ? *std::move(all) : WholeEntry{seen->entry, {seen->entry.modified_ns, true}};
@@ -234,11 +234,11 @@ Result<std::optional<Candidate>> Look(CheckpointSight& sight, const Named& named
 }
 
 // Returns the candidates, the best one first.
-Result<std::vector<Candidate>> Candidates(CheckpointSight& sight, const CheckpointSpec& spec,
+Result<std::vector<Candidate>> Candidates(CheckpointView& sight, const CheckpointSpec& spec,
                                           const CheckpointListing& listing) {
   TRY_ASSIGN(std::vector<std::string> all, sight.Names());
   std::vector<Candidate> found;
-  size_t left = kMostLookedAt;
+  size_t left = kMaxEntriesRead;
   std::vector<Named> names = CheckpointsAmong(std::move(all), spec.pattern);
   std::ranges::sort(names, std::ranges::greater(), &Named::step);
   for (const Named& named : names) {
@@ -249,11 +249,11 @@ Result<std::vector<Candidate>> Candidates(CheckpointSight& sight, const Checkpoi
   return found;
 }
 
-Result<bool> IsStill(const CheckpointFolder& place, const ListedCheckpoint& entry) {
+Result<bool> IsUnchanged(const CheckpointFolder& place, const ListedCheckpoint& entry) {
   TRY_ASSIGN(const auto sight, place.Look());
   const auto seen = sight ? sight->At(entry.name) : std::nullopt;
   if (!seen) return false;
-  size_t left = kMostLookedAt;
+  size_t left = kMaxEntriesRead;
   TRY_ASSIGN(const WholeEntry now, Whole(*sight, *seen, left));
   return now.entry == entry;
 }
@@ -305,7 +305,7 @@ FileKind KindOf(std::string_view name) {
     return std::ranges::any_of(endings, [&](std::string_view ending) { return lower.ends_with(ending); });
   };
   if (lower.find("tfevents") != std::string::npos || has_one_of(kOthers) || is_one_of(kMarks)) return FileKind::kOther;
-  if (SaysUnfinished(name)) return FileKind::kUnfinished;
+  if (HasUnfinishedWord(name)) return FileKind::kUnfinished;
   return is_one_of(kPointers) || has_one_of(kText) ? FileKind::kWeak : FileKind::kData;
 }
 
@@ -320,7 +320,7 @@ void FolderContent::Add(std::string_view name, int64_t modified_ns) {
 bool IsCheckpointName(const std::string& name, const std::string& pattern) {
   if (name == "." || name == ".." || !IsUtf8(name)) return false;
   if (fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) != 0) return false;
-  return !SaysUnfinished(name) || SaysUnfinished(pattern);
+  return !HasUnfinishedWord(name) || HasUnfinishedWord(pattern);
 }
 
 Error TooManyIn(size_t most, std::string_view what) {
@@ -345,7 +345,7 @@ Result<std::optional<Checkpoint>> NewestCheckpoint(const CheckpointFolder& place
   TRY_ASSIGN(const auto candidates, Candidates(*sight, spec, listing));
   if (settle > Duration(0) && !candidates.empty()) std::this_thread::sleep_for(settle);
   for (const Candidate& candidate : candidates) {
-    const auto is_whole = settle > Duration(0) ? IsStill(place, candidate.entry) : Result<bool>(true);
+    const auto is_whole = settle > Duration(0) ? IsUnchanged(place, candidate.entry) : Result<bool>(true);
     TRY(is_whole);
     if (*is_whole) return std::optional(candidate.checkpoint);
   }

@@ -24,7 +24,7 @@ namespace tony {
 
 // A search reads at most this many entries. On a network file system that answers in half a millisecond, the search
 // then takes less than the minute for which the AM waits.
-inline constexpr size_t kMostLookedAt = 50'000;  // includes the content of folders
+inline constexpr size_t kMaxEntriesRead = 50'000;  // includes the content of folders
 Error TooManyIn(size_t most, std::string_view what);
 
 // The kind of a file, judged by its name.
@@ -48,7 +48,7 @@ struct FolderContent {
   void Add(std::string_view name, int64_t modified_ns);
 };
 
-struct SeenCheckpoint {
+struct CheckpointEntry {
   // For a folder, size and time do not include the folder's content.
   ListedCheckpoint entry;
   bool is_folder = false;
@@ -57,12 +57,12 @@ struct SeenCheckpoint {
 };
 
 // A view of an existing directory. An entry that disappears meanwhile counts as never seen.
-class CheckpointSight {
+class CheckpointView {
  public:
-  virtual ~CheckpointSight() = default;
+  virtual ~CheckpointView() = default;
   // Returns the names of files and folders, without links, in no particular order.
   virtual Result<std::vector<std::string>> Names() = 0;
-  virtual std::optional<SeenCheckpoint> At(const std::string& name) = 0;
+  virtual std::optional<CheckpointEntry> At(const std::string& name) = 0;
   // Adds everything in the folder to `folder` and `content`, because a program may write into an existing folder, which
   // does not change the folder itself. `left` is the number of entries that may still be read.
   virtual Status AddContent(ListedCheckpoint& folder, FolderContent& content, size_t& left) = 0;
@@ -74,7 +74,7 @@ class CheckpointFolder {
   // Returns the directory's own name, with links resolved as far as the path exists.
   virtual Result<std::string> Resolve() const = 0;
   // Returns null if the directory does not exist. kNotPermitted or kUnavailable: it cannot be read.
-  virtual Result<std::unique_ptr<CheckpointSight>> Look() const = 0;
+  virtual Result<std::unique_ptr<CheckpointView>> Look() const = 0;
 };
 
 // A directory on this machine, or mounted on it. Links inside the directory are never followed.
@@ -83,7 +83,7 @@ class LocalCheckpointFolder : public CheckpointFolder {
   explicit LocalCheckpointFolder(std::string path) : path_(std::move(path)) {}
 
   Result<std::string> Resolve() const override;
-  Result<std::unique_ptr<CheckpointSight>> Look() const override;
+  Result<std::unique_ptr<CheckpointView>> Look() const override;
 
  private:
   const std::string path_;

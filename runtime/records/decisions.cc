@@ -47,7 +47,7 @@ void Fields(auto& io, Is<AttemptRan> auto& d) {
   io.Field("pid", d.pid);
 }
 void Fields(auto& io, Is<AttemptSuspected> auto& d) { Fields(io, d.attempt); }
-void Fields(auto& io, Is<AttemptHeard> auto& d) { Fields(io, d.attempt); }
+void Fields(auto& io, Is<HeartbeatsReturned> auto& d) { Fields(io, d.attempt); }
 void Fields(auto& io, Is<AttemptEnded> auto& d) {
   Fields(io, d.attempt);
   io.Field("outcome", d.outcome);
@@ -59,7 +59,7 @@ void Fields(auto& io, Is<JobStopping> auto& d) {
   io.Field("verdict", d.verdict);
   io.Field("grace_ms", d.grace);
 }
-void Fields(auto& io, Is<StopHurried> auto& d) { io.Field("grace_ms", d.grace); }
+void Fields(auto& io, Is<GraceShortened> auto& d) { io.Field("grace_ms", d.grace); }
 void Fields(auto&, Is<JobEnded> auto&) {}
 void Fields(auto& io, Is<RestartDecided> auto& d) {
   io.Field("restart", d.number, kCounted);
@@ -71,7 +71,7 @@ void Fields(auto& io, Is<RestartDecided> auto& d) {
   io.Field("not_before", d.not_before);
   io.Field("grace_ms", d.grace);
 }
-void Fields(auto& io, Is<CheckpointSought> auto& d) { io.Field("restart", d.restart, kCounted); }
+void Fields(auto& io, Is<CheckpointSearchStarted> auto& d) { io.Field("restart", d.restart, kCounted); }
 void Fields(auto& io, Is<CheckpointNoted> auto& d) {
   io.Field("restart", d.restart, kCounted);
   io.IfSet("newest", d.newest);
@@ -109,7 +109,7 @@ void Fields(auto& io, Is<KillVoided> auto& d) {
   io.Field("plan", d.number, kCounted);
   io.Field("reason", d.reason);
 }
-void Fields(auto&, Is<ListingSought> auto&) {}
+void Fields(auto&, Is<ListingStarted> auto&) {}
 void Fields(auto& io, Is<CheckpointsListed> auto& d) { Fields(io, d.listing); }
 void Fields(auto& io, Is<ValuesPublished> auto& d) {
   Fields(io, d.attempt);
@@ -119,7 +119,7 @@ void Fields(auto& io, Is<StageOpened> auto& d) {
   if (io.Present("role", !d.role.empty())) return io.Field("role", d.role);
   io.Field("stage", d.stage, kCounted);
 }
-void Fields(auto& io, Is<RoleLeft> auto& d) {
+void Fields(auto& io, Is<RoleDetached> auto& d) {
   io.Field("role", d.role);
   io.Field("group", d.group);
 }
@@ -242,17 +242,17 @@ std::string Describe(const Decision& decision) {
           [](const GenerationFormed& d) { return StrCat("generation ", d.generation.value); },
           [](const AttemptRan& d) { return StrCat(ToString(d.attempt), " as process ", d.pid); },
           [](const AttemptSuspected& d) { return ToString(d.attempt); },
-          [](const AttemptHeard& d) { return ToString(d.attempt); },
+          [](const HeartbeatsReturned& d) { return ToString(d.attempt); },
           [](const AttemptEnded& d) { return StrCat(ToString(d.attempt), ": ", Describe(d.outcome)); },
           [](const ContainerKillOrdered& d) { return d.container.value; },
           [](const ContainerEnded& d) { return d.container.value; },
           [](const JobStopping& d) {
             return StrCat(ToString(d.verdict.state), ": ", d.verdict.message, "; grace ", MillisText(d.grace));
           },
-          [](const StopHurried& d) { return StrCat("grace ", MillisText(d.grace)); },
+          [](const GraceShortened& d) { return StrCat("grace ", MillisText(d.grace)); },
           [](const JobEnded&) { return std::string(); },
           [](const RestartDecided& d) { return Restart(d); },
-          [](const CheckpointSought& d) { return StrCat("restart ", d.restart); },
+          [](const CheckpointSearchStarted& d) { return StrCat("restart ", d.restart); },
           [](const CheckpointNoted& d) { return Noted(d); },
           [](const RestartBegan& d) { return Began(d); },
           [](const AttemptStopping& d) {
@@ -266,13 +266,13 @@ std::string Describe(const Decision& decision) {
           [](const WatcherChanged& d) { return StrCat("watcher ", d.watcher.value); },
           [](const KillPlanned& d) { return Planned(d); },
           [](const KillVoided& d) { return StrCat("kill ", d.number, ": ", d.reason); },
-          [](const ListingSought&) { return std::string(); },
+          [](const ListingStarted&) { return std::string(); },
           [](const CheckpointsListed& d) { return Listed(d.listing); },
           [](const ValuesPublished& d) {
             return StrCat(ToString(d.attempt), ": ",
                           Names(d.values, [](const auto& value) { return StrCat(value.first, "=", value.second); }));
           },
-          [](const RoleLeft& d) { return StrCat("role ", d.role, " has outlived group ", d.group); },
+          [](const RoleDetached& d) { return StrCat("role ", d.role, " has outlived group ", d.group); },
           [](const StageOpened& d) { return d.role.empty() ? StrCat("stage ", d.stage) : StrCat("role ", d.role); },
           [](const FailureTolerated& d) { return StrCat(ToString(d.attempt), "; the job goes on: ", d.reason); },
           [](const RoleFinished& d) { return StrCat(d.reason, "; grace ", MillisText(d.grace)); },

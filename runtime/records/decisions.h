@@ -58,7 +58,7 @@ struct AttemptSuspected {
   AttemptId attempt;
 };
 // Heartbeats of the attempt have returned.
-struct AttemptHeard {
+struct HeartbeatsReturned {
   AttemptId attempt;
 };
 struct AttemptEnded {
@@ -79,7 +79,7 @@ struct JobStopping {
   Duration grace{0};
 };
 // The grace of the stop is shortened to `grace`.
-struct StopHurried {
+struct GraceShortened {
   Duration grace{0};
 };
 // Nothing of the job is left, except its files.
@@ -99,12 +99,12 @@ struct RestartDecided {
   Duration grace{0};
 };
 // The AM lists what is in the checkpoint directory, before any task starts.
-struct ListingSought {};
+struct ListingStarted {};
 struct CheckpointsListed {
   CheckpointListing listing;
 };
 // The AM searches for the newest checkpoint.
-struct CheckpointSought {
+struct CheckpointSearchStarted {
   int restart = 0;
 };
 struct CheckpointNoted {
@@ -142,7 +142,7 @@ struct StageOpened {
   std::string role = {};  // empty: the whole stage
 };
 // The role has outlived the group for long enough: the job no longer waits for the role's tasks, which continue to run.
-struct RoleLeft {
+struct RoleDetached {
   std::string role;
   std::string group;
 };
@@ -178,10 +178,10 @@ struct KillVoided {
 
 using DecisionBody =
     std::variant<EpochBegan, JobAccepted, ContainersRequested, ContainerAssigned, GangAllocated, AttemptLaunched,
-                 AttemptRegistered, GenerationFormed, AttemptRan, AttemptSuspected, AttemptHeard, AttemptEnded,
-                 ContainerKillOrdered, ContainerEnded, JobStopping, StopHurried, JobEnded, RestartDecided,
-                 CheckpointSought, CheckpointNoted, RestartBegan, AttemptStopping, OwnerChanged, WatcherChanged,
-                 KillPlanned, KillVoided, ListingSought, CheckpointsListed, ValuesPublished, StageOpened, RoleLeft,
+                 AttemptRegistered, GenerationFormed, AttemptRan, AttemptSuspected, HeartbeatsReturned, AttemptEnded,
+                 ContainerKillOrdered, ContainerEnded, JobStopping, GraceShortened, JobEnded, RestartDecided,
+                 CheckpointSearchStarted, CheckpointNoted, RestartBegan, AttemptStopping, OwnerChanged, WatcherChanged,
+                 KillPlanned, KillVoided, ListingStarted, CheckpointsListed, ValuesPublished, StageOpened, RoleDetached,
                  FailureTolerated, RoleFinished>;
 
 struct Decision {

@@ -126,7 +126,7 @@ Status Sync(const fs::path& entry) {
     }
   }
   if (error) return FileError(ErrorCode::kCannotWrite, "sync", entry, error.value());
-  if (paths.size() <= kMostSingleSyncs) return SyncTogether(paths);
+  if (paths.size() <= kMostSingleSyncs) return SyncInParallel(paths);
   const UniqueFd fd(open(entry.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || syncfs(fd.get()) != 0) return FileError(ErrorCode::kCannotWrite, "sync", entry, errno);
   return Ok();
@@ -149,7 +149,7 @@ Result<fs::path> EntryStore::Keep(const std::string& name, const std::stop_token
   const fs::path entry = folder_ / name;
   if (IsSound(name)) return entry;
   const fs::path busy = folder_ / (".busy-" + name);
-  TRY_ASSIGN(const UniqueFd lock, LockFile(busy, LockKind::kAlone, [&] { return stop.stop_requested(); }));
+  TRY_ASSIGN(const UniqueFd lock, LockFile(busy, LockKind::kExclusive, [&] { return stop.stop_requested(); }));
   const Status kept = KeepAlone(name, maker);
   unlink(busy.c_str());  // removed under the lock: see LockFile()
   TRY(kept);
@@ -191,7 +191,7 @@ Result<std::string> EntryStore::FindDamage(const std::string& name, const Maker&
 
 // Removes unfinished entries of makers that were killed. If a program of such a maker still writes, its files stay for
 // Sweep().
-void EntryStore::RemoveHalves(const std::string& name) const {
+void EntryStore::RemoveUnfinishedEntries(const std::string& name) const {
   const std::string half = ".new-" + name;
   std::vector<fs::path> halves;
   std::error_code error;
@@ -205,7 +205,7 @@ void EntryStore::RemoveHalves(const std::string& name) const {
 // The temporary name is new each time. A program of a maker that was killed (such as uv) may still write under the last
 // name, and what it writes must not get into this entry.
 Status EntryStore::MakeEntry(const std::string& name, const Maker& maker) const {
-  RemoveHalves(name);
+  RemoveUnfinishedEntries(name);
   const fs::path temporary = folder_ / AsideName("new", name);
   Status made = maker.make(temporary);
   if (made.ok()) made = Sync(temporary);
@@ -317,7 +317,7 @@ Result<EntryStore::Swept> EntryStore::Sweep(const fs::path& folder, const FindKe
   if (!fs::exists(folder, error)) return swept;
   const RealClock clock;
   const Instant end = clock.Now() + limit;
-  TRY_ASSIGN(UniqueFd lock, LockFile(folder / ".lock", LockKind::kAlone, [&] { return clock.Now() >= end; }));
+  TRY_ASSIGN(UniqueFd lock, LockFile(folder / ".lock", LockKind::kExclusive, [&] { return clock.Now() >= end; }));
   TRY_ASSIGN(const std::set<std::string> kept, find_kept());
   TRY_ASSIGN(const std::set<std::string> names, NamesIn(folder));
   const Rubbish rubbish(folder, names, kept, older_than);

@@ -41,7 +41,7 @@ inline std::string ToString(const FileStamp& stamp) {
 
 // Returns true if the stamp can be trusted. A file that was changed shortly before it was read may change again with
 // the same stamp, because times have the ticks of a clock: 4 ms on most machines, 2 s on some file systems.
-inline bool HasSettled(const FileStamp& stamp, Instant read) {
+inline bool IsStampReliable(const FileStamp& stamp, Instant read) {
   constexpr Duration kTick{2000};
   return stamp.changed < ToMillis(read - kTick) * 1'000'000;
 }
@@ -152,7 +152,7 @@ class EntryStore {
   bool IsSound(const std::string& name) const;
   Status KeepAlone(const std::string& name, const Maker& maker) const;
   Result<std::string> FindDamage(const std::string& name, const Maker& maker) const;
-  void RemoveHalves(const std::string& name) const;
+  void RemoveUnfinishedEntries(const std::string& name) const;
   Status MakeEntry(const std::string& name, const Maker& maker) const;
   Status Place(const std::filesystem::path& temporary, const std::string& name) const;
   void WriteManifest(const std::string& name) const;

@@ -49,7 +49,7 @@ Result<Owner> OwnerOf(const struct stat& home) {
 // The path is opened again by its name, so no other user may be able to change where it leads. Only root is trusted,
 // and the user whose rights the process takes.
 Status CheckPath(const std::filesystem::path& home, const WalkedPath& walked, uid_t user) {
-  const PathRisk* const risk = walked.RiskBeside(user);
+  const PathRisk* const risk = walked.RiskFromOthers(user);
   if (!risk) return Ok();
   const std::string rights = user == 0 ? "root" : StrCat(UserText(user), " and root");
   return NotPermittedError("home ", home.string(), " is reached through ", RiskText(*risk),
@@ -66,13 +66,13 @@ void LiveAs(const Owner& owner, const std::filesystem::path& named) {
 
 }  // namespace
 
-Result<std::optional<std::string>> TakeOwnersRights() {
+Result<std::optional<std::string>> SwitchToHomeOwner() {
   if (geteuid() != 0) return std::optional<std::string>();
   TRY_ASSIGN(const std::filesystem::path named, NamedHome());
   TRY_ASSIGN(const UserHome home, FindHome(named, 0));
   TRY_ASSIGN(WalkedPath walked, WalkPath(home.path));
   // If another user could make the home first, root makes it now.
-  if (!walked.folder.valid() && walked.RiskBeside(0)) {
+  if (!walked.folder.valid() && walked.RiskFromOthers(0)) {
     TRY(MakeFolder(home.path));
     TRY_ASSIGN(walked, WalkPath(home.path));
   }
@@ -96,7 +96,7 @@ Result<std::optional<std::string>> TakeOwnersRights() {
   return std::optional(name);
 }
 
-std::string WhoTookOwnersRights() { return Taker(); }
+std::string UserBeforeSwitch() { return Taker(); }
 
 namespace {
 

@@ -17,11 +17,11 @@ namespace tony {
 // root has no rights over such files. kCannotWrite: the home is missing and cannot be made, or its path does not lead
 // to a folder. kNotPermitted: root may not become that user here, or a third user can change where the path of the home
 // leads between this check and a later one (base/walk_path.h).
-Result<std::optional<std::string>> TakeOwnersRights();
+Result<std::optional<std::string>> SwitchToHomeOwner();
 
 // Returns "root (uid 0)" if this process has taken the owner's rights, else an empty text. Later, what such a process
 // writes looks like the user's own.
-std::string WhoTookOwnersRights();
+std::string UserBeforeSwitch();
 
 // Files that programs of other users read, for example the portal of the Java TonY. Interface, implemented by
 // FilesOnThisMachine(), and for HDFS in records/hdfs/hdfs_checkpoint_folder.h.

@@ -35,7 +35,7 @@ class HistoryReader {
   }
   void On(const GenerationFormed& d, Instant time) {
     history_.generation = d.generation;
-    Enter(&TimeLedger::running, time);
+    Enter(&TimeBreakdown::running, time);
   }
   void On(const AttemptRan& d, Instant time) { Of(d.attempt).started = time; }
   void On(const AttemptEnded& d, Instant time) {
@@ -44,7 +44,7 @@ class HistoryReader {
   }
   void On(const RestartDecided& d, Instant time) {
     history_.restarts.push_back({d, time, std::nullopt});
-    if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) Enter(&TimeLedger::restarting, time);
+    if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) Enter(&TimeBreakdown::restarting, time);
   }
   void On(const RestartBegan& d, Instant time) {
     for (RestartHistory& restart : history_.restarts) {
@@ -55,7 +55,7 @@ class HistoryReader {
   }
   void On(const JobStopping& d, Instant time) {
     history_.verdict = d.verdict;
-    Enter(&TimeLedger::stopping, time);
+    Enter(&TimeBreakdown::stopping, time);
   }
   void On(const JobEnded&, Instant time) {
     Spend(time);
@@ -69,7 +69,7 @@ class HistoryReader {
     attempt.id = id;
     return attempt;
   }
-  void Enter(Duration TimeLedger::*next, Instant time) {
+  void Enter(Duration TimeBreakdown::*next, Instant time) {
     Spend(time);
     phase_ = next;
   }
@@ -82,7 +82,7 @@ class HistoryReader {
   JobHistory history_;
   std::map<AttemptId, AttemptHistory> attempts_;
   std::map<ContainerId, std::string> hosts_;
-  Duration TimeLedger::*phase_ = &TimeLedger::waiting;
+  Duration TimeBreakdown::*phase_ = &TimeBreakdown::waiting;
   Instant since_;
 };
 
@@ -114,7 +114,7 @@ void Fields(JsonWriter& io, const RestartHistory& restart) {
   io.IfSet("began", restart.began, kIso);
 }
 
-void Fields(JsonWriter& io, const TimeLedger& time) {
+void Fields(JsonWriter& io, const TimeBreakdown& time) {
   io.Field("waiting_ms", time.waiting);
   io.Field("running_ms", time.running);
   io.Field("restarting_ms", time.restarting);
@@ -122,7 +122,7 @@ void Fields(JsonWriter& io, const TimeLedger& time) {
   io.Field("total_ms", time.Total());
 }
 
-std::string HistoryJson(const ToldJob& told, bool with_events) {
+std::string HistoryJson(const HistoryDocument& told, bool with_events) {
   return WriteJsonObject([&](JsonWriter& io) {
     const JobStatus& status = told.status;
     Schema(io, 1);

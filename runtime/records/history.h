@@ -26,7 +26,7 @@ struct RestartHistory {
 };
 
 // Each moment between `from` and `until` counts for exactly one of these fields, so they add up to the whole time.
-struct TimeLedger {
+struct TimeBreakdown {
   // Time spent waiting for containers, and for the whole gang to register.
   Duration waiting{0};
   // Time with a formed gang; single tasks may have been restarted meanwhile.
@@ -35,7 +35,7 @@ struct TimeLedger {
   Duration restarting{0};
   Duration stopping{0};  // from the verdict to the end
   Duration Total() const { return waiting + running + restarting + stopping; }
-  bool operator==(const TimeLedger&) const = default;
+  bool operator==(const TimeBreakdown&) const = default;
 };
 
 struct JobHistory {
@@ -45,7 +45,7 @@ struct JobHistory {
   std::optional<Instant> ended;
   std::vector<AttemptHistory> attempts;  // by task, then number
   std::vector<RestartHistory> restarts;
-  TimeLedger time;
+  TimeBreakdown time;
 };
 
 // `from` is when the job was submitted. `until` is used if the journal does not contain the end of the job: the time
@@ -59,7 +59,7 @@ JobHistory HistoryOf(const std::vector<Decision>& decisions, Instant from, Insta
 // parts of "time" add up to "total_ms", the time from "submitted" to "ended", or to now. "events" (only with --events)
 // are written as in the journal, with times in milliseconds.
 
-struct ToldJob {
+struct HistoryDocument {
   JobStatus status;
   std::vector<Decision> decisions;
   // Bytes at the end of the journal that an unfinished append has left.
@@ -67,6 +67,6 @@ struct ToldJob {
   JobHistory history;
 };
 
-std::string HistoryJson(const ToldJob& told, bool with_events);
+std::string HistoryJson(const HistoryDocument& told, bool with_events);
 
 }  // namespace tony

@@ -40,8 +40,8 @@ Status JobFolder::MakeReserve(int tasks) const {
   return Ok();
 }
 
-Result<UniqueFd> JobFolder::Lock(const std::string& name) const { return TakeLock(path_ / name); }
+Result<UniqueFd> JobFolder::Lock(const std::string& name) const { return TryLockFile(path_ / name); }
 
-bool JobFolder::IsLocked(const std::string& name) const { return IsLockTaken(path_ / name); }
+bool JobFolder::IsLocked(const std::string& name) const { return IsFileLocked(path_ / name); }
 
 }  // namespace tony

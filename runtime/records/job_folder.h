@@ -34,7 +34,7 @@ class JobFolder {
   std::filesystem::path journal() const { return path_ / "journal"; }
   std::filesystem::path finished() const { return path_ / "finished"; }
 
-  // Reserves disk space for the last records of a job with `tasks` tasks, until JobRecords::GiveUpReserve().
+  // Reserves disk space for the last records of a job with `tasks` tasks, until JobRecords::FreeReserve().
   // kCannotWrite: the disk has no space.
   Status MakeReserve(int tasks) const;
 

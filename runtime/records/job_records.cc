@@ -80,7 +80,7 @@ Result<std::vector<std::string>> JobRecords::ReadSecrets() const {
   return content ? SplitVariables(*content) : std::vector<std::string>();
 }
 
-void JobRecords::GiveUpReserve() const { (void)store_->Remove("reserve"); }
+void JobRecords::FreeReserve() const { (void)store_->Remove("reserve"); }
 
 void JobRecords::RemoveSecrets() const { (void)store_->Remove(kSecrets); }
 
@@ -277,7 +277,7 @@ Result<LeaseRecord> LeaseRecordFromJson(std::string_view text) { return ReadJson
 Result<Submission> SubmissionFromJson(std::string_view text) { return ReadJson<Submission>(text, "submission"); }
 Result<KillRequest> KillRequestFromJson(std::string_view text) { return ReadJson<KillRequest>(text, "kill request"); }
 
-Result<std::optional<StoredRecord>> KnownRecords::Get(const std::string& name) const {
+Result<std::optional<StoredRecord>> CachedRecords::Get(const std::string& name) const {
   const auto known = known_.find(name);
   if (known == known_.end()) return store_->Get(name);
   if (!known->second) return std::optional<StoredRecord>();

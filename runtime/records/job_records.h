@@ -149,7 +149,7 @@ class JobRecords {
   Result<std::optional<JobStatus>> ReadStatus() const;
   bool HasVerdict() const;  // false if the status is unreadable
   // Frees the disk space that was reserved for the job's last records; does nothing if it was freed before.
-  void GiveUpReserve() const;
+  void FreeReserve() const;
   // Does nothing if the result was acknowledged before.
   Status WriteAcked(const OwnerToken& owner, Instant now) const;
   Result<bool> IsAcked() const;
@@ -171,9 +171,9 @@ JobRecords LocalJobRecords(const std::filesystem::path& folder);
 using RecordsByName = std::map<std::string, std::optional<std::string>>;
 
 // Get() returns known records from memory; all other calls go to `store`. Thread-safe.
-class KnownRecords : public RecordStore {
+class CachedRecords : public RecordStore {
  public:
-  KnownRecords(std::shared_ptr<const RecordStore> store, RecordsByName known)
+  CachedRecords(std::shared_ptr<const RecordStore> store, RecordsByName known)
       : store_(std::move(store)), known_(std::move(known)) {}
 
   Result<std::optional<StoredRecord>> Get(const std::string& name) const override;
@@ -211,8 +211,8 @@ struct NewJob {
   std::map<std::string, std::string> secrets{};  // secret variables of the tasks
   // The entry of $TONY_HOME/programs; empty: the job has none.
   std::string programs{};
-  // JobStore::Lay() sets this to the records that are in the store already; otherwise nullopt.
-  std::optional<RecordsByName> laid{};
+  // JobStore::UploadJob() sets this to the records that are in the store already; otherwise nullopt.
+  std::optional<RecordsByName> uploaded_records{};
 };
 
 class JobStore {
@@ -221,10 +221,10 @@ class JobStore {
   virtual Result<JobId> NewId(Instant now) const = 0;
   // Does the part of Create() that takes long, if the records are far away. Afterwards no other process finds the job
   // yet, and Create() of the returned job is a single write. kUnavailable can also mean that `watch` stopped the work.
-  // The caller passes a job that it does not create, or an id that it does not use, to DiscardLaid(). If the caller
+  // The caller passes a job that it does not create, or an id that it does not use, to DiscardUploaded(). If the caller
   // dies, `tony gc` cleans up.
-  virtual Result<NewJob> Lay(NewJob job, Instant, const StageWatch&) const { return job; }
-  virtual void DiscardLaid(const NewJob&) const {}
+  virtual Result<NewJob> UploadJob(NewJob job, Instant, const StageWatch&) const { return job; }
+  virtual void DiscardUploaded(const NewJob&) const {}
   // Makes the whole job or nothing, even if the submit dies half way. kCannotWrite names the place. kUnavailable:
   // another process removed the uploaded records, because it took this submit for dead.
   virtual Result<JobRecords> Create(const NewJob& job, Instant now) const = 0;

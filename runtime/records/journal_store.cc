@@ -33,7 +33,7 @@ std::optional<std::string> BytesOf(const std::vector<JournalRecord>& records) {
 }
 
 Error Replaced(Epoch by) {
-  if (by == kSettlersEpoch) return NotPermittedError("this job was settled without a master");
+  if (by == kFinalizerEpoch) return NotPermittedError("this job was settled without a master");
   return NotPermittedError("master ", by.value, " rules this job");
 }
 
@@ -66,9 +66,9 @@ Result<std::optional<std::string>> ReadJournal(const JournalStore& store) {
 
 // An AM and this function both begin their own epoch before they check the others, so at least one sees the other.
 Result<std::optional<std::string>> SealJournal(const JournalStore& store) {
-  TRY(store.Begin(kSettlersEpoch));  // another process may have begun it
+  TRY(store.Begin(kFinalizerEpoch));  // another process may have begun it
   TRY_ASSIGN(std::vector<Epoch> epochs, store.Epochs());
-  std::erase(epochs, kSettlersEpoch);
+  std::erase(epochs, kFinalizerEpoch);
   for (const Epoch epoch : epochs) TRY(store.Seal(epoch));
   TRY_ASSIGN(const std::vector<JournalRecord> records, ReadRecords(store, epochs));
   return BytesOf(records);

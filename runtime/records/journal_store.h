@@ -46,7 +46,7 @@ class JournalStore {
 Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Epoch own);
 
 // The epoch of a process that finalizes a job without an AM. No AM becomes leader after it.
-inline constexpr Epoch kSettlersEpoch{1'000'000'000};
+inline constexpr Epoch kFinalizerEpoch{1'000'000'000};
 
 // For processes that finalize a job, also for several at once. Afterwards no AM adds records or becomes leader. Returns
 // the same bytes to all of them, like ReadJournal(). Errors are those of TakeOverJournal(); the journal is sealed even

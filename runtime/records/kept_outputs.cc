@@ -78,8 +78,8 @@ std::string_view TakeLine(std::string_view& bytes) {
 
 }  // namespace
 
-bool KeepsLogs(const JobSpec& spec, const TaskId& task, const Outcome& outcome) {
-  return !outcome.Succeeded() || LeavesOutputs(spec, task);
+bool ShouldKeepLogs(const JobSpec& spec, const TaskId& task, const Outcome& outcome) {
+  return !outcome.Succeeded() || IsOutputTask(spec, task);
 }
 
 Status WriteKeptLogs(const JobRecords& records, const AttemptId& attempt, const std::vector<LogExcerpt>& logs) {
@@ -182,7 +182,7 @@ Result<Outputs> WhatFits(const SmallFile& text) {
   if (!outputs.ok()) return TooLong(text.size);
   if (text.size > kMostOutputsRead)
     outputs->Add({"", StrCat("it has ", text.size, " bytes, and ", kMostOutputsRead, " of them were read")});
-  FitOutputs(*outputs, kLongestOutputs);
+  TrimOutputs(*outputs, kLongestOutputs);
   return outputs;
 }
 

@@ -23,7 +23,7 @@
 namespace tony {
 
 // Returns true if excerpts are kept for an attempt of `task` that ended with `outcome`.
-bool KeepsLogs(const JobSpec& spec, const TaskId& task, const Outcome& outcome);
+bool ShouldKeepLogs(const JobSpec& spec, const TaskId& task, const Outcome& outcome);
 
 // Replaces excerpts that were written earlier for this attempt.
 Status WriteKeptLogs(const JobRecords& records, const AttemptId& attempt, const std::vector<LogExcerpt>& logs);

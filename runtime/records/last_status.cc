@@ -16,7 +16,7 @@ std::string AttemptState(const Outcome& outcome) {
 
 }  // namespace
 
-Result<JobStatus> FreshStatus(const JobRecords& records) {
+Result<JobStatus> InitialStatus(const JobRecords& records) {
   TRY_ASSIGN(const Submission submission, records.ReadSubmission());
   JobStatus status;
   status.job = records.job();
@@ -39,7 +39,7 @@ Result<JobStatus> FreshStatus(const JobRecords& records) {
 
 Result<JobStatus> LastStatus(const JobRecords& records) {
   auto last = records.ReadStatus();
-  return last.ok() && *last ? Result<JobStatus>(**std::move(last)) : FreshStatus(records);
+  return last.ok() && *last ? Result<JobStatus>(**std::move(last)) : InitialStatus(records);
 }
 
 void EndTask(TaskStatus& task, const Outcome& outcome, Instant now) {

@@ -10,7 +10,7 @@ namespace tony {
 
 // Returns the status of a job that has never had an AM: ACCEPTED, with all tasks waiting. If the spec cannot be read,
 // the fields from the spec stay empty, because an unreadable spec may be the reason why the job has no AM.
-Result<JobStatus> FreshStatus(const JobRecords& records);
+Result<JobStatus> InitialStatus(const JobRecords& records);
 
 // Returns the last document, with the owner and the watcher that the AM had published; or a fresh one if there was
 // none.

@@ -121,7 +121,7 @@ Status Fill(const fs::path& folder, const NewJob& job, const Submission& submiss
   if (job.staged != StagedFiles()) TRY(write("staged.json", ToJson(job.staged)));
   if (!secrets.empty()) TRY(write("secrets", JoinVariables(secrets)));
   if (!job.configuration.empty()) TRY(write("conf.json", job.configuration));
-  return SyncTogether(files);
+  return SyncInParallel(files);
 }
 
 // Uses readdir(3), because std::filesystem takes twice the time for 100,000 jobs.

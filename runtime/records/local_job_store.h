@@ -19,9 +19,9 @@ class FinishedNames {
  public:
   // The file is written if at least this many names had to be checked on disk, because checking them again would cost
   // more than the file.
-  static constexpr size_t kWorthKeeping = 1000;
+  static constexpr size_t kMinChecksToSave = 1000;
 
-  explicit FinishedNames(std::filesystem::path jobs, size_t worth_keeping = kWorthKeeping);
+  explicit FinishedNames(std::filesystem::path jobs, size_t worth_keeping = kMinChecksToSave);
   // Call this for all jobs of the folder, in the order in which the folder is read. File systems keep that order when
   // other entries come or go, so one pass over the file finds all names. On a file system that does not, names are
   // checked on disk, which is slower and gives the same result.

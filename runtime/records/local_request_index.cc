@@ -85,7 +85,7 @@ Result<std::unique_ptr<RequestLock>> LocalRequestIndex::Lock(const RequestId& re
   const auto late = [until] { return std::chrono::steady_clock::now() >= until; };
   const fs::path folder = Folder(request);
   TRY_ASSIGN(UniqueFd lock, InFolder(
-                                folder, [&] { return LockFile(LockIn(folder), LockKind::kAlone, late); }, late));
+                                folder, [&] { return LockFile(LockIn(folder), LockKind::kExclusive, late); }, late));
   return std::unique_ptr<RequestLock>(std::make_unique<LocalRequestLock>(std::move(lock)));
 }
 
@@ -150,7 +150,7 @@ Result<int> LocalRequestIndex::Sweep(Instant before, Instant now, bool dry_run) 
 Result<bool> LocalRequestIndex::SweepOne(const fs::path& folder, Instant before, Instant now, bool dry_run) const {
   UniqueFd lock;
   if (!dry_run) {
-    TRY_ASSIGN(lock, LockFile(LockIn(folder), LockKind::kAlone, [] { return true; }));
+    TRY_ASSIGN(lock, LockFile(LockIn(folder), LockKind::kExclusive, [] { return true; }));
   }
   TRY_ASSIGN(bool counts, RecordCounts(folder, before));
   TRY_ASSIGN(const auto entries, EntriesOf(folder));

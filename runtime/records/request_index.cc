@@ -185,13 +185,13 @@ Result<std::optional<RequestRecord>> RecordRequestIndex::Read(const RequestId& r
     if (kept->id != request)
       return InvalidError("read ", place_.store->PlaceOf(record), ": belongs to another request id");
     kept->record.revision = number;
-    TRY_ASSIGN(RequestRecord counts, AsItCounts(std::move(kept->record)));
+    TRY_ASSIGN(RequestRecord counts, EffectiveRecord(std::move(kept->record)));
     return std::optional(std::move(counts));
   }
   return UnavailableError("read ", place_.store->PlaceOf(name), ": changes each time");
 }
 
-Result<RequestRecord> RecordRequestIndex::AsItCounts(RequestRecord record) const {
+Result<RequestRecord> RecordRequestIndex::EffectiveRecord(RequestRecord record) const {
   if (!record.job) return record;
   TRY_ASSIGN(const JobPresence presence, place_.look(*record.job));
   if (presence == JobPresence::kMade) return record;

@@ -14,7 +14,7 @@
 #include "runtime/base/time.h"
 #include "runtime/job/claim.h"
 #include "runtime/records/record_store.h"
-#include "runtime/records/submit_course.h"
+#include "runtime/records/submit_machine.h"
 
 namespace tony {
 
@@ -115,7 +115,7 @@ class RecordRequestIndex : public RequestIndex {
 
   Result<KeptByName> List(const std::string& folder) const;
   Result<int64_t> Newest(const std::string& name) const;  // 0: the request has no record
-  Result<RequestRecord> AsItCounts(RequestRecord record) const;
+  Result<RequestRecord> EffectiveRecord(RequestRecord record) const;
   Result<bool> Put(const std::string& name, int64_t number, std::string_view text) const;
   Result<bool> Counts(const std::string& name, const Kept& kept, Instant before) const;
   Result<bool> SweepOne(const std::string& name, const Kept& kept, Instant before, Instant now, bool dry_run) const;

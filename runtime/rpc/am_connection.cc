@@ -246,8 +246,8 @@ class ThriftConnection : public AmConnection {
   void Send() {
     waiting_.reset();
     if (const Status connected = Connect(); !connected.ok())
-      return Drop(
-          {.reason = connected.error().message, .mistrusted = connected.error().code == ErrorCode::kNotPermitted});
+      return Drop({.reason = connected.error().message,
+                   .untrusted_listener = connected.error().code == ErrorCode::kNotPermitted});
     if (connection_) return connection_->Send(std::exchange(unsent_, {}));
     waiting_ = loop_.After(pause_.Next(), [this] { Send(); });
   }
@@ -264,7 +264,9 @@ class ThriftConnection : public AmConnection {
     return Ok();
   }
 
-  void OnClosed(const std::string& reason) { Drop({.reason = reason, .mistrusted = connection_->mistrusted()}); }
+  void OnClosed(const std::string& reason) {
+    Drop({.reason = reason, .untrusted_listener = connection_->untrusted_listener()});
+  }
 
   void OnFrame(std::string_view frame) {
     const auto delivery = TakeAnswer(frame);
@@ -336,9 +338,9 @@ Error ErrorOf(const Refusal& refusal) {
 }
 
 Error ErrorOf(const Disconnected& disconnected) {
-  return {disconnected.mistrusted      ? ErrorCode::kNotPermitted
-          : disconnected.misunderstood ? ErrorCode::kInternal
-                                       : ErrorCode::kUnavailable,
+  return {disconnected.untrusted_listener ? ErrorCode::kNotPermitted
+          : disconnected.misunderstood    ? ErrorCode::kInternal
+                                          : ErrorCode::kUnavailable,
           StrCat(disconnected.reason, disconnected.crowded ? ": its queue is full" : "")};
 }
 

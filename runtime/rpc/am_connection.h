@@ -56,7 +56,7 @@ struct Disconnected {
   // True if the AM's queue was full all the time: the AM runs, and other connections came first.
   bool crowded = false;
   // True if the listener may not receive the token, and did not receive it; see ReachAm().
-  bool mistrusted = false;
+  bool untrusted_listener = false;
   // True if the AM's answer was not understood, because the AM is of another release.
   bool misunderstood = false;
 };

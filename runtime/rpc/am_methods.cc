@@ -131,7 +131,7 @@ Status Watch(AmService& service, const rpc::ClientService_Watch_args& args, cons
 Status KillOfFirstRelease(AmService& service, const rpc::ClientService_Kill_args& args, const Reply<KillReply>& reply,
                           const Call& call) {
   TRY_ASSIGN(const std::string token, CheckedToken(args.token));
-  KillRequest request = {.asker = call.OtherUserThere()};
+  KillRequest request = {.asker = call.PeerUserIfOther()};
   TRY_ASSIGN(request.reason, CheckedReason(args.reason));
   TRY_ASSIGN(request.grace, CheckedGrace(args.grace_ms));
   service.Kill(token, request, reply);
@@ -142,7 +142,7 @@ Status Kill(AmService& service, const rpc::ClientService_KillIf_args& args, cons
             const Call& call) {
   TRY_ASSIGN(const std::string token, CheckedToken(args.token));
   TRY_ASSIGN(KillRequest request, FromThrift(args.order));
-  request.asker = call.OtherUserThere();
+  request.asker = call.PeerUserIfOther();
   service.Kill(token, request, reply);
   return Ok();
 }

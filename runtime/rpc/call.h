@@ -84,7 +84,7 @@ class CallOrigin {
   // Called when a call has had the job's token, so that the caller is not a stranger any more.
   virtual void CallerKnown() {}
   // Returns the user at the other end, unless that is this process's user; see OtherUser().
-  virtual std::string OtherUserThere() const { return ""; }
+  virtual std::string PeerUserIfOther() const { return ""; }
 };
 
 // A call is open until it is answered, abandoned or destroyed. It does not keep its origin alive, and the origin may be
@@ -109,9 +109,9 @@ class Call {
   void CallerKnown() const {
     if (const auto origin = origin_.lock()) origin->CallerKnown();
   }
-  std::string OtherUserThere() const {
+  std::string PeerUserIfOther() const {
     const auto origin = origin_.lock();
-    return origin ? origin->OtherUserThere() : "";
+    return origin ? origin->PeerUserIfOther() : "";
   }
 
   const std::string& method() const { return method_; }

@@ -39,7 +39,7 @@ constexpr std::array<std::pair<int, RefusalReason>, 8> kRefusalReasons = {{
     {rpc::STALE_EPOCH, RefusalReason::kStaleEpoch},
     {rpc::BAD_PROTOCOL, RefusalReason::kBadProtocol},
     {rpc::BAD_REQUEST, RefusalReason::kBadRequest},
-    {rpc::NOT_RULING, RefusalReason::kNotRuling},
+    {rpc::NOT_RULING, RefusalReason::kNotLeader},
 }};
 
 constexpr const auto& RowsOf(Phase /*phase*/) { return kPhases; }

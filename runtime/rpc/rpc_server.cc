@@ -74,7 +74,7 @@ class LoopRpcServer : public RpcServer {
     addresses_.push_back(std::move(at));
     const auto add = [this, channel = std::move(channel)](UniqueFd socket) { Add(std::move(socket), channel); };
     listeners_.push_back(std::make_unique<Listener>(loop_, std::move(listening), 0, add));
-    listeners_.back()->WhenShort([this] { return MakeRoom(); });
+    listeners_.back()->OnDescriptorShortage([this] { return MakeRoom(); });
     return Ok();
   }
 

@@ -71,7 +71,7 @@ class ServerConnection : public CallOrigin, public std::enable_shared_from_this<
 
   void CallEnded(Call& call, std::string message) override;
   void CallerKnown() override;
-  std::string OtherUserThere() const override { return other_user_; }
+  std::string PeerUserIfOther() const override { return other_user_; }
 
  private:
   void OnFrame(std::string_view frame);

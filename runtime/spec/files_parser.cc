@@ -110,7 +110,7 @@ Status CheckName(const PropertyValues& values, std::string_view key, const std::
   if (!IsFileName(file.name) || file.name.size() > kLongestFileName) {
     return BadItem(values, key, item, "expected as NAME the name of a file, without a slash");
   }
-  if (!IsTonysOwnFile(file.name)) return Ok();
+  if (!IsReservedFileName(file.name)) return Ok();
   return BadItem(values, key, item,
                  StrCat(file.name, " is a file that TonY itself keeps there; expected another NAME"));
 }
@@ -310,7 +310,7 @@ bool IsProgram(const fs::path& file) {
 
 // Replaces the absolute path of a program in src_dir with the path in the task's copy. Warns if the original stays in
 // use.
-void MeanCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
+void UseTaskCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
   constexpr std::string_view kAround = " \t\n;&|<>()`'\"=:,";
   const std::string prefix = spec.src_dir + "/";
   std::string& command = role.command;
@@ -373,7 +373,7 @@ void RunScriptsByPython(JobSpec& spec, Warnings& warnings) {
   std::error_code error;
   const bool is_folder = spec.src_dir.starts_with('/') && fs::is_directory(spec.src_dir, error);
   for (RoleSpec& role : spec.roles) {
-    if (is_folder) MeanCopy(spec, role, warnings);
+    if (is_folder) UseTaskCopy(spec, role, warnings);
     if (is_folder) QuoteNameWithBlanks(spec, role);
     const std::string script = ScriptOf(role.command);
     if (script.empty()) continue;

@@ -267,7 +267,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   JobSpec& spec = parsed.spec;
   TRY(CheckUtf8(values));
   parsed.warnings = properties.warnings();
-  parsed.is_of_tonys = properties.is_of_tonys();
+  parsed.is_tony_job = properties.is_tony_job();
   parsed.configuration = EffectiveConfiguration(properties);
   // Each part is read even if another part is wrong, so that all errors are reported at once.
   const auto take = [&problems](auto part, auto& into) {

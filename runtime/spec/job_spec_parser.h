@@ -26,7 +26,7 @@ struct ParsedJobSpec {
   // Variables of the tasks that are kept out of the spec and the configuration.
   std::map<std::string, std::string> secrets;
   // True: a tony.xml or a job file describes the job, so its src_dir has the meaning that it had in TonY.
-  bool is_of_tonys = false;
+  bool is_tony_job = false;
   // Unknown tony.* keys with the nearest known name, and keys that have no effect in this job.
   std::vector<std::string> warnings;
 };

@@ -29,7 +29,7 @@ Result<RestartBudget> BudgetOf(const PropertyValues& values, std::string_view le
 }
 
 // TonY restarted only whole jobs, and this key limited the number. Our own key takes precedence.
-Status TakeTonysRetries(const PropertyValues& values, RestartRules& rules, Warnings& warnings) {
+Status ReadTonyRetries(const PropertyValues& values, RestartRules& rules, Warnings& warnings) {
   if (!values.Has(kTonyRetries)) return Ok();
   TRY_ASSIGN(const int retries, values.Count(kTonyRetries, 0, kMostRestarts));
   if (values.Has(kJobBudget)) {
@@ -139,7 +139,7 @@ Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& time
 // record is stale. Only then is it known that the AM is dead. Until then, an executor could mistake the AM's death for
 // its own cut-off.
 Duration LeastCutoff(const Timers& timers) {
-  return timers.heartbeat + CallLimit(timers) + timers.record_fresh + kLook;
+  return timers.heartbeat + CallTimeout(timers) + timers.record_fresh + kLook;
 }
 
 // A task without heartbeats must be dead before its successor starts. The death of an AM must not be mistaken for a
@@ -156,11 +156,11 @@ Status CheckOrder(const Timers& timers) {
                                              kHeartbeat, " (", timers.heartbeat.count(), ")")};
   }
   if (LeastCutoff(timers) > timers.cutoff_after) {
-    return Error{
-        ErrorCode::kInvalid,
-        StrCat(kCutoff, " (", timers.cutoff_after.count(), ") must be at least ", LeastCutoff(timers).count(), ": ",
-               kHeartbeat, " (", timers.heartbeat.count(), ") + ", kFresh, " (", timers.record_fresh.count(), ") + ",
-               (CallLimit(timers) + kLook).count(), ": a dead application master must be told from a lost connection")};
+    return Error{ErrorCode::kInvalid,
+                 StrCat(kCutoff, " (", timers.cutoff_after.count(), ") must be at least ", LeastCutoff(timers).count(),
+                        ": ", kHeartbeat, " (", timers.heartbeat.count(), ") + ", kFresh, " (",
+                        timers.record_fresh.count(), ") + ", (CallTimeout(timers) + kLook).count(),
+                        ": a dead application master must be told from a lost connection")};
   }
   return Ok();
 }
@@ -263,7 +263,7 @@ Result<RestartRules> ParseRestartRules(const PropertyValues& values, Warnings& w
     TRY_ASSIGN(rules.levels[level], BudgetOf(values, ToString(static_cast<RestartScope>(level))));
   }
   TRY_ASSIGN(rules.lost, BudgetOf(values, "lost"));
-  TRY(TakeTonysRetries(values, rules, warnings));
+  TRY(ReadTonyRetries(values, rules, warnings));
   TRY(ParseBackoff(values, rules));
   return rules;
 }

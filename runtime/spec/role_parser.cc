@@ -39,7 +39,7 @@ bool IsInstancesKey(std::string_view key) {
 
 // Returns the names in keys tony.<name>.instances. A name has letters only, as in TonY; job_spec_parser.cc warns about
 // others.
-std::vector<std::string> RolesAskedFor(const PropertyValues& values) {
+std::vector<std::string> RolesWithInstances(const PropertyValues& values) {
   std::vector<std::string> names;
   for (const auto& [key, property] : values.properties().all()) {
     if (!IsInstancesKey(key)) continue;
@@ -152,7 +152,7 @@ Result<RoleSpec> ParseRoleAskedFor(const PropertyValues& values, const std::stri
 // Refuses a job in which the name of every role is invalid. Next to valid roles, such a name is ignored with a warning,
 // as in TonY. Without valid roles, TonY ran the command once and did not warn: one task instead of the two workers that
 // the user meant. A refusal costs the user a corrected letter; running the command costs the training or its result.
-Status CheckNoRoleWasMeant(const PropertyValues& values) {
+Status RefuseInvalidRoleNames(const PropertyValues& values) {
   for (const auto& [key, property] : values.properties().all()) {
     if (!IsInstancesKey(key) || FindKey(key) || Trim(property.value) == "0") continue;
     return values.Bad(key, StrCat("the job has no other role, and this is none; expected tony.<role>.instances, where ",
@@ -366,7 +366,7 @@ size_t TotalBytes(const Variables& variables) {
 Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings) {
   ParsedRoles parsed;
   const size_t problems_before = values.problems().count();
-  for (const auto& name : RolesAskedFor(values)) {
+  for (const auto& name : RolesWithInstances(values)) {
     auto role = ParseRoleAskedFor(values, name);
     if (!role.ok()) values.problems().Note(role.error());
     if (role.ok() && role->instances > 0) parsed.roles.push_back(*std::move(role));
@@ -375,7 +375,7 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
   if (values.problems().count() > problems_before) return parsed;
   parsed.single_task = parsed.roles.empty();
   if (parsed.single_task) {
-    TRY(CheckNoRoleWasMeant(values));
+    TRY(RefuseInvalidRoleNames(values));
     WarnOfSingleTask(values, warnings);
     if (values.Has(kLogDir))
       values.Warn(

@@ -165,7 +165,7 @@ Package Parse(std::string_view line) {
 }
 
 // Returns why the package is refused; "" if it is accepted.
-std::string WhatIsWrong(const Package& package, std::string_view platform) {
+std::string WhyPackageIsRefused(const Package& package, std::string_view platform) {
   const auto& [url, hash, has_hash] = package;
   const bool is_url = url.find("://") != std::string_view::npos && url.find_first_of(" \t") == std::string_view::npos;
   if (!is_url || !(url.ends_with(".conda") || url.ends_with(".tar.bz2")))
@@ -232,8 +232,8 @@ Status InstallByConda(const fs::path& client, const std::string& lock, const fs:
       // conda would fetch channel notices even if it has every package.
       {"CONDA_NUMBER_CHANNEL_NOTICES", "0"},
       {"NO_COLOR", "1"}};
-  const auto said = RunMaker(name + " create", {std::move(words), std::move(environment)},
-                             {"CONNECTION FAILED", "ProxyError", "Download error", "HTTP 5"}, meter);
+  const auto said = RunEnvironmentMaker(name + " create", {std::move(words), std::move(environment)},
+                                        {"CONNECTION FAILED", "ProxyError", "Download error", "HTTP 5"}, meter);
   unlink(copy.c_str());
   return said.ok() ? Ok() : Status(said.error());
 }
@@ -306,7 +306,7 @@ Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::st
     }
     if (!marked) return RefuseLine(number, line, StrCat("before the line ", kMark, ", where clients differ about it"));
     const Package package = Parse(line);
-    if (const std::string wrong = WhatIsWrong(package, platform); !wrong.empty())
+    if (const std::string wrong = WhyPackageIsRefused(package, platform); !wrong.empty())
       return RefuseLine(number, line, wrong);
     any = true;
     if (package.url.starts_with(kLocal))

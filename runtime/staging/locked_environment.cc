@@ -200,10 +200,10 @@ class Uv {
     words.insert(words.begin(), program_.string());
     more.insert(more.end(), {{"UV_NO_PROGRESS", "1"}, {"NO_COLOR", "1"}, {"UV_LINK_MODE", "copy"}});
     // uv has one exit code for all failures, so network failures are recognized by these texts.
-    return RunMaker(what, {std::move(words), std::move(more)},
-                    {"Failed to fetch", "error sending request", "operation timed out", "dns error",
-                     "Could not connect", "Failed to download"},
-                    meter_);
+    return RunEnvironmentMaker(what, {std::move(words), std::move(more)},
+                               {"Failed to fetch", "error sending request", "operation timed out", "dns error",
+                                "Could not connect", "Failed to download"},
+                               meter_);
   }
 
  private:
@@ -322,8 +322,8 @@ std::string NameOfEnvironment(std::initializer_list<std::string_view> parts) {
   return sha.Hex() + "-venv";
 }
 
-Result<std::string> RunMaker(const std::string& what, const Tool& tool, std::initializer_list<std::string_view> network,
-                             StageMeter& meter) {
+Result<std::string> RunEnvironmentMaker(const std::string& what, const Tool& tool,
+                                        std::initializer_list<std::string_view> network, StageMeter& meter) {
   TRY_ASSIGN(const ToolEnd end, RunTool(tool, [&] { return meter.Done(0); }));
   if (end.exit_code == 0) return end.output;
   const bool of_network =
@@ -332,7 +332,7 @@ Result<std::string> RunMaker(const std::string& what, const Tool& tool, std::ini
                StrCat(what, ": exit code ", end.exit_code, ": ", LastLines(end.errors))};
 }
 
-bool HasNameOfLock(const fs::path& file) {
+bool IsLockFileName(const fs::path& file) {
   return IsUvLock(file) || IsOtherCondaFile(file) || file.extension() == ".lock" || file.extension() == ".txt";
 }
 

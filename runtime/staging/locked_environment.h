@@ -57,15 +57,15 @@ std::string NameOfEnvironment(std::initializer_list<std::string_view> parts);
 // Runs the maker's program, which messages call `what`, and returns what the program printed. The message of a failure
 // has the last lines of its stderr. The code is kUnavailable if these contain one of the texts in `network`, else
 // kInvalid.
-Result<std::string> RunMaker(const std::string& what, const Tool& tool, std::initializer_list<std::string_view> network,
-                             StageMeter& meter);
+Result<std::string> RunEnvironmentMaker(const std::string& what, const Tool& tool,
+                                        std::initializer_list<std::string_view> network, StageMeter& meter);
 
 // An environment that is made from a lock file, once for each content. After that it is an environment like any other:
 // read-only, shared by jobs, and packed for the nodes of a cluster. uv makes environments from Python's lock files, and
 // a client of conda from conda's lock files (conda_environment.h).
 
 // Returns true if the name may be a lock's, also if the file is not on this machine.
-bool HasNameOfLock(const std::filesystem::path& file);
+bool IsLockFileName(const std::filesystem::path& file);
 
 // Returns true if the file is a lock, by its name or its content. Also true for a file that is refused later, as
 // environment.yml.

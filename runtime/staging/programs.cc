@@ -70,7 +70,7 @@ std::string CopyStamp(const fs::path& copy) {
 // Returns true if the entry has an unchanged copy of each program. Compares stamps and reads no program. Refuses a copy
 // that differs from the manifest, and a copy that another user may have put there.
 bool IsWhole(const fs::path& entry, const std::vector<fs::path>& installed) {
-  if (!IsOursAlone(entry)) return false;
+  if (!IsPrivateToUser(entry)) return false;
   const auto manifest = ReadFile(entry / "manifest");
   if (!manifest.ok()) return false;
   std::map<std::string, std::string> stamps;
@@ -81,7 +81,7 @@ bool IsWhole(const fs::path& entry, const std::vector<fs::path>& installed) {
   return std::ranges::all_of(installed, [&](const fs::path& path) {
     const auto stamp = stamps.find(path.filename().string());
     const fs::path copy = entry / path.filename();
-    return stamp != stamps.end() && stamp->second == CopyStamp(copy) && IsOursAlone(copy) &&
+    return stamp != stamps.end() && stamp->second == CopyStamp(copy) && IsPrivateToUser(copy) &&
            access(copy.c_str(), X_OK) == 0;
   });
 }
@@ -166,8 +166,8 @@ Status CheckRoom(const fs::path& store, const std::vector<fs::path>& installed) 
 }
 
 // Renames and removes a folder that other users may write, because its content will be run.
-Status SetStrangersAside(const fs::path& folder) {
-  if (!IsThere(folder) || IsOursAlone(folder)) return Ok();
+Status RemoveForeignFolder(const fs::path& folder) {
+  if (!IsThere(folder) || IsPrivateToUser(folder)) return Ok();
   const fs::path aside = folder.parent_path() / StrCat(".", folder.filename().string(), "-of-others-", RandomHex(4));
   if (rename(folder.c_str(), aside.c_str()) != 0 && errno != ENOENT)
     return FileError(ErrorCode::kCannotWrite, "set aside, because others may write there,", folder, errno);
@@ -178,7 +178,7 @@ Status SetStrangersAside(const fs::path& folder) {
 // Moves the copies into the entry and writes its manifest. An intact program of an existing entry stays, because jobs
 // may run it.
 Status FillEntry(const fs::path& entry, const std::vector<Program>& programs, const fs::path& copies) {
-  TRY(SetStrangersAside(entry));
+  TRY(RemoveForeignFolder(entry));
   TRY(MakeFolder(entry));
   std::string manifest;
   for (const Program& program : programs) {
@@ -202,7 +202,7 @@ Result<std::string> FillFromCopies(const fs::path& store, const std::vector<fs::
   TRY_ASSIGN(const std::vector<Program> programs, CopyPrograms(installed, copies));
   const std::string hash = EntryName(programs);
   TRY(FillEntry(store / hash, programs, copies));
-  const auto has_settled = [now](const Program& program) { return HasSettled(program.stamp, now); };
+  const auto has_settled = [now](const Program& program) { return IsStampReliable(program.stamp, now); };
   if (std::ranges::all_of(programs, has_settled) && KeyOf(programs) == key) Remember(store, key, hash);
   return hash;
 }
@@ -220,30 +220,30 @@ Result<std::string> MakeEntry(const fs::path& store, const std::vector<fs::path>
 
 }  // namespace
 
-Result<KeptPrograms> KeepPrograms(const fs::path& home, const std::vector<fs::path>& installed, Instant now) {
+Result<StoredPrograms> StorePrograms(const fs::path& home, const std::vector<fs::path>& installed, Instant now) {
   const fs::path store = StoreOf(home);
-  if (!LetsProgramsRun(store))
+  if (!AllowsExecution(store))
     return Error{ErrorCode::kNotPermitted, StrCat(store.string(), ": its file system is mounted noexec")};
-  TRY(SetStrangersAside(store));
+  TRY(RemoveForeignFolder(store));
   TRY(MakeFolder(store));
   const RealClock clock;
   const auto give_up = [&, limit = clock.Now() + kLockPatience] { return clock.Now() >= limit; };
   TRY_ASSIGN(UniqueFd lock, LockFile(store / ".lock", LockKind::kShared, give_up));
   TRY_ASSIGN(std::string key, KeyOf(installed));
-  if (auto hash = FindEntry(store, key, installed)) return KeptPrograms{*std::move(hash), std::move(lock)};
+  if (auto hash = FindEntry(store, key, installed)) return StoredPrograms{*std::move(hash), std::move(lock)};
   lock.Reset();
-  TRY_ASSIGN(lock, LockFile(store / ".lock", LockKind::kAlone, give_up));
+  TRY_ASSIGN(lock, LockFile(store / ".lock", LockKind::kExclusive, give_up));
   TRY_ASSIGN(key, KeyOf(installed));
   auto hash = FindEntry(store, key, installed);  // another process may have made it
   if (!hash) {
     TRY_ASSIGN(hash, MakeEntry(store, installed, now));
   }
   TRY(ShareLock(lock, store / ".lock"));
-  return KeptPrograms{*std::move(hash), std::move(lock)};
+  return StoredPrograms{*std::move(hash), std::move(lock)};
 }
 
-Result<EntryStore::Swept> SweepPrograms(const fs::path& home, const EntryStore::FindKept& find_kept, Instant older_than,
-                                        Duration limit, bool dry_run) {
+Result<EntryStore::Swept> RemoveUnusedPrograms(const fs::path& home, const EntryStore::FindKept& find_kept,
+                                               Instant older_than, Duration limit, bool dry_run) {
   const EntryStore::FindKept kept = [&find_kept]() -> Result<std::set<std::string>> {
     TRY_ASSIGN(std::set<std::string> names, find_kept());
     names.insert("known");
@@ -252,7 +252,7 @@ Result<EntryStore::Swept> SweepPrograms(const fs::path& home, const EntryStore::
   return EntryStore::Sweep(StoreOf(home), kept, older_than, limit, dry_run);
 }
 
-bool LetsProgramsRun(const fs::path& home) {
+bool AllowsExecution(const fs::path& home) {
   struct statvfs system {};
   return statvfs(NearestExisting(home).c_str(), &system) != 0 || (system.f_flag & ST_NOEXEC) == 0;
 }

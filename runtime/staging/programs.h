@@ -21,7 +21,7 @@
 
 namespace tony {
 
-struct KeptPrograms {
+struct StoredPrograms {
   std::string hash;  // name of the entry; empty: none
   // Protects the entry from being removed, as long as it is held.
   UniqueFd lock;
@@ -32,16 +32,16 @@ struct KeptPrograms {
 // `home` does not let programs run. kCannotWrite: the disk is full, or permission is missing. kUnavailable: another
 // process held the lock for too long, or the files were replaced meanwhile. A failure leaves no entry that a later call
 // would use.
-Result<KeptPrograms> KeepPrograms(const std::filesystem::path& home,
-                                  const std::vector<std::filesystem::path>& installed, Instant now);
+Result<StoredPrograms> StorePrograms(const std::filesystem::path& home,
+                                     const std::vector<std::filesystem::path>& installed, Instant now);
 
 // Removes the entries that `find_kept` does not name and that were made before `older_than`, and what dead processes
-// left; see EntryStore::Sweep(). `find_kept` is called when no submit is between KeepPrograms() and the record of its
+// left; see EntryStore::Sweep(). `find_kept` is called when no submit is between StorePrograms() and the record of its
 // job.
-Result<EntryStore::Swept> SweepPrograms(const std::filesystem::path& home, const EntryStore::FindKept& find_kept,
-                                        Instant older_than, Duration limit, bool dry_run);
+Result<EntryStore::Swept> RemoveUnusedPrograms(const std::filesystem::path& home, const EntryStore::FindKept& find_kept,
+                                               Instant older_than, Duration limit, bool dry_run);
 
 // Returns true if programs may run in `home`, or in the nearest existing folder above it (no mount option noexec).
-bool LetsProgramsRun(const std::filesystem::path& home);
+bool AllowsExecution(const std::filesystem::path& home);
 
 }  // namespace tony

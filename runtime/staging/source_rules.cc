@@ -205,14 +205,14 @@ void NameWholeEnvironments(const fs::path& folder, std::set<std::string>& named)
 
 }  // namespace
 
-void IgnoreRules::Add(std::string_view text, const std::string& file, bool is_tonys) {
+void IgnoreRules::Add(std::string_view text, const std::string& file, bool is_from_tonyignore) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   for (const std::string& line : Split(text, '\n')) {
     auto pattern = ParsePattern(line);
     if (!pattern) continue;
     pattern->file = file;
     pattern->folder = file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1;
-    pattern->is_tonys = is_tonys;
+    pattern->is_from_tonyignore = is_from_tonyignore;
     patterns_.push_back(*std::move(pattern));
   }
 }
@@ -221,7 +221,7 @@ const IgnorePattern* IgnoreRules::Find(std::string_view path, bool is_folder, bo
   const std::string name(path.substr(path.rfind('/') + 1));
   for (size_t i = patterns_.size(); i-- > 0;) {
     const IgnorePattern& pattern = patterns_[i];
-    if ((pattern.only_folders && !is_folder) || (only_tonys && !pattern.is_tonys)) continue;
+    if ((pattern.only_folders && !is_folder) || (only_tonys && !pattern.is_from_tonyignore)) continue;
     if (pattern.only_name) {
       if (MatchesName(pattern.parts[0], name)) return &pattern;
       continue;
@@ -232,7 +232,7 @@ const IgnorePattern* IgnoreRules::Find(std::string_view path, bool is_folder, bo
   return nullptr;
 }
 
-JobSources SourcesOf(const JobSpec& spec, bool as_tony) {
+JobSources SelectSources(const JobSpec& spec, bool as_tony) {
   std::error_code error;
   if (spec.src_dir.empty() || IsInHdfs(spec.src_dir) || !fs::is_directory(spec.src_dir, error)) return {};
   NamedPaths paths(spec.src_dir);

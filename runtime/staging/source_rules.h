@@ -18,8 +18,8 @@ struct IgnorePattern {
   std::vector<std::string> parts;
   // The number of bytes in "sub/". The pattern is matched against the rest of a path.
   size_t folder = 0;
-  bool is_tonys = false;  // the pattern is from a .tonyignore
-  bool keeps = false;     // the pattern begins with "!"
+  bool is_from_tonyignore = false;  // the pattern is from a .tonyignore
+  bool keeps = false;               // the pattern begins with "!"
   bool only_folders = false;
   // The pattern has no slash, so it is matched against the last part of a path.
   bool only_name = false;
@@ -29,7 +29,7 @@ class IgnoreRules {
  public:
   // Adds the patterns of one file. The last pattern that matches decides, so the file of a folder must be added before
   // the files of the folders in it. Cut() with an earlier size() removes the patterns that were added since.
-  void Add(std::string_view text, const std::string& file, bool is_tonys);
+  void Add(std::string_view text, const std::string& file, bool is_from_tonyignore);
   size_t size() const { return patterns_.size(); }
   void Cut(size_t size) { patterns_.resize(size); }
 
@@ -51,6 +51,6 @@ struct JobSources {
 
 // Reads the shell scripts that the commands name, because the files that these scripts name travel as well. `as_tony`:
 // the job comes from a tony.xml or from Azkaban, and all of src_dir goes to its tasks except what .tonyignore names.
-JobSources SourcesOf(const JobSpec& spec, bool as_tony);
+JobSources SelectSources(const JobSpec& spec, bool as_tony);
 
 }  // namespace tony

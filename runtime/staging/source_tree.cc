@@ -134,15 +134,15 @@ class Listing {
   }
 
   Status ReadRules(const std::string& name, Scope& scope) {
-    for (const bool is_tonys : {true, false}) {
-      if (!is_tonys && (!rules_.with_defaults || !scope.git || scope.named)) return Ok();
-      const std::string file = StrCat(name, name.empty() ? "" : "/", is_tonys ? ".tonyignore" : ".gitignore");
+    for (const bool is_from_tonyignore : {true, false}) {
+      if (!is_from_tonyignore && (!rules_.with_defaults || !scope.git || scope.named)) return Ok();
+      const std::string file = StrCat(name, name.empty() ? "" : "/", is_from_tonyignore ? ".tonyignore" : ".gitignore");
       const fs::path path = folder_ / file;
       if (struct stat info{}; stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
       auto text = ReadFile(path);
       if (!text.ok()) return Error{ErrorCode::kInvalid, text.error().message};
-      ignored_.Add(*text, file, is_tonys);
-      if (is_tonys) scope.git = false;
+      ignored_.Add(*text, file, is_from_tonyignore);
+      if (is_from_tonyignore) scope.git = false;
     }
     return Ok();
   }
@@ -249,8 +249,8 @@ class Listing {
 
 }  // namespace
 
-KnownHashes KnownHashes::Load(const fs::path& store, const fs::path& source, int64_t bytes) {
-  KnownHashes known;
+HashCache HashCache::Load(const fs::path& store, const fs::path& source, int64_t bytes) {
+  HashCache known;
   if (bytes < kNotWorthIt) return known;
   std::error_code error;
   known.file_ =
@@ -265,25 +265,25 @@ KnownHashes KnownHashes::Load(const fs::path& store, const fs::path& source, int
   return known;
 }
 
-std::string KnownHashes::Find(const FileStamp& stamp) {
+std::string HashCache::Find(const FileStamp& stamp) {
   const auto found = known_.find(stamp);
   if (found == known_.end()) return "";
   seen_.insert(*found);
   return found->second;
 }
 
-void KnownHashes::Add(const FileStamp& stamp, const std::string& hash, Instant read) {
-  if (!file_.empty() && HasSettled(stamp, read)) seen_[stamp] = hash;
+void HashCache::Add(const FileStamp& stamp, const std::string& hash, Instant read) {
+  if (!file_.empty() && IsStampReliable(stamp, read)) seen_[stamp] = hash;
 }
 
-void KnownHashes::Keep() const {
+void HashCache::Keep() const {
   if (file_.empty() || seen_ == known_) return;
   std::string text;
   for (const auto& [stamp, hash] : seen_) text += StrCat(ToString(stamp), " ", hash, "\n");
   (void)WriteFileByRename(file_, text, /*durable=*/false);
 }
 
-void KnownHashes::Forget() const {
+void HashCache::Forget() const {
   if (!file_.empty()) unlink(file_.c_str());
 }
 

@@ -23,15 +23,15 @@
 
 namespace tony {
 
-class KnownHashes {
+class HashCache {
  public:
   // Bytes. Sources below this size are not remembered, because they are hashed in 50 ms.
   static constexpr int64_t kNotWorthIt = int64_t{16} << 20;
 
   // Loads the hashes for `source`, a file or a folder of `bytes`, from the folder of the store. An unreadable file
   // counts as empty.
-  static KnownHashes Load(const std::filesystem::path& store, const std::filesystem::path& source, int64_t bytes);
-  static KnownHashes None() { return {}; }
+  static HashCache Load(const std::filesystem::path& store, const std::filesystem::path& source, int64_t bytes);
+  static HashCache None() { return {}; }
 
   // Returns the hash; "" if it is not known.
   std::string Find(const FileStamp& stamp);
@@ -44,7 +44,7 @@ class KnownHashes {
   void Forget() const;
 
  private:
-  KnownHashes() = default;
+  HashCache() = default;
 
   std::filesystem::path file_;  // empty: hashes are not remembered
   std::map<FileStamp, std::string> known_, seen_;

@@ -31,13 +31,13 @@ constexpr std::string_view kVenvSource = "python_venv";
 
 class Staging {
  public:
-  Staging(const StagedStore& store, const StageWatch& watch, const LookAtRemote& look, const UnpackLimits& limits)
+  Staging(const StagedStore& store, const StageWatch& watch, const ListRemoteFiles& look, const UnpackLimits& limits)
       : meter_(watch), look_(look), context_{store, watch, limits, meter_} {}
 
   Result<StagedFiles> Run(const JobSpec& spec, bool as_tony) {
     StagedFiles staged;
     TRY(LookAtAll(spec));
-    const JobSources sources = SourcesOf(spec, as_tony);
+    const JobSources sources = SelectSources(spec, as_tony);
     staged.warnings = sources.warnings;
     const CopyPlace place{.src_dir = IsInHdfs(spec.src_dir) ? "" : spec.src_dir};
     uses_ = {{std::string(kProgramSource), {sources.rules, place}},
@@ -80,7 +80,7 @@ class Staging {
   Status AddVenv(const JobSpec& spec, StagedFiles& staged) {
     if (spec.python_venv.empty()) return Ok();
     if (IsInHdfs(spec.python_venv)) {
-      if (HasNameOfLock(spec.python_venv))
+      if (IsLockFileName(spec.python_venv))
         return Error{ErrorCode::kInvalid,
                      StrCat("python_venv ", spec.python_venv, ": a lock has to be a file of this machine")};
       return AddRemote(VenvOf(spec), {}, staged.job);  // its content cannot be checked here
@@ -181,7 +181,7 @@ class Staging {
   }
 
   StageMeter meter_;
-  const LookAtRemote& look_;
+  const ListRemoteFiles& look_;
   StageContext context_;
   std::vector<std::pair<FileSpec, std::vector<RemoteFile>>> found_;  // results of look_
   std::map<std::string, RemoteFile> remote_;                         // the remote files that tasks get
@@ -216,7 +216,7 @@ bool NeedsStaging(const JobSpec& spec) {
 }
 
 Result<PlannedSources> PlanSources(const JobSpec& spec, const fs::path& home, bool as_tony) {
-  const JobSources sources = SourcesOf(spec, as_tony);
+  const JobSources sources = SelectSources(spec, as_tony);
   PlannedSources planned{.warnings = sources.warnings};
   if (std::error_code error; spec.src_dir.empty() || !fs::is_directory(spec.src_dir, error)) return planned;
   const auto listing = ListSource(spec.src_dir, home, sources.rules);
@@ -230,7 +230,7 @@ Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&) {
 }
 
 Result<StagedFiles> Stage(const JobSpec& spec, const StagedStore& store, const StageWatch& watch,
-                          const LookAtRemote& look, const UnpackLimits& limits, bool as_tony) {
+                          const ListRemoteFiles& look, const UnpackLimits& limits, bool as_tony) {
   return Staging(store, watch, look, limits).Run(spec, as_tony);
 }
 

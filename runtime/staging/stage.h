@@ -120,10 +120,10 @@ Result<PlannedSources> PlanSources(const JobSpec& spec, const std::filesystem::p
 
 // Returns the files of a source in a cluster's file system: the source itself, or the files in the folder. Errors do
 // not name the source.
-using LookAtRemote = std::function<Result<std::vector<RemoteFile>>(const FileSpec&)>;
+using ListRemoteFiles = std::function<Result<std::vector<RemoteFile>>(const FileSpec&)>;
 Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&);  // for jobs without a cluster: kInvalid
 
-// Stages all sources of a job; blocks until they are in the store. `as_tony`: see SourcesOf(). `watch` and `look` are
+// Stages all sources of a job; blocks until they are in the store. `as_tony`: see SelectSources(). `watch` and `look` are
 // called on this thread, `look` first. Content that the store already has is not copied again. The entries are
 // protected from removal while `store` exists, so a job that refers to them must be recorded before `store` is
 // destroyed.
@@ -132,7 +132,7 @@ Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&);  // for jobs wit
 // Python environment that cannot work here. kUnavailable: the source changed while it was read, or a stop was requested
 // through `watch.stop`. kCannotWrite: the store cannot be written. A failure leaves complete entries only.
 Result<StagedFiles> Stage(const JobSpec& spec, const StagedStore& store, const StageWatch& watch,
-                          const LookAtRemote& look = NoRemoteFiles, const UnpackLimits& limits = {},
+                          const ListRemoteFiles& look = NoRemoteFiles, const UnpackLimits& limits = {},
                           bool as_tony = false);
 
 }  // namespace tony

@@ -56,7 +56,7 @@ class Stager {
     TRY_ASSIGN(const SourceListing listing, ListSource(folder, store_.home(), use.rules));
     const std::vector<SourceItem>& items = listing.items;
     if (use.place) relocated_ = RelocatedFiles(folder, items, *use.place);
-    known_ = KnownHashes::Load(store_.entries().folder(), folder, TotalSize(items));
+    known_ = HashCache::Load(store_.entries().folder(), folder, TotalSize(items));
     TRY_ASSIGN(const std::vector<std::string> hashes, HashAll(folder, items, &Stager::HashOfSource, relocated_));
     known_.Keep();
     const std::string hash = TreeHash(items, hashes);
@@ -171,7 +171,7 @@ class Stager {
   }
 
   Result<std::string> HashOfOne(const OpenSource& source, const fs::path& path) {
-    known_ = KnownHashes::Load(store_.entries().folder(), path, source.info.st_size);
+    known_ = HashCache::Load(store_.entries().folder(), path, source.info.st_size);
     meter_.Expect(source.info.st_size);
     TRY_ASSIGN(std::string hash, HashOfSource(source, path));
     known_.Keep();
@@ -260,7 +260,7 @@ class Stager {
   SpaceGuard space_;
   // New content of the files of a tree that are not copied unchanged.
   Contents relocated_;
-  KnownHashes known_ = KnownHashes::None();  // hashes of the source's files
+  HashCache known_ = HashCache::None();  // hashes of the source's files
   // True if a hash of the source was remembered, and the file was not read for it.
   bool was_known_ = false;
 };

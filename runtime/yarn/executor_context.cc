@@ -66,7 +66,7 @@ void AddEnvironment(const std::map<std::string, std::string>& variables, LaunchC
 
 }  // namespace
 
-Result<LaunchContext> MakeExecutorContext(const JobShipment& job, const ExecutorLaunch& launch) {
+Result<LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const ExecutorLaunch& launch) {
   const std::string& role = launch.attempt.task.role;
   LaunchContext context{.credentials = job.credentials};
   ContainerLaunch told{.job = job.job, .attempt = launch.attempt, .secrets = job.secrets, .lease = job.lease};
@@ -93,7 +93,7 @@ Result<LaunchContext> MakeExecutorContext(const JobShipment& job, const Executor
   return context;
 }
 
-Result<LaunchContext> MakeMasterContext(const MasterShipment& job) {
+Result<LaunchContext> MakeMasterContext(const AmInputs& job) {
   LaunchContext context{.credentials = job.credentials};
   TRY(Ship(job.files, kMasterFolder, kMasterFolder, context));
   for (const StagedEntry& entry : job.staged) TRY(Ship(job.files, entry.path.filename().string(), entry.name, context));

@@ -34,7 +34,7 @@ std::string QuoteArgument(std::string_view argument);
 // submitter's environment is not sent.
 
 // Inputs that all executors of a job have in common.
-struct JobShipment {
+struct ExecutorInputs {
   JobId job;
   JobSpec spec;
   JobSecrets secrets;  // includes the executors' TLS identity
@@ -50,9 +50,9 @@ struct JobShipment {
 };
 // Returns the context of an executor. kInternal: a needed file is not in `files`. kInvalid: the spec is larger than
 // kLargestSpecInLaunch, and is not in `files`.
-Result<hadoop::LaunchContext> MakeExecutorContext(const JobShipment& job, const ExecutorLaunch& launch);
+Result<hadoop::LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const ExecutorLaunch& launch);
 
-struct MasterShipment {
+struct AmInputs {
   JobId job;
   std::string program;                 // name in the bundle: "tony-yarn-am"
   std::vector<std::string> arguments;  // visible to everybody
@@ -66,7 +66,7 @@ struct MasterShipment {
   std::map<std::string, std::string> environment;
   hadoop::Credentials credentials;
 };
-Result<hadoop::LaunchContext> MakeMasterContext(const MasterShipment& job);
+Result<hadoop::LaunchContext> MakeMasterContext(const AmInputs& job);
 // Copies the ACLs of the spec. A node applies the ACLs of the job's first container that it receives.
 void SetAcls(const YarnSpec& spec, hadoop::LaunchContext& context);
 

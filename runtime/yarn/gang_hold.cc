@@ -19,10 +19,10 @@ int GangHold::Gang::There() const {
       std::ranges::count_if(members, [](const auto& member) { return member.second.container.has_value(); }));
 }
 
-GangHold::News GangHold::Want(const std::vector<ContainerAsk>& asks) {
+GangHold::News GangHold::Want(const std::vector<ContainerRequest>& asks) {
   News news;
   Gang gang;
-  for (const ContainerAsk& ask : asks) {
+  for (const ContainerRequest& ask : asks) {
     const bool is_known =
         std::ranges::any_of(gangs_, [&](const Gang& other) { return other.members.contains(ask.attempt); });
     if (!is_known && gang.members.emplace(ask.attempt, Member{ask, std::nullopt}).second) news.want.push_back(ask);
@@ -45,7 +45,7 @@ GangHold::News GangHold::Withdraw(const std::vector<AttemptId>& attempts) {
       gang.members.erase(member);
     }
   }
-  HandOutWhole(news);
+  HandOutComplete(news);
   return news;
 }
 
@@ -61,7 +61,7 @@ GangHold::News GangHold::Granted(const std::vector<YarnGrant>& grants, Instant n
     gang->members.at(grant.attempt).container = grant.container;
     gang->until = now + AtRandom(hold_);
   }
-  HandOutWhole(news);
+  HandOutComplete(news);
   return news;
 }
 
@@ -78,7 +78,7 @@ bool GangHold::Ended(const hadoop::ContainerId& container, News& news) {
   return false;
 }
 
-GangHold::News GangHold::BeginAnew() {
+GangHold::News GangHold::HandleRmRestart() {
   News news;
   for (Gang& gang : gangs_) {
     for (auto& [attempt, member] : gang.members) {
@@ -122,7 +122,7 @@ void GangHold::GiveBack(Gang& gang, Instant now, News& news) {
                     ", as the others did not come; asks for all again at ", ToIso8601(*gang.until));
 }
 
-void GangHold::HandOutWhole(News& news) {
+void GangHold::HandOutComplete(News& news) {
   for (Gang& gang : gangs_) {
     const bool is_whole = gang.There() == std::ssize(gang.members);
     for (auto member = gang.members.begin(); member != gang.members.end();) {
@@ -155,7 +155,7 @@ int GangHold::Kept() const {
   return kept;
 }
 
-std::string GangHold::WhyItRests() const {
+std::string GangHold::RestReason() const {
   const auto resting = std::ranges::find(gangs_, true, &Gang::rests);
   return resting == gangs_.end() ? "" : resting->why;
 }

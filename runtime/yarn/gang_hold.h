@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "runtime/base/time.h"
-#include "runtime/yarn/yarn_asks.h"
+#include "runtime/yarn/yarn_requests.h"
 
 namespace tony {
 
@@ -31,31 +31,31 @@ class GangHold {
 
   // Changes for the ResourceManager, and containers that are ready for the AM.
   struct News {
-    std::vector<ContainerAsk> want;
+    std::vector<ContainerRequest> want;
     std::vector<AttemptId> withdraw;
     std::vector<hadoop::ContainerId> release;
     std::vector<YarnGrant> ready;
   };
   // Adds requests for tasks that start together. An attempt that was added before is ignored.
-  News Want(const std::vector<ContainerAsk>& asks);
+  News Want(const std::vector<ContainerRequest>& asks);
   News Withdraw(const std::vector<AttemptId>& attempts);
   News Granted(const std::vector<YarnGrant>& grants, Instant now);
   // Handles the end of a container. A container that was held back is requested again. Returns false if the container
   // was not held back.
   bool Ended(const hadoop::ContainerId& container, News& news);
   // Handles a restart of the ResourceManager, which no longer knows containers that were never started.
-  News BeginAnew();
+  News HandleRmRestart();
   // Ends the holds and rests that are due. Call it at the time of NextLook().
   News Look(Instant now);
 
   std::optional<Instant> NextLook() const;
   int Kept() const;  // number of containers held back
   // Reason for users. Empty if no gang rests.
-  std::string WhyItRests() const;
+  std::string RestReason() const;
 
  private:
   struct Member {
-    ContainerAsk ask;
+    ContainerRequest ask;
     std::optional<hadoop::Container> container;
   };
   struct Gang {
@@ -71,7 +71,7 @@ class GangHold {
   // Returns a random length from `length` to twice `length`.
   Duration AtRandom(Duration length);
   void GiveBack(Gang& gang, Instant now, News& news);
-  void HandOutWhole(News& news);
+  void HandOutComplete(News& news);
 
   const Duration hold_;
   std::mt19937_64 random_;

@@ -66,7 +66,7 @@ class Look {
     std::vector<RemoteFile> files;
     TRY(AddFilesOf(path, "", files));
     for (const RemoteFile& one : files)
-      if (IsTonysOwnFile(one.name)) return Refused(StrCat("TonY itself keeps the file ", one.name, " there"));
+      if (IsReservedFileName(one.name)) return Refused(StrCat("TonY itself keeps the file ", one.name, " there"));
     if (files.empty()) return Refused("it is a folder in HDFS without a file; those in folders below it do not count");
     return files;
   }
@@ -115,7 +115,7 @@ class Look {
 
 }  // namespace
 
-Result<std::vector<RemoteFile>> LookAtHdfs(const YarnCluster& cluster, const FileSpec& file) {
+Result<std::vector<RemoteFile>> FindHdfsFiles(const YarnCluster& cluster, const FileSpec& file) {
   return Look(cluster).At(file);
 }
 

@@ -1,5 +1,5 @@
 // Files that a job names by hdfs:// and that stay where they are. The nodes fetch each file once per user. A node
-// refuses a file that has changed since LookAtHdfs() read its length and time.
+// refuses a file that has changed since FindHdfsFiles() read its length and time.
 #pragma once
 
 #include <string>
@@ -19,13 +19,13 @@ namespace tony {
 // in the folder and its subfolders, named by their paths there. Blocks; any thread. Errors do not name the source.
 // kInvalid: the source does not exist, is not in the cluster's own HDFS, or has the wrong type. kNotPermitted: this
 // user may not read it. kUnavailable: HDFS does not answer.
-Result<std::vector<RemoteFile>> LookAtHdfs(const YarnCluster& cluster, const FileSpec& file);
+Result<std::vector<RemoteFile>> FindHdfsFiles(const YarnCluster& cluster, const FileSpec& file);
 
 // Returns the path of such a source. kInvalid: the source is not in the cluster's own HDFS.
 Result<std::string> PathInHdfs(const YarnCluster& cluster, const std::string& source);
 std::string OwnHdfs(const YarnCluster& cluster);  // e.g. "hdfs://nn:8020"
 
-// Returns the content of a file of at most 16 MiB. Errors are those of LookAtHdfs().
+// Returns the content of a file of at most 16 MiB. Errors are those of FindHdfsFiles().
 Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source);
 
 // Returns the file as an entry of a node's launch context.

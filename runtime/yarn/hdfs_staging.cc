@@ -125,7 +125,7 @@ Error Sending::ReasonOf(const Error& broken, int fd) {
   const std::string path = StrCat(store_.folder, "/", hadoop::kUnfinishedPut, "reason-", RandomHex(8));
   const FilePart byte{.fd = fd, .length = 1};
   const auto put = Await<Result<bool>>(
-      [&](auto done) { return PutWhole(hdfs_, path, {.file = byte}, HdfsRename::kIfNew, 0600, done); });
+      [&](auto done) { return PutCompleteFile(hdfs_, path, {.file = byte}, HdfsRename::kIfNew, 0600, done); });
   if (!put.ok()) return put.error().code == ErrorCode::kUnavailable ? broken : put.error();
   (void)Await<Result<bool>>([&](auto done) { return hdfs_.Remove(path, done); });
   return broken;
@@ -155,7 +155,7 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   Result<bool> put = false;
   for (int tries = 1; tries <= kMostTries; ++tries) {
     put = Await<Result<bool>>([&](auto done) {
-      return PutWhole(hdfs_, path, {.file = part, .on_moved = on_moved}, how, 0600, done, check_unchanged);
+      return PutCompleteFile(hdfs_, path, {.file = part, .on_moved = on_moved}, how, 0600, done, check_unchanged);
     });
     if (put.ok() || put.error().code != ErrorCode::kUnavailable) break;
     TRY(meter_.CheckStop());
@@ -196,7 +196,7 @@ Result<LocalResource> Sending::Send(const HdfsSource& source) {
 
 }  // namespace
 
-std::vector<HdfsSource> SourcesOf(const StagedFiles& files) {
+std::vector<HdfsSource> SelectSources(const StagedFiles& files) {
   std::vector<HdfsSource> sources;
   std::set<fs::path> seen;
   const auto add = [&](const std::vector<StagedEntry>& entries) {

@@ -44,7 +44,7 @@ struct HdfsSource {
   std::string manifest{};
 };
 // Returns the entries of `files` that are on this machine, each once. Their keys are their names in the local store.
-std::vector<HdfsSource> SourcesOf(const StagedFiles& files);
+std::vector<HdfsSource> SelectSources(const StagedFiles& files);
 // Returns a program, a program's bundle (.tar.gz) or a large spec as a source, named by the SHA-256 of its current
 // content. kInvalid, kUnavailable: the file cannot be read.
 Result<HdfsSource> FileSource(std::string key, const std::filesystem::path& file);

@@ -25,7 +25,7 @@ constexpr HttpCallLimits kLimits{.connect = Duration(3000),
 Result<HttpResponse> Get(const std::string& url) {
   EventLoop loop;
   HttpClient client(loop);
-  return AnswerFrom<Result<HttpResponse>>(
+  return RunUntilAnswer<Result<HttpResponse>>(
       loop, [&](auto done) { return client.Send({.url = url, .limits = kLimits}, std::move(done)); });
 }
 
@@ -56,15 +56,15 @@ Result<LogExcerpt> NodeLogIn(const std::string& body, const std::string& stream)
   return log;
 }
 
-std::unique_ptr<AmConnection> ConnectTo(const WayToMaster& way, EventLoop& loop, const JobRecords& records) {
+std::unique_ptr<AmConnection> ConnectTo(const AmAccess& way, EventLoop& loop, const JobRecords& records) {
   auto am = MakeAmConnection(loop, records.place(), kCallLimit, way.tls);
   am->Use(way.am);
   return am;
 }
 
 template <class T>
-Result<T> MasterLogs::Ask(const std::function<void(AmConnection&, const std::string&, OnAnswer<T>)>& ask) {
-  auto answer = AnswerFrom<Answer<T>>(loop_, [&](auto done) {
+Result<T> AmLogs::Ask(const std::function<void(AmConnection&, const std::string&, OnAnswer<T>)>& ask) {
+  auto answer = RunUntilAnswer<Answer<T>>(loop_, [&](auto done) {
     ask(*am_, token_, std::move(done));
     return 0;
   });
@@ -75,21 +75,21 @@ Result<T> MasterLogs::Ask(const std::function<void(AmConnection&, const std::str
 }
 
 // A connection begins with a status request, because its first call should be small: see ClientCalls.
-tony::Status MasterLogs::Connect() {
+tony::Status AmLogs::Connect() {
   if (am_) return Ok();
-  TRY_ASSIGN(const WayToMaster way, find_());
+  TRY_ASSIGN(const AmAccess way, find_());
   token_ = way.token;
   am_ = ConnectTo(way, loop_, records_);
   return Status().status();
 }
 
-Result<JobStatus> MasterLogs::Status() {
+Result<JobStatus> AmLogs::Status() {
   TRY(Connect());
   return Ask<JobStatus>(
       [](AmConnection& am, const std::string& token, auto done) { am.GetStatus(token, std::move(done)); });
 }
 
-Result<LogAnswer> MasterLogs::Read(const LogQuery& query) {
+Result<LogAnswer> AmLogs::Read(const LogQuery& query) {
   TRY(Connect());
   return Ask<LogAnswer>(
       [&query](AmConnection& am, const std::string& token, auto done) { am.ReadLogs(token, query, std::move(done)); });

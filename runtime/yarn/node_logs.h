@@ -36,21 +36,21 @@ Result<LogExcerpt> NodeLogIn(const std::string& body, const std::string& stream)
 
 // How a reader of logs reaches the AM of a job that runs elsewhere.
 
-struct WayToMaster {
+struct AmAccess {
   Address am;
   std::string token;
   MakeChannel tls;
 };
 
 // Returns the way to the AM, or an error if it cannot be found now. kUnavailable: no AM has been leader yet. May block.
-using FindMaster = std::function<Result<WayToMaster>()>;
-std::unique_ptr<AmConnection> ConnectTo(const WayToMaster& way, EventLoop& loop, const JobRecords& records);
+using FindMaster = std::function<Result<AmAccess>()>;
+std::unique_ptr<AmConnection> ConnectTo(const AmAccess& way, EventLoop& loop, const JobRecords& records);
 
 // Requests status and logs from the AM over one connection. Each call blocks, some seconds at most. One thread.
-class MasterLogs {
+class AmLogs {
  public:
   // `records` and `find` must outlive this object.
-  MasterLogs(const JobRecords& records, const FindMaster& find) : records_(records), find_(find) {}
+  AmLogs(const JobRecords& records, const FindMaster& find) : records_(records), find_(find) {}
 
   Result<JobStatus> Status();
   Result<LogAnswer> Read(const LogQuery& query);  // `query.wait`: always 0

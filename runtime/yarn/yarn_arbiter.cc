@@ -42,7 +42,7 @@ Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
   return CallsOf(cluster, kLookLimit).Report(id);
 }
 
-bool WasRuled(const JobRecords& records) {
+bool HadLeader(const JobRecords& records) {
   const auto lease = records.ReadLease();
   // An unreadable lease counts as a past leader, so that nothing is started.
   return !lease.ok() || lease->has_value();
@@ -56,7 +56,7 @@ Result<std::optional<hadoop::ApplicationReport>> LastReport(const JobRecords& re
     if (report->finished == Instant{}) report->finished = RealClock().Now();
     return HasEnded(report->state) ? std::optional(*std::move(report)) : std::nullopt;
   }
-  if (report.error().code != ErrorCode::kNotFound || !WasRuled(records))
+  if (report.error().code != ErrorCode::kNotFound || !HadLeader(records))
     return std::optional<hadoop::ApplicationReport>();
   hadoop::ApplicationReport forgotten;
   forgotten.state = ApplicationState::kFailed;
@@ -138,10 +138,10 @@ ArbiterView YarnArbiter::Look(const JobRecords& records) const {
     const bool ended = HasEnded(report->state);
     return {.kind = ended ? ArbiterView::Kind::kLost : ArbiterView::Kind::kKept,
             .swept = ended,
-            .waits = WhyMasterWaits(*report)};
+            .waits = AmWaitReason(*report)};
   }
   if (report.error().code != ErrorCode::kNotFound) return {.kind = ArbiterView::Kind::kKept};
-  const bool lost = WasRuled(records);
+  const bool lost = HadLeader(records);
   return {.kind = lost ? ArbiterView::Kind::kLost : ArbiterView::Kind::kNobody, .swept = lost};
 }
 
@@ -185,26 +185,26 @@ Result<MakeChannel> YarnArbiter::WayToAm(const JobRecords& records) const {
 // An AM that is about to register finds the kill in the records. A client may submit the application at this moment.
 // The ResourceManager accepts only the first submission of an id: either the client's, or ours without an AM. Both are
 // killed.
-Result<bool> YarnArbiter::EndUnruled(const JobRecords& records, const KillRequest& kill) const {
+Result<bool> YarnArbiter::EndBeforeFirstAm(const JobRecords& records, const KillRequest& kill) const {
   const auto report = ReportOf(records);
   const bool is_unknown = !report.ok() && report.error().code == ErrorCode::kNotFound;
   if (!is_unknown) TRY(report);
-  if (is_unknown ? WasRuled(records) : report->state >= ApplicationState::kRunning) return false;
+  if (is_unknown ? HadLeader(records) : report->state >= ApplicationState::kRunning) return false;
   TRY_ASSIGN(const Submission submission, records.ReadSubmission());
   const Instant now = RealClock().Now();
-  if (JudgeKill(ByClockOf(now, kill), submission.claim.owner, {}, now) != KillAnswer::kTaken) return false;
+  if (JudgeKill(WithDueByReader(now, kill), submission.claim.owner, {}, now) != KillAnswer::kTaken) return false;
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
   TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(records.job()));
   const RmCalls rm = CallsOf(cluster, kLookLimit);
   if (is_unknown) {
     TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
-    TRY(rm.Submit({.id = id, .name = spec.name, .queue = spec.yarn.queue, .without_master = true}));
+    TRY(rm.Submit({.id = id, .name = spec.name, .queue = spec.yarn.queue, .is_unmanaged = true}));
   }
   TRY(rm.Kill(id, kill.reason));
   return true;
 }
 
-std::string YarnArbiter::WhyItEnds(const JobRecords& records) const {
+std::string YarnArbiter::KeeperFailureHint(const JobRecords& records) const {
   return StrCat("see \"yarn application -status ", records.job().value, "\"");
 }
 

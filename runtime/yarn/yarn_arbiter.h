@@ -3,7 +3,7 @@
 //
 //   RM's state of the application              Look()
 //   unknown, and no AM has been leader yet     kNobody: it was never submitted, or the RM restarted: Start(), and for
-//                                              a kill EndUnruled(), which makes the RM accept and end it without an AM
+//                                              a kill EndBeforeFirstAm(), which makes the RM accept and end it without an AM
 //   unknown, and an AM has been leader         kLost
 //   NEW, SUBMITTED, ACCEPTED, RUNNING          kKept
 //   FINISHED, FAILED, KILLED                   kLost: all of its processes have ended. If its records have no end, its
@@ -44,13 +44,13 @@ class YarnArbiter : public AmLauncher {
       std::function<Result<hadoop::Submission>(const YarnCluster& cluster, const JobRecords& records)>;
   explicit YarnArbiter(MakeSubmission make) : make_(std::move(make)) {}
 
-  // Waits for the ResourceManager, as do the other methods except WhyItEnds().
+  // Waits for the ResourceManager, as do the other methods except KeeperFailureHint().
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
   Result<MakeChannel> WayToAm(const JobRecords& records) const override;
-  Result<bool> EndUnruled(const JobRecords& records, const KillRequest& kill) const override;
-  std::string WhyItEnds(const JobRecords& records) const override;
+  Result<bool> EndBeforeFirstAm(const JobRecords& records, const KillRequest& kill) const override;
+  std::string KeeperFailureHint(const JobRecords& records) const override;
   // Submits the application. An application that already exists counts as submitted.
   Result<bool> Start(const JobRecords& records) override;
 

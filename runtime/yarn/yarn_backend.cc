@@ -76,7 +76,8 @@ class YarnBackendImage : public Backend, private JobLogs, private ClusterFiles, 
     TRY_ASSIGN(auto notes, CheckYarnCluster(cluster, job.spec));
     if (purpose == CheckFor::kSubmit) return notes;
     for (const FileSpec& file : FilesInHdfs(job.spec))
-      if (const auto there = LookAtHdfs(cluster, file); !there.ok()) return Annotate(there.error(), NameOfSource(file));
+      if (const auto there = FindHdfsFiles(cluster, file); !there.ok())
+        return Annotate(there.error(), NameOfSource(file));
     return notes;
   }
   Result<PlannedSteps> Plan(const ParsedJobSpec& job) const override {
@@ -102,7 +103,7 @@ class YarnBackendImage : public Backend, private JobLogs, private ClusterFiles, 
   }
   Result<std::vector<RemoteFile>> LookAt(const SiteFiles& site_files, const FileSpec& file) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(site_files));
-    return LookAtHdfs(cluster, file);
+    return FindHdfsFiles(cluster, file);
   }
   Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job,
                                                              const std::string& folder) const override {
@@ -115,7 +116,7 @@ class YarnBackendImage : public Backend, private JobLogs, private ClusterFiles, 
   }
   Result<QueueView> Queue() const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
-    return LookAtYarnQueue(cluster);
+    return ReadYarnQueue(cluster);
   }
   Result<Garbage> CollectGarbage(const GarbageOrder& order) const override {
     auto collected = [&]() -> Result<Garbage> {

@@ -17,7 +17,7 @@
 #include "runtime/os/start_program.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/yarn/hdfs_sources.h"
-#include "runtime/yarn/yarn_asks.h"
+#include "runtime/yarn/yarn_requests.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_jobs.h"
@@ -37,9 +37,9 @@ void AddLeaves(const RmCalls& rm, const std::string& name, const OpenQueues& ope
 }
 
 // Returns the ResourceManager's own setting. If it does not answer, returns that of the site files.
-bool HasQueueRules(const YarnCluster& cluster) {
+bool EnforcesQueueAcls(const YarnCluster& cluster) {
   const auto told = hadoop::RmSetting(cluster.rm_web, "yarn.acl.enable", kLimit);
-  return told ? *told == "true" : cluster.has_queue_rules;
+  return told ? *told == "true" : cluster.enforces_queue_acls;
 }
 
 // Checks the priority, because YARN would lower it silently. The check is skipped if the ResourceManager does not
@@ -108,7 +108,7 @@ bool OpenQueues::Has(const std::string& name) const {
 
 Result<OpenQueues> QueuesOpenTo(const YarnCluster& cluster) {
   TRY_ASSIGN(auto allowed, RmCalls(cluster.rm, cluster.user, kLimit).QueuesOfUser());
-  return OpenQueues{HasQueueRules(cluster), std::move(allowed)};
+  return OpenQueues{EnforcesQueueAcls(cluster), std::move(allowed)};
 }
 
 Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name) {
@@ -120,7 +120,7 @@ Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name) {
   TRY_ASSIGN(open.allowed, rm.QueuesOfUser());
   if (takes_jobs && open.Has(name)) return Ok();
   // Requested late, because the answer rarely matters.
-  open.has_rules = HasQueueRules(cluster);
+  open.has_rules = EnforcesQueueAcls(cluster);
   if (takes_jobs && open.Has(name)) return Ok();
   std::vector<std::string> leaves;
   AddLeaves(rm, "root", open, leaves);
@@ -136,7 +136,7 @@ Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name) {
 
 Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec) {
   const RmCalls rm(cluster.rm, cluster.user, kLimit);
-  TRY_ASSIGN(const hadoop::NewApplication made, rm.MakeApplication());
+  TRY_ASSIGN(const hadoop::NewApplication made, rm.ReserveApplicationId());
   const ContainerLimits limits{made.maximum, {}};
   const Resources am{.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores};
   if (const auto why = WhyNeverGranted(am, limits)) return InvalidError("tony.am: ", *why);
@@ -152,7 +152,7 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
   TRY(CheckCheckpointFolder(cluster, spec.checkpoint));
   std::vector<std::string> notes;
   if (auto why = WhyNoHistory(cluster, spec)) notes.push_back(*std::move(why));
-  if (spec.AsksForGpus()) {
+  if (spec.RequestsGpus()) {
     TRY_ASSIGN(const auto nodes, rm.RunningNodes());
     if (auto why = WhyTooManyGpus(spec, nodes)) notes.push_back(*std::move(why));
   }
@@ -214,7 +214,7 @@ Check CheckVersion(std::string name, const std::optional<std::string>& version) 
 
 Check CheckContainers(const RmCalls& rm) {
   constexpr const char* kName = "containers";
-  const auto made = rm.MakeApplication();
+  const auto made = rm.ReserveApplicationId();
   if (!made.ok()) return FailCheck(kName, made.error().message, "");
   const hadoop::Resource& most = made->maximum;
   const std::string text =
@@ -281,7 +281,7 @@ void AddResourceManager(const YarnCluster& cluster, Checks& all) {
                                                           "/clusterInfo/hadoopVersion", kAnswerLimit)));
   all.back().text = StrCat(ToString(cluster.rm), " answers: ", all.back().text);
   all.push_back(CheckContainers(rm));
-  const auto view = LookAtYarnQueue(cluster);
+  const auto view = ReadYarnQueue(cluster);
   if (view.ok()) {
     all.push_back(CheckNodes(*metrics, *view));
     all.push_back(CheckQueues(*view, cluster.user));
@@ -422,7 +422,7 @@ QueuedJob JobOf(const ApplicationReport& report) {
           .vcores = std::max(0, report.used.vcores),
           .gpus = report.used.Other(kGpuType),
           .since = report.started,
-          .why = WhyMasterWaits(report)};
+          .why = AmWaitReason(report)};
 }
 
 // Adds a queue and the queues below it. `above` is its parent queue.
@@ -464,7 +464,7 @@ std::vector<QueuedJob> QueuedJobs(const std::vector<ApplicationReport>& reports)
   return jobs;
 }
 
-Result<QueueView> LookAtYarnQueue(const YarnCluster& cluster) {
+Result<QueueView> ReadYarnQueue(const YarnCluster& cluster) {
   const RmCalls rm(cluster.rm, cluster.user, kQueueLimit);
   QueueView view;
   view.place = ToString(cluster.rm);

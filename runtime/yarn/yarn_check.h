@@ -45,7 +45,7 @@ Checks CheckYarnHealth();
 // `tony list --queue`: the queues of a cluster, and the applications of all users that run or wait there.
 
 // Waits for the ResourceManager, two seconds per call. kUnavailable: the ResourceManager does not answer.
-Result<QueueView> LookAtYarnQueue(const YarnCluster& cluster);
+Result<QueueView> ReadYarnQueue(const YarnCluster& cluster);
 
 // Returns running applications first, then waiting ones. Each group is sorted by queue, and within a queue in the order
 // in which it is served: by priority, then by age. Pure.

@@ -21,7 +21,7 @@ Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Ar
   EventLoop loop;
   HostResolver names(loop);
   hadoop::RmClient client(loop, names, rm_, hadoop::SimpleUser{user_}, {.establish = limit_, .call = limit_});
-  auto answer = AnswerFrom<Result<T>>(loop, [&](auto done) {
+  auto answer = RunUntilAnswer<Result<T>>(loop, [&](auto done) {
     (client.*method)(arguments..., done);
     return 0;
   });
@@ -32,8 +32,8 @@ Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Ar
 
 using hadoop::RmClient;
 
-Result<hadoop::NewApplication> RmCalls::MakeApplication() const {
-  return Ask<hadoop::NewApplication>(&RmClient::MakeApplication);
+Result<hadoop::NewApplication> RmCalls::ReserveApplicationId() const {
+  return Ask<hadoop::NewApplication>(&RmClient::ReserveApplicationId);
 }
 Status RmCalls::Submit(const hadoop::Submission& submission) const {
   return Ask<bool>(&RmClient::Submit, submission).status();
@@ -156,7 +156,7 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   TRY_ASSIGN(const Endpoint name_node, NameNode(site));
   TRY_ASSIGN(std::string webhdfs, WebHdfsOf(site, name_node));
   TRY_ASSIGN(const std::string homes, site.Text("dfs.user.home.dir.prefix"));
-  const auto has_queue_rules = site.Bool("yarn.acl.enable");
+  const auto enforces_queue_acls = site.Bool("yarn.acl.enable");
   const auto proxy = site.Address("yarn.web-proxy.address", kProxyPort);
   const std::string home = StrCat(homes, "/", user);
   return YarnCluster{.rm = managers.front().client,
@@ -167,7 +167,7 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
                      .home = home,
                      .rm_web = RmWebOf(site, managers.front().client),
                      .web_proxy = proxy.ok() ? StrCat("http://", ToString(*proxy)) : "",
-                     .has_queue_rules = has_queue_rules.ok() && *has_queue_rules};
+                     .enforces_queue_acls = enforces_queue_acls.ok() && *enforces_queue_acls};
 }
 
 std::string ToText(const YarnCluster& cluster) {

@@ -19,7 +19,7 @@ class RmCalls {
  public:
   RmCalls(Endpoint rm, std::string user, Duration limit) : rm_(std::move(rm)), user_(std::move(user)), limit_(limit) {}
 
-  Result<hadoop::NewApplication> MakeApplication() const;
+  Result<hadoop::NewApplication> ReserveApplicationId() const;
   Status Submit(const hadoop::Submission& submission) const;
   Result<hadoop::ApplicationReport> Report(const hadoop::ApplicationId& id) const;
   Result<std::vector<hadoop::ApplicationReport>> Applications() const;
@@ -57,7 +57,7 @@ struct YarnCluster {
   // "http://proxy.example.org:9099". Empty: the ResourceManager is the proxy.
   std::string web_proxy = {};
   // yarn.acl.enable in these site files. The cluster's own setting may differ. Not part of ToText().
-  bool has_queue_rules = false;
+  bool enforces_queue_acls = false;
 };
 
 // Reads a cluster's site files. kInvalid names file and key: a value cannot be used, or requires a feature that is not

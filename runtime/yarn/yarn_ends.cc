@@ -121,7 +121,7 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   return exited;
 }
 
-bool IsOfNode(const hadoop::ContainerStatus& status) {
+bool IsNodeFailure(const hadoop::ContainerStatus& status) {
   if (status.exit_status == kNeverRan) return !LastingCauseIn(status.diagnostics);
   constexpr int kOthers[] = {kNotLaunched, kNodeLost, kDisksFailed, kCannotRun, kNoProgram};
   return std::ranges::count(kOthers, status.exit_status) > 0;
@@ -204,7 +204,7 @@ std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& re
 
 }  // namespace
 
-std::string WhyMasterWaits(const hadoop::ApplicationReport& report) {
+std::string AmWaitReason(const hadoop::ApplicationReport& report) {
   if (report.state >= ApplicationState::kRunning) return "";
   return StrCat("waits for its master: ", WordsOf(hadoop::OneLine(report.diagnostics), report));
 }

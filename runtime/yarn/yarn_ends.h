@@ -29,7 +29,7 @@ LogLink ParseLogLink(const std::string& link);
 ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped);
 
 // Returns true if a container ended for a reason of its node, which may affect the next container there, too.
-bool IsOfNode(const hadoop::ContainerStatus& status);
+bool IsNodeFailure(const hadoop::ContainerStatus& status);
 
 // Why a node could not provide a file to a container, if every node would fail with this job. A retry is then useless.
 // user_config: the file was changed or removed. auth: the user may not read the file. LastingCauseIn() returns nullopt
@@ -48,6 +48,6 @@ std::string DiagnosticsOf(const Verdict& verdict);
 
 // Returns the reason, such as "queue ml may have 8192 MB and 32 vcores for ..."; empty if the AM runs, or the
 // application has ended. Texts of the CapacityScheduler are translated into our terms. Unknown texts are quoted.
-std::string WhyMasterWaits(const hadoop::ApplicationReport& report);
+std::string AmWaitReason(const hadoop::ApplicationReport& report);
 
 }  // namespace tony

@@ -76,7 +76,7 @@ std::string NameOf(const std::string& path) { return path.substr(path.rfind('/')
 }  // namespace
 
 YarnGarbage::YarnGarbage(std::shared_ptr<HdfsCalls> calls, HdfsPlaces places, RecordsOfJob records,
-                         HdfsPatience patience)
+                         HdfsRetryPolicy patience)
     : calls_(std::move(calls)),
       places_(std::move(places)),
       records_(std::move(records)),
@@ -153,18 +153,18 @@ Status YarnGarbage::RemoveHalf(const std::string& name, bool dry_run, Garbage& g
   const std::string job = is_old ? name.substr(kOldJob.size()) : name;
   bool is_gone = dry_run;
   if (!dry_run) {
-    TRY_ASSIGN(is_gone, RemoveUnmade(job, is_old));
+    TRY_ASSIGN(is_gone, RemoveUnfinishedJob(job, is_old));
   }
   if (is_gone) garbage.unfinished.push_back(job);
   return Ok();
 }
 
-Result<bool> YarnGarbage::GiveUp(const JobId& job) const { return RemoveUnmade(job.value, /*is_old=*/false); }
+Result<bool> YarnGarbage::GiveUp(const JobId& job) const { return RemoveUnfinishedJob(job.value, /*is_old=*/false); }
 
 // Removes the folder of an unfinished job. The job's client may be paused and continue now, so the folder is renamed
 // first: the client then writes nothing into it. Returns false if
 // the job is complete and has its name again, or if another process that does this may be about to give it that name.
-Result<bool> YarnGarbage::RemoveUnmade(const std::string& job, bool is_old) const {
+Result<bool> YarnGarbage::RemoveUnfinishedJob(const std::string& job, bool is_old) const {
   const std::string path = StrCat(places_.jobs, "/", job);
   const std::string old = StrCat(places_.jobs, "/", kOldJob, job);
   if (!is_old) {

@@ -56,7 +56,7 @@ inline constexpr Duration kUploadMayGo = std::chrono::hours(48);
 class YarnGarbage {
  public:
   using RecordsOfJob = std::function<JobRecords(const JobId&)>;
-  YarnGarbage(std::shared_ptr<HdfsCalls> calls, HdfsPlaces places, RecordsOfJob records, HdfsPatience patience = {});
+  YarnGarbage(std::shared_ptr<HdfsCalls> calls, HdfsPlaces places, RecordsOfJob records, HdfsRetryPolicy patience = {});
 
   // Removes garbage. A failure names the place. If a submit comes in between, the rest is left for the next collection.
   Result<Garbage> Collect(const GarbageOrder& order) const;
@@ -79,7 +79,7 @@ class YarnGarbage {
   Status RemoveJobs(const GarbageOrder& order, Garbage& garbage) const;
   Status RemoveUnfinished(const GarbageOrder& order, Instant now, Garbage& garbage) const;
   Status RemoveHalf(const std::string& name, bool dry_run, Garbage& garbage) const;
-  Result<bool> RemoveUnmade(const std::string& job, bool is_old) const;
+  Result<bool> RemoveUnfinishedJob(const std::string& job, bool is_old) const;
   Status RemoveStaged(const GarbageOrder& order, Instant now, Garbage& garbage) const;
   Status MoveUnneeded(const std::string& collection, Instant now, Garbage& garbage) const;
   Status RemoveDead(Instant now) const;

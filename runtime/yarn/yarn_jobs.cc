@@ -72,14 +72,14 @@ JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName
   const HdfsFolder folder = JobFolderOf(cluster, job);
   const auto calls = CallsOf(cluster);
   return {job, folder.file_system + folder.path,
-          std::make_shared<KnownRecords>(std::make_shared<HdfsRecordStore>(calls, folder), std::move(known)),
+          std::make_shared<CachedRecords>(std::make_shared<HdfsRecordStore>(calls, folder), std::move(known)),
           std::make_shared<HdfsJournalStore>(calls, folder)};
 }
 
 JobRecords RecordsOfMaster(const YarnCluster& cluster, const JobId& job, Epoch epoch) {
   const HdfsFolder folder = JobFolderOf(cluster, job);
   return {job, folder.file_system + folder.path,
-          std::make_shared<HdfsRecordStore>(CallsOf(cluster), folder, HdfsPatience(), EpochFolder(folder, epoch))};
+          std::make_shared<HdfsRecordStore>(CallsOf(cluster), folder, HdfsRetryPolicy(), EpochFolder(folder, epoch))};
 }
 
 std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const JobId& job) {
@@ -197,7 +197,7 @@ Result<JobPresence> PresenceOf(const HdfsBytes& hdfs, const std::string& jobs, c
 }  // namespace
 
 RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnCluster& cluster,
-                        const HdfsPatience& patience) {
+                        const HdfsRetryPolicy& patience) {
   const HdfsPlaces places = PlacesIn(cluster);
   const HdfsFolder folder{
       .file_system = StrCat("hdfs://", ToString(cluster.name_node)), .path = places.requests, .user = cluster.user};
@@ -243,7 +243,7 @@ class ScratchFile {
 Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const StageWatch& watch) {
   TRY_ASSIGN(const auto home, TonyHome());
   TRY(MakeFolder(home));
-  std::vector<HdfsSource> sources = SourcesOf(job.staged);
+  std::vector<HdfsSource> sources = SelectSources(job.staged);
   TRY_ASSIGN(HdfsSource executor, FileSource(kExecutorFile, SiblingProgram("tony-executor")));
   TRY_ASSIGN(HdfsSource master, FileSource(kMasterFolder, SiblingProgram(kBundle)));
   sources.push_back(std::move(executor));
@@ -312,48 +312,48 @@ bool RemoveRecords(const YarnCluster& cluster, const JobId& id) {
 
 Result<JobId> YarnJobs::NewId(Instant) const {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(files_));
-  TRY_ASSIGN(const auto made, RmCalls(cluster.rm, cluster.user, kIdLimit).MakeApplication());
+  TRY_ASSIGN(const auto made, RmCalls(cluster.rm, cluster.user, kIdLimit).ReserveApplicationId());
   JobId id{hadoop::ToString(made.id)};
   if (files_ != SiteFiles()) TRY(NoteCluster(id, ToText(cluster)));
   return id;
 }
 
-Result<NewJob> YarnJobs::Lay(NewJob job, Instant now, const StageWatch& watch) const {
+Result<NewJob> YarnJobs::UploadJob(NewJob job, Instant now, const StageWatch& watch) const {
   if (job.id.value.empty()) {
     TRY_ASSIGN(job.id, NewId(now));
   }
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
-  Result<RecordsByName> laid = LayRecords(cluster, job, now, watch);
-  if (!laid.ok()) ForgetCluster(job.id);
-  TRY(laid);
-  job.laid = *std::move(laid);
+  Result<RecordsByName> uploaded_records = UploadRecords(cluster, job, now, watch);
+  if (!uploaded_records.ok()) ForgetCluster(job.id);
+  TRY(uploaded_records);
+  job.uploaded_records = *std::move(uploaded_records);
   return job;
 }
 
-void YarnJobs::DiscardLaid(const NewJob& job) const {
+void YarnJobs::DiscardUploaded(const NewJob& job) const {
   const auto cluster = FindYarnCluster(job.id);
-  if (cluster.ok() && job.laid) RemoveRecords(*cluster, job.id);
+  if (cluster.ok() && job.uploaded_records) RemoveRecords(*cluster, job.id);
   ForgetCluster(job.id);
 }
 
 Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
-  if (!job.laid) {
-    TRY_ASSIGN(const NewJob laid, Lay(job, now, {}));
-    return Create(laid, now);
+  if (!job.uploaded_records) {
+    TRY_ASSIGN(const NewJob uploaded_records, UploadJob(job, now, {}));
+    return Create(uploaded_records, now);
   }
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
   const Status made = PutRecord(RecordsOf(cluster, job.id), kSubmissionRecord, SubmissionText(cluster, job, now));
-  if (made.ok()) return RecordsOf(cluster, job.id, *job.laid);
+  if (made.ok()) return RecordsOf(cluster, job.id, *job.uploaded_records);
   const auto folder = WebHdfsCalls(HdfsOptions(cluster)).GetEntry(JobFolderOf(cluster, job.id).path);
-  DiscardLaid(job);
+  DiscardUploaded(job);
   if (folder.ok() || folder.error().code != ErrorCode::kNotFound) return made.error();
   return UnavailableError("job ", job.id.value,
                           " was not made: another submit, or \"tony gc\", thought that its own had died; "
                           "submit it again");
 }
 
-Result<RecordsByName> YarnJobs::LayRecords(const YarnCluster& cluster, const NewJob& job, Instant now,
-                                           const StageWatch& watch) const {
+Result<RecordsByName> YarnJobs::UploadRecords(const YarnCluster& cluster, const NewJob& job, Instant now,
+                                              const StageWatch& watch) const {
   for (int round = 1; round <= kMostRounds; ++round) {
     TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster, job, watch));
     TRY_ASSIGN(RecordsByName records, RecordsFor(job.id, job, files, now));

@@ -87,7 +87,7 @@ std::optional<std::string> WhyNoHistory(const YarnCluster& cluster, const JobSpe
 RequestPlace RequestsIn(const YarnCluster& cluster);
 // RequestsIn() with the calls of a test.
 RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnCluster& cluster,
-                        const HdfsPatience& patience = {});
+                        const HdfsRetryPolicy& patience = {});
 
 // The jobs of one user on YARN: records in HDFS, ids of the ResourceManager.
 
@@ -101,8 +101,8 @@ class YarnJobs : public JobStore {
   Result<JobId> NewId(Instant now) const override;  // reserved by the ResourceManager
   // Uploads the staged files, and writes all records except submission.json. The job does not exist yet, because it
   // lacks that record.
-  Result<NewJob> Lay(NewJob job, Instant now, const StageWatch& watch) const override;
-  void DiscardLaid(const NewJob& job) const override;
+  Result<NewJob> UploadJob(NewJob job, Instant now, const StageWatch& watch) const override;
+  void DiscardUploaded(const NewJob& job) const override;
   Result<JobRecords> Create(const NewJob& job, Instant now) const override;
   void Discard(const JobRecords& job) const override;
   Result<JobRecords> Find(const JobId& job) const override;
@@ -110,8 +110,8 @@ class YarnJobs : public JobStore {
   Result<NewestJobs> ListNewest(size_t most_finished) const override;
 
  private:
-  Result<RecordsByName> LayRecords(const YarnCluster& cluster, const NewJob& job, Instant now,
-                                   const StageWatch& watch) const;
+  Result<RecordsByName> UploadRecords(const YarnCluster& cluster, const NewJob& job, Instant now,
+                                      const StageWatch& watch) const;
 
   const SiteFiles files_;
 };

@@ -192,7 +192,7 @@ bool YarnLogReader::Take(const LogWant& want, LogNews news) {
   return true;
 }
 
-std::vector<LogWant> YarnLogReader::WhatIsNext() const {
+std::vector<LogWant> YarnLogReader::NextRequests() const {
   std::vector<LogWant> wants;
   for (const auto& [id, seen] : seen_) {
     if (IsWithExecutor(id.first) && seen.is_read && !seen.IsWhole()) wants.push_back({id.first, id.second, seen.end()});
@@ -344,10 +344,10 @@ std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find) {
 
 std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbiter,
                                         YarnLogReader::FetchMoved fetch_moved) {
-  FindMaster find = [records, &arbiter]() -> Result<WayToMaster> {
+  FindMaster find = [records, &arbiter]() -> Result<AmAccess> {
     TRY_ASSIGN(const auto lease, records.ReadLease());
     if (!lease) return UnavailableError("no application master has ruled yet");
-    WayToMaster way{.am = lease->am.own};
+    AmAccess way{.am = lease->am.own};
     TRY_ASSIGN(way.token, records.ReadToken());
     TRY_ASSIGN(way.tls, arbiter.WayToAm(records));
     return way;

@@ -45,10 +45,10 @@ class YarnLogReader {
 
   // The methods below are for callers that follow the logs.
   const JobRecords& records() const { return records_; }
-  Result<WayToMaster> FindItsMaster() const { return find_(); }
+  Result<AmAccess> FindItsMaster() const { return find_(); }
   void Take(const JobStatus& status);
   // Returns the next requests for all logs that were read to their end and are still with their executors.
-  std::vector<LogWant> WhatIsNext() const;
+  std::vector<LogWant> NextRequests() const;
   // Takes the answer to one of these requests. Returns true if there is something to read.
   bool Take(const LogWant& want, LogNews news);
   // Returns true if the logs that are read of this attempt are complete.
@@ -92,7 +92,7 @@ class YarnLogReader {
   const JobRecords records_;
   const FindMaster find_;
   const FetchMoved fetch_moved_;
-  MasterLogs master_;
+  AmLogs master_;
   // Set once the spec could be read. A spec never changes.
   std::optional<JobSpec> spec_;
   std::optional<JobStatus> status_;

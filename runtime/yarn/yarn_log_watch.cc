@@ -104,7 +104,7 @@ void YarnLogWatch::AskLater(Duration delay) {
 void YarnLogWatch::Ask() {
   asking_ = nullptr;
   std::vector<LogWant> wants;
-  for (LogWant& want : reader_.WhatIsNext()) {
+  for (LogWant& want : reader_.NextRequests()) {
     if (wants.size() == kMostLogWants || calls_ >= kMostCalls) break;
     if (asked_.insert({want.attempt, want.stream}).second) wants.push_back(std::move(want));
   }
@@ -130,11 +130,11 @@ void YarnLogWatch::Take(const std::vector<LogWant>& wants, const LogAnswer& answ
 }
 
 void YarnLogWatch::LookForLostLater() {
-  if (!lost_.empty() && !looking_) looking_ = loop_.After(kLookForLost, [this] { LookForLost(); });
+  if (!lost_.empty() && !looking_) looking_ = loop_.After(kLookForLost, [this] { QueryLostExecutors(); });
 }
 
 // Queries executors that did not answer, for attempts that are not known to have ended.
-void YarnLogWatch::LookForLost() {
+void YarnLogWatch::QueryLostExecutors() {
   looking_ = nullptr;
   std::erase_if(lost_, [this](const AttemptId& attempt) { return !reader_.IsLost(attempt); });
   LookForLostLater();
@@ -149,13 +149,13 @@ void YarnLogWatch::LookForLost() {
                     const AttemptId& attempt = wants[static_cast<size_t>(index)].attempt;
                     if (!news.problem.empty()) continue;
                     reader_.Find(attempt);
-                    TellOfAll(attempt);
+                    ReportAllStreams(attempt);
                   }
                   AskLater(kGather);
                 }));
 }
 
-void YarnLogWatch::TellOfAll(const AttemptId& attempt) {
+void YarnLogWatch::ReportAllStreams(const AttemptId& attempt) {
   for (const std::string& stream : LogNames(reader_.Processes(attempt.task))) sink_.on_written(attempt, stream);
 }
 
@@ -163,7 +163,7 @@ void YarnLogWatch::TellOfAll(const AttemptId& attempt) {
 void YarnLogWatch::EndIfOver(const AttemptId& attempt) {
   const bool is_over = reader_.IsWithExecutor(attempt) ? reader_.IsOver(attempt) : !reader_.IsLost(attempt);
   if (!is_over || !ended_.insert(attempt).second) return;
-  TellOfAll(attempt);
+  ReportAllStreams(attempt);
   sink_.on_ended(attempt);
 }
 

@@ -38,9 +38,9 @@ class YarnLogWatch : public LogWatch {
   void AskLater(Duration delay);
   void Ask();
   void Take(const std::vector<LogWant>& wants, const LogAnswer& answer);
-  void LookForLost();
+  void QueryLostExecutors();
   void LookForLostLater();
-  void TellOfAll(const AttemptId& attempt);
+  void ReportAllStreams(const AttemptId& attempt);
   void EndIfOver(const AttemptId& attempt);
   // Returns a callback that calls `take` with an answer. Without an answer, the connection is lost.
   template <class T>

@@ -58,7 +58,7 @@ void YarnNodes::Forget(const hadoop::NodeId& id, const hadoop::ContainerId& cont
 void YarnNodes::Forget(const hadoop::NodeId& id) {
   nodes_.erase(id);
   without_connection_.erase(id);
-  CallOneThatWaits();
+  CallNextWaitingNode();
 }
 
 int YarnNodes::connections() const {
@@ -76,7 +76,7 @@ void YarnNodes::CallSoon(const hadoop::NodeId& id) {
 void YarnNodes::Call(const hadoop::NodeId& id) {
   Node& node = nodes_.at(id);
   node.next_call.reset();
-  if (!node.HasWork()) return CallOneThatWaits();
+  if (!node.HasWork()) return CallNextWaitingNode();
   if (!Connect(id, node)) return;
   node.is_called = true;
   if (!node.doubtful.empty()) {
@@ -153,7 +153,7 @@ hadoop::NmClient::Done<T> YarnNodes::Then(const hadoop::NodeId& id,
 void YarnNodes::TakeStarts(Node& node, const hadoop::NodeAnswer<hadoop::ContainerId>& answer) {
   for (const hadoop::ContainerId& container : answer.done) Started(node, container);
   for (const hadoop::ContainerFailure& failure : answer.failed) {
-    if (failure.StartedBefore()) {
+    if (failure.IsAlreadyStarted()) {
       Started(node, failure.id);
     } else {
       Refuse(node, failure.id, failure.message);
@@ -218,10 +218,10 @@ void YarnNodes::GoOn(const hadoop::NodeId& id, Node& node) {
   } else if (node.client) {
     node.next_call = loop_.After(kIdle, [this, id] { nodes_.at(id).client.reset(); });
   }
-  if (!node.client || !node.HasWork()) CallOneThatWaits();
+  if (!node.client || !node.HasWork()) CallNextWaitingNode();
 }
 
-void YarnNodes::CallOneThatWaits() {
+void YarnNodes::CallNextWaitingNode() {
   if (without_connection_.empty()) return;
   CallSoon(without_connection_.extract(without_connection_.begin()).value());
 }

@@ -84,7 +84,7 @@ class YarnNodes {
   void Started(Node& node, const hadoop::ContainerId& container);
   void Refuse(Node& node, const hadoop::ContainerId& container, const std::string& why);
   void GoOn(const hadoop::NodeId& id, Node& node);
-  void CallOneThatWaits();
+  void CallNextWaitingNode();
 
   EventLoop& loop_;
   HostResolver& names_;

@@ -34,7 +34,7 @@ ContainerId FromYarn(const hadoop::ContainerId& id) { return {ToString(id)}; }
 
 }  // namespace
 
-YarnScheduler::YarnScheduler(YarnSide side)
+YarnScheduler::YarnScheduler(YarnSchedulerInputs side)
     : loop_(side.loop),
       side_(std::move(side)),
       session_(loop_, side_.names, side_.resource_manager, side_.token, LimitsFor(side_.am_lease)),
@@ -63,7 +63,7 @@ YarnScheduler::YarnScheduler(YarnSide side)
       asked_(loop_.Now()),
       contact_(asked_),
       waits_since_(asked_) {
-  LookAtNodes();
+  RefreshNodes();
   ExchangeSoon();
   CheckLease();
 }
@@ -82,19 +82,19 @@ bool YarnScheduler::Holds() const {
   return false;
 }
 
-void YarnScheduler::Request(const std::vector<ContainerAsk>& asks) {
+void YarnScheduler::Request(const std::vector<ContainerRequest>& asks) {
   if (asks_.Waiting() == 0) waits_since_ = loop_.Now();
-  std::vector<ContainerAsk> wanted;
-  for (const ContainerAsk& ask : asks) {
+  std::vector<ContainerRequest> wanted;
+  for (const ContainerRequest& ask : asks) {
     const bool is_known = limits_.maximum.memory_mib > 0;
     if (const auto why = is_known ? WhyNeverGranted(ask.resources, limits_) : std::nullopt) {
-      RefuseAsk(ask.attempt, *why);
+      ReportNeverGranted(ask.attempt, *why);
     } else {
       wanted.push_back(ask);
     }
   }
   Apply(gangs_.Want(wanted));
-  LookAtNodes();
+  RefreshNodes();
   ExchangeSoon();
 }
 
@@ -106,9 +106,9 @@ void YarnScheduler::Withdraw(const std::vector<AttemptId>& attempts) {
 void YarnScheduler::Launch(const ContainerId& id, const ExecutorLaunch& what) {
   if (link_ == Link::kOver) return;
   if (const auto refused = refused_.find(id); refused != refused_.end())
-    return TellGone(id, refused->second, OutcomeClass::kUserConfig);
+    return ReportEnded(id, refused->second, OutcomeClass::kUserConfig);
   const auto held = held_.find(id);
-  if (held == held_.end()) return TellGone(id, "its node does not have it any more", OutcomeClass::kInfra);
+  if (held == held_.end()) return ReportEnded(id, "its node does not have it any more", OutcomeClass::kInfra);
   if (held->second.state != State::kGranted) return;
   held->second.state = State::kStarting;
   const hadoop::Container& container = held->second.container;
@@ -116,9 +116,9 @@ void YarnScheduler::Launch(const ContainerId& id, const ExecutorLaunch& what) {
 }
 
 void YarnScheduler::Stop(const ContainerId& id, StopMode) {
-  if (lost_.contains(id)) return StopLost(id);
+  if (lost_.contains(id)) return StopOnLostNode(id);
   const auto found = held_.find(id);
-  if (found == held_.end()) return TellGone(id, "it was not there", OutcomeClass::kKilled);
+  if (found == held_.end()) return ReportEnded(id, "it was not there", OutcomeClass::kKilled);
   Held& held = found->second;
   const bool may_run = held.state != State::kGranted && nodes_.Stop(held.container.node, held.container.id);
   if (!may_run) return GiveBack(id, "stopped before it was started", OutcomeClass::kKilled);
@@ -153,7 +153,8 @@ void YarnScheduler::Exchange() {
     case Link::kUp:
       return Allocate();
     case Link::kFinishing:
-      return session_.Finish(end_->status, end_->diagnostics, side_.kept_at, Then<bool>(&YarnScheduler::TakeEnd));
+      return session_.Finish(end_->status, end_->diagnostics, side_.page_after_end,
+                             Then<bool>(&YarnScheduler::TakeEnd));
     case Link::kFinished:
     case Link::kOver:
       is_exchanging_ = false;
@@ -173,7 +174,7 @@ hadoop::AmRmSession::Done<T> YarnScheduler::Then(void (YarnScheduler::*take)(con
     if (const auto* over = std::get_if<hadoop::AttemptOver>(&reply)) return BeOver(over->reason);
     if (const auto* error = std::get_if<Error>(&reply)) return OnTrouble(*error);
     retry_ = Duration(0);
-    if (std::holds_alternative<hadoop::NotRegistered>(reply)) return BeginAnew();
+    if (std::holds_alternative<hadoop::NotRegistered>(reply)) return HandleRmRestart();
     contact_ = std::max(contact_, asked_);
     (this->*take)(std::get<T>(reply));
   };
@@ -193,7 +194,7 @@ void YarnScheduler::Take(const hadoop::Registration& registration) {
 void YarnScheduler::Take(const hadoop::Allocation& allocation) {
   for (const hadoop::NodeToken& token : allocation.node_tokens) nodes_.Use(token);
   for (const hadoop::Container& container : allocation.kept) Keep(container, State::kRunning);
-  const YarnAsks::News news = asks_.Answered(allocation);
+  const YarnRequests::News news = asks_.Answered(allocation);
   Reach();
   // Handles containers that were held back, before the rest of their gangs comes. A container that is granted now and
   // has already ended is left to TakeExit().
@@ -207,7 +208,7 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
   for (const hadoop::ContainerStatus& status : allocation.ended) TakeExit(status);
   for (const hadoop::ContainerId& id : news.forgotten) {
     if (held_.contains(FromYarn(id)))
-      TellGone(FromYarn(id), "neither its node nor the ResourceManager knows it", OutcomeClass::kInfra);
+      ReportEnded(FromYarn(id), "neither its node nor the ResourceManager knows it", OutcomeClass::kInfra);
   }
   Warn(allocation.doomed);
   cluster_nodes_ = allocation.cluster_nodes;
@@ -216,8 +217,8 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
   if (!news.grants.empty()) waits_since_ = now;
   if (!news.grants.empty() || !allocation.ended.empty()) quick_until_ = now + kQuickFor;
   if (link_ != Link::kUp) return ExchangeAfter(Duration(0));
-  TellDelay(allocation);
-  if (asks_.Waiting() > 0) LookAtNodes();
+  NotifyPendingReason(allocation);
+  if (asks_.Waiting() > 0) RefreshNodes();
   ExchangeAfter(asks_.HasNews() || now < quick_until_ ? side_.quick : side_.usual);
 }
 
@@ -233,16 +234,16 @@ void YarnScheduler::OnTrouble(const Error& error) {
   const bool is_refused = error.message.find("ResourceRequestException: ") != std::string::npos;
   const std::vector<AttemptId> refused = is_refused ? asks_.Refused() : std::vector<AttemptId>();
   asks_.Unanswered();
-  for (const AttemptId& attempt : refused) RefuseAsk(attempt, error.message);
+  for (const AttemptId& attempt : refused) ReportNeverGranted(attempt, error.message);
   if (retry_ == Duration(0)) LogWarn(StrCat(error.message, "; asking again"));
   retry_ = std::clamp(retry_ * 2, kFirstRetry, kLongestRetry);
   ExchangeAfter(retry_);
 }
 
-void YarnScheduler::BeginAnew() {
+void YarnScheduler::HandleRmRestart() {
   LogWarn("the ResourceManager has begun anew: registering again");
-  Apply(gangs_.BeginAnew());
-  asks_.BeginAnew();
+  Apply(gangs_.HandleRmRestart());
+  asks_.HandleRmRestart();
   link_ = Link::kRegistering;
   ExchangeAfter(Duration(0));
 }
@@ -284,11 +285,11 @@ void YarnScheduler::Keep(const hadoop::Container& container, State state) {
 // Releases a container that does not run. The ResourceManager need not report its end.
 void YarnScheduler::GiveBack(const ContainerId& id, const std::string& why, OutcomeClass cls) {
   if (const auto yarn = ToYarn(id)) asks_.Release(*yarn);
-  TellGone(id, why, cls);
+  ReportEnded(id, why, cls);
   ExchangeSoon();
 }
 
-void YarnScheduler::TellGone(const ContainerId& id, const std::string& why, OutcomeClass cls) {
+void YarnScheduler::ReportEnded(const ContainerId& id, const std::string& why, OutcomeClass cls) {
   if (ended_.insert(id).second) Tell(ContainerExited{id, std::nullopt, why, cls});
   refused_.erase(id);
   held_.erase(ContainerId(id));  // `id` may refer into held_
@@ -300,7 +301,8 @@ void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   if (held == held_.end()) return;  // the container was released before
   nodes_.Forget(held->second.container.node, status.id);
   ContainerExited exited = ExitedOf(status, held->second.is_stopped);
-  if (!held->second.is_stopped && IsOfNode(status)) exited.error += NoteFailureOf(held->second.container.node.host);
+  if (!held->second.is_stopped && IsNodeFailure(status))
+    exited.error += NoteFailureOf(held->second.container.node.host);
   if (exited.certain || held->second.state == State::kGranted) {
     ended_.insert(held->first);
   } else {
@@ -310,12 +312,12 @@ void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   held_.erase(held);
 }
 
-void YarnScheduler::StopLost(const ContainerId& id) {
+void YarnScheduler::StopOnLostNode(const ContainerId& id) {
   EventLoop::Timer& timer = lost_[id];
   if (timer) return;
   timer = loop_.After(side_.lost_after, [this, id] {
     lost_.erase(id);
-    TellGone(id, "its node was lost", OutcomeClass::kNodeLost);
+    ReportEnded(id, "its node was lost", OutcomeClass::kNodeLost);
   });
 }
 
@@ -330,19 +332,19 @@ void YarnScheduler::Warn(const std::vector<hadoop::ContainerId>& doomed) {
 void YarnScheduler::Apply(const GangHold::News& news) {
   for (const AttemptId& attempt : news.withdraw) asks_.Withdraw(attempt);
   for (const hadoop::ContainerId& id : news.release) asks_.Release(id);
-  for (const ContainerAsk& ask : news.want) asks_.Want(ask);
+  for (const ContainerRequest& ask : news.want) asks_.Want(ask);
   for (const YarnGrant& grant : news.ready) {
     Keep(grant.container, State::kGranted);
     Tell(ContainerGranted{grant.attempt, FromYarn(grant.container.id), grant.container.node.host,
                           LinkToLogs(grant.container.node_http, ToString(grant.container.id), side_.user)});
   }
   const auto next = gangs_.NextLook();
-  gang_timer_ = next ? loop_.At(*next, [this] { LookAtGangs(); }) : EventLoop::Timer();
+  gang_timer_ = next ? loop_.At(*next, [this] { CheckGangs(); }) : EventLoop::Timer();
 }
 
-void YarnScheduler::LookAtGangs() {
+void YarnScheduler::CheckGangs() {
   Apply(gangs_.Look(loop_.Now()));
-  if (const std::string rest = gangs_.WhyItRests(); !rest.empty()) LogInfo(rest);
+  if (const std::string rest = gangs_.RestReason(); !rest.empty()) LogInfo(rest);
   ExchangeSoon();
 }
 
@@ -351,7 +353,7 @@ std::string YarnScheduler::NoteFailureOf(const std::string& host) {
   bad_nodes_.Failed(host, loop_.Now());
   AvoidBadNodes();
   if (!bad_nodes_.ToAvoid(cluster_nodes_, loop_.Now()).contains(host)) return "";
-  const std::string why = BadNodes::WhyAvoided(host);
+  const std::string why = FailingNodes::WhyAvoided(host);
   LogWarn(why);
   return "; " + why;
 }
@@ -359,13 +361,13 @@ std::string YarnScheduler::NoteFailureOf(const std::string& host) {
 void YarnScheduler::AvoidBadNodes() { asks_.Avoid(bad_nodes_.ToAvoid(cluster_nodes_, loop_.Now())); }
 
 // The Scheduler interface has no event for "never granted", so the request gets an invented container.
-void YarnScheduler::RefuseAsk(const AttemptId& attempt, const std::string& why) {
+void YarnScheduler::ReportNeverGranted(const AttemptId& attempt, const std::string& why) {
   const ContainerId id{StrCat("refused-", ++refusals_)};
   refused_[id] = why;
   Tell(ContainerGranted{attempt, id, ""});
 }
 
-void YarnScheduler::LookAtNodes() {
+void YarnScheduler::RefreshNodes() {
   const Instant now = loop_.Now();
   if (!side_.list_nodes || is_listing_nodes_ || now < nodes_listed_ + kListNodesAgain * side_.usual) return;
   is_listing_nodes_ = true;
@@ -379,10 +381,10 @@ void YarnScheduler::LookAtNodes() {
   });
 }
 
-void YarnScheduler::TellDelay(const hadoop::Allocation& allocation) {
+void YarnScheduler::NotifyPendingReason(const hadoop::Allocation& allocation) {
   const Instant now = loop_.Now();
   const int waiting = asks_.Waiting();
-  const std::string rest = gangs_.WhyItRests();
+  const std::string rest = gangs_.RestReason();
   if (rest.empty() && waiting > 0 &&
       now < std::max(waits_since_, delay_looked_at_) + kDelayIsWorthTelling * side_.usual)
     return;
@@ -397,7 +399,7 @@ void YarnScheduler::TellDelay(const hadoop::Allocation& allocation) {
                              : waiting == 0
                                  ? ""
                                  : StrCat("waits for ", waiting, " of ", Counted(all, "container"), ": ", why);
-  if (reason != delay_told_) Tell(ContainersDelayed{reason});
+  if (reason != delay_told_) Tell(ContainersPending{reason});
   delay_told_ = reason;
 }
 

@@ -27,27 +27,27 @@
 #include "runtime/hadoop/am_rm_session.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/yarn/gang_hold.h"
-#include "runtime/yarn/yarn_asks.h"
+#include "runtime/yarn/yarn_requests.h"
 #include "runtime/yarn/yarn_nodes.h"
 
 namespace tony {
 
 // Inputs of the scheduler, which an AM provides. Everything that it refers to must outlive the scheduler.
-struct YarnSide {
+struct YarnSchedulerInputs {
   EventLoop& loop;
   HostResolver& names;
   Endpoint resource_manager;  // ResourceManager's address for AMs
   hadoop::Token token;        // kind: YARN_AM_RM_TOKEN
   hadoop::MasterAddress address;
   // Page to which the ResourceManager redirects browsers once the job has ended. Empty: its own page.
-  std::string kept_at = {};
+  std::string page_after_end = {};
   std::string user;  // owner of the containers
   Duration am_lease{0};
   Scheduler::Sink sink;
   std::function<hadoop::LaunchContext(const ContainerId&, const ExecutorLaunch&, const std::string& host)> context;
   // Called when the attempt is over and no longer leader. The AM must exit, and must start nothing.
   std::function<void(const std::string& reason)> over;
-  // RmClient::RunningNodes, if the AM may call it. Many containers are then granted at once, as YarnAsks describes.
+  // RmClient::RunningNodes, if the AM may call it. Many containers are then granted at once, as YarnRequests describes.
   // Empty: a cluster grants by default one container per heartbeat of a node.
   using OnNodes = std::function<void(Result<std::vector<hadoop::NodeReport>>)>;
   std::function<void(OnNodes)> list_nodes;
@@ -64,12 +64,12 @@ struct YarnSide {
 // an executor no more time than kKill. A caller that wants to give it time must notify the executor itself.
 class YarnScheduler : public Scheduler {
  public:
-  explicit YarnScheduler(YarnSide side);
+  explicit YarnScheduler(YarnSchedulerInputs side);
 
   bool Holds() const override;
   // Requests containers. A request that can never be granted is reported as a container that does not start:
   // user_config, with the reason.
-  void Request(const std::vector<ContainerAsk>& asks) override;
+  void Request(const std::vector<ContainerRequest>& asks) override;
   void Withdraw(const std::vector<AttemptId>& attempts) override;
   void Launch(const ContainerId& container, const ExecutorLaunch& what) override;
   void Stop(const ContainerId& container, StopMode mode) override;
@@ -107,34 +107,34 @@ class YarnScheduler : public Scheduler {
   void Take(const hadoop::Allocation& allocation);
   void TakeEnd(const bool& is_recorded);
   void OnTrouble(const Error& error);
-  void BeginAnew();
+  void HandleRmRestart();
   void BeOver(const std::string& reason);
   void Reach();
   void CheckLease();
   bool LeaseHolds() const { return loop_.Now() < contact_ + side_.am_lease; }
 
   void Keep(const hadoop::Container& container, State state);
-  void StopLost(const ContainerId& id);
+  void StopOnLostNode(const ContainerId& id);
   void GiveBack(const ContainerId& id, const std::string& why, OutcomeClass cls);
-  void TellGone(const ContainerId& id, const std::string& why, OutcomeClass cls);
+  void ReportEnded(const ContainerId& id, const std::string& why, OutcomeClass cls);
   void TakeExit(const hadoop::ContainerStatus& status);
   void Warn(const std::vector<hadoop::ContainerId>& doomed);
   void Apply(const GangHold::News& news);
-  void LookAtGangs();
+  void CheckGangs();
   std::string NoteFailureOf(const std::string& host);
   void AvoidBadNodes();
-  void RefuseAsk(const AttemptId& attempt, const std::string& why);
-  void LookAtNodes();
-  void TellDelay(const hadoop::Allocation& allocation);
+  void ReportNeverGranted(const AttemptId& attempt, const std::string& why);
+  void RefreshNodes();
+  void NotifyPendingReason(const hadoop::Allocation& allocation);
   void Tell(SchedulerEvent event);
 
   EventLoop& loop_;
-  const YarnSide side_;
+  const YarnSchedulerInputs side_;
   hadoop::AmRmSession session_;
   YarnNodes nodes_;
-  YarnAsks asks_;
+  YarnRequests asks_;
   GangHold gangs_;
-  BadNodes bad_nodes_;
+  FailingNodes bad_nodes_;
   int cluster_nodes_ = 0;
 
   Link link_ = Link::kRegistering;

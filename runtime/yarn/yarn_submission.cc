@@ -40,10 +40,10 @@ Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRec
   const auto id = hadoop::ParseApplicationId(records.job().value);
   if (!id) return InvalidError("\"", records.job().value, "\" is no application id");
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
-  MasterShipment shipment{.job = records.job(),
-                          .program = kMasterProgram,
-                          .arguments = {},
-                          .environment = {{kClusterVariable, ToText(cluster)}, {"HADOOP_USER_NAME", cluster.user}}};
+  AmInputs shipment{.job = records.job(),
+                    .program = kMasterProgram,
+                    .arguments = {},
+                    .environment = {{kClusterVariable, ToText(cluster)}, {"HADOOP_USER_NAME", cluster.user}}};
   TRY_ASSIGN(shipment.secrets.token, records.ReadToken());
   TRY_ASSIGN(shipment.secrets.of_tasks, records.ReadSecrets());
   TRY_ASSIGN(const JobCertificates certificates, ReadCertificates(records));
@@ -134,11 +134,11 @@ Status AddShipped(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps&
 }
 
 Status AddStarted(const JobSpec& spec, PlannedSteps& steps) {
-  MasterShipment master{.program = kMasterProgram};
+  AmInputs master{.program = kMasterProgram};
   master.files[kMasterFolder] = {};
   TRY_ASSIGN(const auto of_master, MakeMasterContext(master));
   steps.push_back({"started", StrCat("application master: ", of_master.command)});
-  JobShipment executors;
+  ExecutorInputs executors;
   executors.files[kExecutorFile] = {};
   TRY_ASSIGN(const auto of_executor, MakeExecutorContext(executors, {}));
   steps.push_back({"started", StrCat("for each task: ", of_executor.command)});

@@ -56,7 +56,7 @@ class Bench {
       const std::function<void()> add = [&] {
         connections_.push_back(MakeAmConnection(loop_, folder_, kLimit, tls_));
         connections_.back()->Use(server_->addresses().front());
-        Beat(*connections_.back(), [&] {
+        HeartbeatNow(*connections_.back(), [&] {
           if (++answered == count) loop_.Stop();
           if (!at_once && answered < count) add();
         });
@@ -70,7 +70,7 @@ class Bench {
     return Seconds([&] {
       int answered = 0;
       const std::function<void()> next = [&] {
-        Beat(*connections_.front(), [&] { ++answered == count ? loop_.Stop() : next(); });
+        HeartbeatNow(*connections_.front(), [&] { ++answered == count ? loop_.Stop() : next(); });
       };
       next();
       loop_.Run();
@@ -79,7 +79,7 @@ class Bench {
   int failed() const { return failed_; }
 
  private:
-  void Beat(AmConnection& am, const std::function<void()>& then) {
+  void HeartbeatNow(AmConnection& am, const std::function<void()>& then) {
     am.Heartbeat(SomeCaller(), {Phase::kRunning, 1}, [this, then](const Answer<Acknowledged>& answer) {
       if (!std::holds_alternative<Acknowledged>(answer)) ++failed_;
       then();

@@ -37,19 +37,19 @@ class FakeJobs : public JobStore {
   Result<JobId> NewId(Instant now) const override {
     return JobId{StrCat("fake-", NewJobId(now).value.substr(std::string_view("local-").size()))};
   }
-  Result<NewJob> Lay(NewJob job, Instant now, const StageWatch&) const override {
+  Result<NewJob> UploadJob(NewJob job, Instant now, const StageWatch&) const override {
     if (job.id.value.empty()) {
       TRY_ASSIGN(job.id, NewId(now));
     }
     TRY(LocalJobStore(laid_).Create(job, now));
-    job.laid = RecordsByName();
+    job.uploaded_records = RecordsByName();
     return job;
   }
-  void DiscardLaid(const NewJob& job) const override { (void)RemoveTree(laid_ / "jobs" / job.id.value); }
+  void DiscardUploaded(const NewJob& job) const override { (void)RemoveTree(laid_ / "jobs" / job.id.value); }
   Result<JobRecords> Create(const NewJob& job, Instant now) const override {
-    if (!job.laid) {
-      TRY_ASSIGN(const NewJob laid, Lay(job, now, {}));
-      return Create(laid, now);
+    if (!job.uploaded_records) {
+      TRY_ASSIGN(const NewJob uploaded_records, UploadJob(job, now, {}));
+      return Create(uploaded_records, now);
     }
     TRY(MakeFolder(jobs_));
     if (rename((laid_ / "jobs" / job.id.value).c_str(), (jobs_ / job.id.value).c_str()) != 0)
@@ -117,12 +117,13 @@ class FakeCluster : public AmLauncher {
   }
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords&) const override { return std::optional<JobStatus>(); }
   Status Settle(const JobRecords&) const override { return Ok(); }
-  std::string WhyItEnds(const JobRecords& records) const override {
+  std::string KeeperFailureHint(const JobRecords& records) const override {
     return StrCat("see ", (records.place() / "am.log").string());
   }
   // The one before writes no more from here on.
   Result<bool> Start(const JobRecords& records) override {
-    TRY_ASSIGN(const UniqueFd lock, LockFile(records.place() / "start.lock", LockKind::kAlone, [] { return false; }));
+    TRY_ASSIGN(const UniqueFd lock,
+               LockFile(records.place() / "start.lock", LockKind::kExclusive, [] { return false; }));
     const Master before = MasterOf(records);
     if (before.lives || Look(records).swept) return false;
     TRY(cluster::Seal(records.place(), before.epoch));

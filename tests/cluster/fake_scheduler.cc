@@ -38,8 +38,8 @@ class FakeScheduler : public Scheduler {
   }
 
   bool Holds() const override { return SealedEpoch(records_.place()) < epoch_.value; }
-  void Request(const std::vector<ContainerAsk>& asks) override {
-    for (const ContainerAsk& ask : asks)
+  void Request(const std::vector<ContainerRequest>& asks) override {
+    for (const ContainerRequest& ask : asks)
       Tell(ContainerGranted{ask.attempt, {StrCat(epoch_.value, "-", ++granted_)}, "127.0.0.1"});
   }
   void Withdraw(const std::vector<AttemptId>&) override {}

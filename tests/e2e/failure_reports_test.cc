@@ -80,11 +80,11 @@ class FailureReportsTest : public TonyTest {
     }
     const Ran ran = box_.Tony(words, variables, kLongest);
     if (ran.exit != 1) return StrCat("submit ended with ", ran.exit, ": ", ran.err, ran.out);
-    return WhatIsWrong(failure, ParseJson(ran.out), filled);
+    return WhyPackageIsRefused(failure, ParseJson(ran.out), filled);
   }
 
   template <class Filled>
-  static std::string WhatIsWrong(const InjectedFailure& failure, const json::value& status, Filled filled) {
+  static std::string WhyPackageIsRefused(const InjectedFailure& failure, const json::value& status, Filled filled) {
     const std::string message = Text(status, "/verdict/message");
     const std::string shown =
         StrCat(Text(status, "/verdict/stderr_tail"),

@@ -33,7 +33,7 @@ class NoLauncher : public AmLauncher {
   ArbiterView Look(const JobRecords&) const override { return {}; }
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords&) const override { return std::optional<JobStatus>(); }
   Status Settle(const JobRecords&) const override { return Ok(); }
-  std::string WhyItEnds(const JobRecords&) const override { return ""; }
+  std::string KeeperFailureHint(const JobRecords&) const override { return ""; }
 };
 
 // One job, from its submit to the end of its keeper.
@@ -55,7 +55,7 @@ class DyingDisk {
 
   fs::path ledger() const { return temp_.path() / "ledger"; }
   fs::path home() const { return temp_.path() / "home"; }
-  std::vector<pid_t> OfJob() const { return WithEnvironment(StrCat(kJobMark, "=", records_.job().value)); }
+  std::vector<pid_t> OfJob() const { return ProcessesWithEnvironment(StrCat(kJobMark, "=", records_.job().value)); }
 
   // With one container that runs.
   void Begin() {
@@ -78,7 +78,7 @@ class DyingDisk {
   void FinishAsAm(FinalState state) {
     scheduler_->Finish({.state = state, .message = "all is done"}, [] {});
   }
-  void KillAm() const { SignalAll(WithEnvironment(StrCat(kAmMark, "=", records_.job().value)), SIGKILL); }
+  void KillAm() const { SignalAll(ProcessesWithEnvironment(StrCat(kAmMark, "=", records_.job().value)), SIGKILL); }
 
   // Until the keeper has left.
   bool Ends() {
@@ -98,7 +98,7 @@ class DyingDisk {
   // With a sound disk again.
   void ExpectEndIsFound(FinalState state) const {
     const auto before = LocalArbiter().UnwrittenEnd(records_);
-    ASSERT_TRUE(SettleIfLost(records_).ok());
+    ASSERT_TRUE(FinalizeIfLost(records_).ok());
     const auto status = records_.ReadStatus();
     ASSERT_TRUE(status.ok() && *status && (*status)->verdict);
     EXPECT_EQ((*status)->verdict->state, state);

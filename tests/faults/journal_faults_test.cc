@@ -118,7 +118,7 @@ bool TryToWriteTheEnd(const DiskFault& fault) {
 
   FaultyDisk disk(folder.path(), fault);
   SCOPED_TRACE(testing::Message() << "fault " << fault.nth);
-  opened->journal->TellOfTrouble([&](const std::string& why) { trouble = why; });
+  opened->journal->SetFailureCallback([&](const std::string& why) { trouble = why; });
   opened->journal->Append({{kNow, JobEnded{}}}, [&] { ++written; });
   EXPECT_TRUE(RunUntil(loop, [&] { return written == 2 || !trouble.empty(); }));
   disk.Repair();

@@ -141,7 +141,7 @@ TEST_F(LedgerFaultsTest, AnEntryIsMovedOrStays) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [this](auto& folder) -> Status {
                    TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
-                   return session.Move(*two_, Place::kAside, 7);
+                   return session.Move(*two_, Place::kDeferred, 7);
                  },
                  .look =
                      [](auto& folder, bool done) {
@@ -149,8 +149,8 @@ TEST_F(LedgerFaultsTest, AnEntryIsMovedOrStays) {
                        ASSERT_TRUE(view.ok()) << view.error().message;
                        const LedgerEntry* two = view->ledger.Find({"local-2"}, geteuid());
                        ASSERT_TRUE(two);
-                       EXPECT_EQ(two->number, two->place == Place::kAside ? 7 : 2);
-                       EXPECT_TRUE(two->place == Place::kAside || !done);
+                       EXPECT_EQ(two->number, two->place == Place::kDeferred ? 7 : 2);
+                       EXPECT_TRUE(two->place == Place::kDeferred || !done);
                      }});
 }
 

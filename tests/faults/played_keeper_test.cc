@@ -11,7 +11,7 @@
 #include "runtime/keeper/container_cgroup.h"
 #include "runtime/keeper/containers.h"
 #include "runtime/keeper/sweep.h"
-#include "runtime/ledger/ledger_witness.h"
+#include "runtime/ledger/process_check.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/users.h"
@@ -44,32 +44,32 @@ class PlayedWitnessTest : public PlayedMachineTest {
 
 TEST_F(PlayedWitnessTest, AKeeperThatRunsTheJobIsAWitness) {
   machine_.Add(kKeeper, Keeper());
-  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kRuns);
+  EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kRuns);
 }
 
 TEST_F(PlayedWitnessTest, WhoHasTheNumberOfADeadKeeperIsNone) {
   machine_.Add(kKeeper, {.start = "900", .name = "python3", .command_line = "/h/jobs/local-1", .user = kStranger});
-  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kNone);
+  EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
   PlayedProcess other = Keeper();
   other.user = kStranger + 1;
   machine_.Add(kKeeper, other);
-  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kNone);
+  EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
 }
 
 TEST_F(PlayedWitnessTest, AZombieIsNone) {
   PlayedProcess keeper = Keeper();
   keeper.state = 'Z';
   machine_.Add(kKeeper, keeper);
-  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kNone);
+  EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
 }
 
 TEST_F(PlayedWitnessTest, AnExecutorThatOutlivesItsKeeperIsOne) {
   PlayedProcess executor = Keeper();
   executor.name = "tony-executor";
   machine_.Add(kExecutor, executor);
-  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kRuns);
+  EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kRuns);
   machine_.Reap(kExecutor);
-  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kNone);
+  EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
 }
 
 TEST_F(PlayedWitnessTest, OneThatEndsBetweenTwoLooksIsNoneAndHidesNobody) {
@@ -78,7 +78,7 @@ TEST_F(PlayedWitnessTest, OneThatEndsBetweenTwoLooksIsNoneAndHidesNobody) {
   for (const char* file : {"stat", "status", "cmdline"}) {
     machine_.Add(kKeeper, Keeper());
     At(StrCat(kKeeper, "/", file), 1, [&] { machine_.Reap(kKeeper); });
-    EXPECT_EQ(Witnesses().Of(Entry()), Witness::kRuns) << file;
+    EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kRuns) << file;
   }
 }
 
@@ -152,7 +152,7 @@ TEST_F(PlayedSweepTest, OneThatIsReplacedAfterTheLookIsNotKilled) {
   const auto processes = ListProcesses();
   const auto victims = FindLeftovers(processes, Scope("/h/jobs/local-1/logs"));
   At(StrCat("hold ", kTask), 1, [&] { machine_.Add(kTask, {.start = "900"}); });
-  SignalSeen(processes, victims.pids, SIGKILL);
+  SignalIfUnchanged(processes, victims.pids, SIGKILL);
   EXPECT_THAT(Signalled(), ElementsAre(kOther));
 }
 

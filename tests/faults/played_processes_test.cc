@@ -42,7 +42,7 @@ TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfADescendantBeforeTheSignalIsNotSig
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
   At(StrCat("signal ", kGrandchild), 1, [&] { BecomesAStranger(kGrandchild); });
-  EXPECT_THAT(SignalOwnTree(SIGTERM).living, UnorderedElementsAre(kChild, kGrandchild));
+  EXPECT_THAT(SignalDescendants(SIGTERM).living, UnorderedElementsAre(kChild, kGrandchild));
   EXPECT_THAT(Signalled(), ElementsAre(kChild));
 }
 
@@ -53,7 +53,7 @@ TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfADescendantBeforeItIsHeldIsNotSign
     machine_.Add(kGrandchild, {.parent = kChild});
     machine_.signals.clear();
     At(StrCat("hold ", kGrandchild), nth, [&] { BecomesAStranger(kGrandchild); });
-    SignalOwnTree(SIGTERM);
+    SignalDescendants(SIGTERM);
     EXPECT_THAT(Signalled(), ElementsAre(kChild)) << nth;
   }
 }
@@ -66,7 +66,7 @@ TEST_F(PlayedProcessesTest, AStrangersChildIsNotOursWhenBothHaveNumbersOfOurTree
       BecomesAStranger(kChild);
       BecomesAStranger(kGrandchild, kChild);
     });
-    SignalOwnTree(SIGTERM);
+    SignalDescendants(SIGTERM);
     EXPECT_THAT(machine_.signals, SizeIs(seen ? 1 : 0));
     EXPECT_THAT(machine_.signals, Each(PlayedSignal{kChild, "100", SIGTERM}));
   }
@@ -78,7 +78,7 @@ TEST_F(PlayedProcessesTest, WhoGetsTheNumberBetweenTheHoldAndTheLookIsNotSignall
   machine_.Add(kGrandchild, {.parent = kChild});
   // A child of the same parent, so only its start time tells it from the one before.
   At(StrCat(kGrandchild, "/stat"), 4, [&] { BecomesAStranger(kGrandchild, kChild); });
-  SignalOwnTree(SIGTERM);
+  SignalDescendants(SIGTERM);
   EXPECT_THAT(Signalled(), ElementsAre(kChild));
 }
 
@@ -87,7 +87,7 @@ TEST_F(PlayedProcessesTest, ANumberThatWasListedIsNotSignalledForAnotherProcess)
   machine_.Add(kLate, {});
   const auto seen = ListProcesses();
   BecomesAStranger(kOther);
-  SignalSeen(seen, {kOther, kLate}, SIGKILL);
+  SignalIfUnchanged(seen, {kOther, kLate}, SIGKILL);
   EXPECT_THAT(machine_.signals, ElementsAre(PlayedSignal{kLate, "100", SIGKILL}));
 }
 
@@ -95,7 +95,7 @@ TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfAMarkedProcessIsNotSignalled) {
   machine_.Add(kOther, {.environment = {kMark}});
   machine_.Add(kLate, {.environment = {kMark}});
   At(StrCat("hold ", kOther), 1, [&] { BecomesAStranger(kOther); });
-  SignalMarked(kMark, SIGKILL);
+  SignalWithEnvironment(kMark, SIGKILL);
   EXPECT_THAT(Signalled(), ElementsAre(kLate));
 }
 
@@ -106,11 +106,11 @@ TEST_F(PlayedProcessesTest, TheEndOfOneIsToldThoughAnotherHasItsNumber) {
     EventLoop loop;
     const HeldProcess held(kOther);
     ASSERT_TRUE(held.valid());
-    EXPECT_EQ(held.TellsItsEnd(), error == 0);
+    EXPECT_EQ(held.ReportsEnd(), error == 0);
     bool has_ended = false;
     const auto watch = held.WhenEnded(loop, [&] { has_ended = true; });
     EXPECT_FALSE(RunUntil(
-        loop, [&] { return has_ended; }, 3 * kBetweenLooks));
+        loop, [&] { return has_ended; }, 3 * kCheckInterval));
     BecomesAStranger(kOther);
     EXPECT_TRUE(RunUntil(loop, [&] { return has_ended; })) << error;
     EXPECT_FALSE(held.Signal(SIGKILL));
@@ -128,7 +128,7 @@ TEST_F(PlayedProcessesTest, AListHasWhoWasForkedByOneThatEndedBeforeItWasLookedA
     machine_.Add(kGrandchild, {.parent = kUs, .environment = {kMark}});
     machine_.Reap(kChild);
   });
-  EXPECT_THAT(WithEnvironment(kMark), ElementsAre(kGrandchild));
+  EXPECT_THAT(ProcessesWithEnvironment(kMark), ElementsAre(kGrandchild));
 }
 
 // Who forks whenever it runs while somebody looks, as long as there is room.
@@ -145,7 +145,7 @@ TEST_F(PlayedProcessesTest, ABombThatForksAtEachLookIsStoppedAndKilled) {
     }
   };
   for (int calls = 0; calls < 3 && !machine_.Living().empty(); ++calls) {
-    KillOwnTree();
+    KillDescendants();
     for (const pid_t pid : ChildrenOf(kUs))
       if (machine_.Find(pid)->state == 'Z') machine_.Reap(pid);
   }
@@ -160,7 +160,7 @@ TEST_F(PlayedProcessesTest, WhatOneLeavesThatEndsOfTheSignalIsSignalledToo) {
     machine_.Add(kChild, {.parent = kUs});
     machine_.Add(kGrandchild, {.parent = kChild, .ignored = {SIGTERM}});
     machine_.signals.clear();
-    SignalOwnTree(SIGTERM);
+    SignalDescendants(SIGTERM);
     EXPECT_THAT(Signalled(), UnorderedElementsAre(kChild, kGrandchild)) << kernel_tells_children;
     EXPECT_EQ(machine_.Find(kGrandchild)->parent, kUs);
   }
@@ -172,7 +172,7 @@ TEST_F(PlayedProcessesTest, WhatAHandlerOfTheSignalStartsIsNotSignalled) {
   machine_.before = [this](const std::string& what) {
     if (!machine_.signals.empty() && what.ends_with("/stat")) machine_.Add(kLate, {.parent = kGrandchild});
   };
-  SignalOwnTree(SIGTERM);
+  SignalDescendants(SIGTERM);
   EXPECT_THAT(Signalled(), ElementsAre(kChild, kGrandchild));
   ASSERT_THAT(machine_.Living(), Contains(kLate));
 }
@@ -181,10 +181,10 @@ TEST_F(PlayedProcessesTest, AChildWhoseParentEndsDuringTheWalkIsLeftToTheNextOne
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
   At(StrCat("hold ", kGrandchild), 1, [&] { machine_.Reap(kChild); });
-  SignalOwnTree(SIGTERM);
+  SignalDescendants(SIGTERM);
   EXPECT_THAT(Signalled(), IsEmpty()) << "held by nobody, it may be a stranger";
   machine_.before = nullptr;
-  SignalOwnTree(SIGTERM);
+  SignalDescendants(SIGTERM);
   EXPECT_THAT(Signalled(), ElementsAre(kGrandchild));
 }
 
@@ -194,8 +194,8 @@ TEST_F(PlayedProcessesTest, OneWhoseFirstThreadHasEndedLivesAndHasChildren) {
   machine_.Add(kChild, {.parent = kUs, .state = 'Z', .threads = 3, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild, .forked_by = 2});
   EXPECT_THAT(Descendants(kUs), UnorderedElementsAre(kChild, kGrandchild));
-  EXPECT_THAT(SignalOwnTree(SIGTERM).living, UnorderedElementsAre(kChild, kGrandchild));
-  const TreeWalk walk = KillOwnTree();
+  EXPECT_THAT(SignalDescendants(SIGTERM).living, UnorderedElementsAre(kChild, kGrandchild));
+  const TreeWalk walk = KillDescendants();
   EXPECT_THAT(walk.living, IsEmpty()) << "after the first round";
   EXPECT_THAT(machine_.Living(), IsEmpty());
 }
@@ -203,9 +203,9 @@ TEST_F(PlayedProcessesTest, OneWhoseFirstThreadHasEndedLivesAndHasChildren) {
 TEST_F(PlayedProcessesTest, OneThatTheKernelHoldsIsMetAndCounted) {
   machine_.Add(kChild, {.parent = kUs, .state = 'D'});
   machine_.Add(kGrandchild, {.parent = kChild});
-  const TreeWalk walk = KillOwnTree();
+  const TreeWalk walk = KillDescendants();
   EXPECT_THAT(walk.living, ElementsAre(kChild));
-  EXPECT_EQ(walk.in_kernel, 1u);
+  EXPECT_EQ(walk.uninterruptible, 1u);
   EXPECT_EQ(walk.Describe(), StrCat("1 process, process ", kChild, " for one"));
   EXPECT_THAT(machine_.Living(), ElementsAre(kChild));
 }
@@ -217,7 +217,7 @@ TEST_F(PlayedProcessesTest, AnEnvironmentThatIsNotOursToReadHidesNobodyElse) {
   machine_.Add(kOther, {.environment = {kMark}, .user = 4711});
   machine_.Add(kLate, {.environment = {kMark}});
   machine_.errors[StrCat(kOther, "/environ")] = EACCES;
-  EXPECT_THAT(WithEnvironment(kMark), ElementsAre(kLate));
+  EXPECT_THAT(ProcessesWithEnvironment(kMark), ElementsAre(kLate));
   std::vector<pid_t> listed;
   for (const auto& process : ListProcesses())
     if (process.pid >= kChild) listed.push_back(process.pid);
@@ -234,7 +234,7 @@ TEST_F(PlayedProcessesTest, AListThatLacksSomeForAShortageIsNotTakenForWhole) {
       machine_.errors = {{what, error}};
       const auto listed = TryListProcesses();
       EXPECT_TRUE(!listed.ok() && listed.error().code == ErrorCode::kUnavailable) << what;
-      EXPECT_EQ(WithEnvironment(kMark).size(), what.empty() ? 0u : 1u) << what << ": the others are there";
+      EXPECT_EQ(ProcessesWithEnvironment(kMark).size(), what.empty() ? 0u : 1u) << what << ": the others are there";
     }
   }
   machine_.errors = {{stat, ESRCH}, {environment, EACCES}};
@@ -261,7 +261,7 @@ TEST_F(PlayedProcessesTest, OneThatIsNotListedIsReachedThroughItsParent) {
   machine_.Add(kGrandchild, {.parent = kChild});
   machine_.unlisted = {kChild};
   EXPECT_THAT(Descendants(kUs), IsEmpty()) << "below one that is missing";
-  KillOwnTree();
+  KillDescendants();
   EXPECT_THAT(machine_.Living(), IsEmpty());
 }
 
@@ -271,7 +271,7 @@ TEST_F(PlayedProcessesTest, WhereTheKernelTellsNoChildrenAllAreFoundByTheList) {
   machine_.Add(kOther, {});
   machine_.errors[StrCat(kUs, "/task/", kUs, "/children")] = ENOENT;
   EXPECT_FALSE(OwnChildren());
-  EXPECT_THAT(SignalOwnTree(SIGKILL).living, UnorderedElementsAre(kChild, kGrandchild));
+  EXPECT_THAT(SignalDescendants(SIGKILL).living, UnorderedElementsAre(kChild, kGrandchild));
   EXPECT_THAT(Signalled(), UnorderedElementsAre(kChild, kGrandchild));
 }
 
@@ -289,7 +289,7 @@ TEST_F(PlayedProcessesTest, OnlyAKernelWithoutPidfdsIsHelpedByAFile) {
   for (const int error : {ENOSYS, EPERM}) {
     machine_.errors[hold] = error;
     const HeldProcess held(kOther);
-    EXPECT_TRUE(held.valid() && !held.TellsItsEnd()) << error;
+    EXPECT_TRUE(held.valid() && !held.ReportsEnd()) << error;
     EXPECT_TRUE(held.Signal(0)) << error;
   }
 }
@@ -313,7 +313,7 @@ TEST_F(PlayedProcessesTest, OfThoseThatCannotBeHeldOnlyOurOwnChildrenAreSignalle
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   for (const pid_t pid : {kChild, kGrandchild}) machine_.errors[StrCat("hold ", pid)] = ENOMEM;
-  SignalOwnTree(SIGTERM);
+  SignalDescendants(SIGTERM);
   EXPECT_THAT(Signalled(), ElementsAre(kChild)) << "nobody else can get the number of a child that is not reaped";
 }
 
@@ -326,7 +326,7 @@ TEST_F(PlayedProcessesTest, AReadOfAHeldFileThatFailsIsNotTakenForAnEnd) {
   const auto watch = held.WhenEnded(loop, [&] { has_ended = true; });
   machine_.errors[StrCat("read ", kOther, "/stat")] = ENOMEM;
   EXPECT_FALSE(RunUntil(
-      loop, [&] { return has_ended; }, 3 * kBetweenLooks));
+      loop, [&] { return has_ended; }, 3 * kCheckInterval));
   EXPECT_FALSE(held.Signal(SIGKILL));
   EXPECT_EQ(errno, ENOMEM);
   machine_.errors.clear();

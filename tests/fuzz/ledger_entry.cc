@@ -12,7 +12,9 @@ LedgerEntry Honest(int64_t number) {
   return {.number = number, .job = JobId{"local-1700000000-4f2a9c"}, .user = 1000, .ask = {2048, 2, 1}};
 }
 
-Sighting HonestSighting(const std::string& name, int64_t number) { return {.name = name, .entry = Honest(number)}; }
+UncheckedEntry HonestSighting(const std::string& name, int64_t number) {
+  return {.name = name, .entry = Honest(number)};
+}
 
 void CheckBounds(const LedgerEntry& entry) {
   for (const int64_t amount : {entry.ask.memory_mb, entry.ask.vcores, entry.ask.gpus})
@@ -33,7 +35,7 @@ void Read(std::string_view input) {
   const auto sighting = SightingOf(*name, file);
   if (!sighting.ok()) return;
   const Machine machine{.memory_mb = 16000, .cores = 8, .gpus = {0, 1}};
-  const Belief belief = Judge({HonestSighting("1", 1), *sighting, HonestSighting("2", 2)}, machine, machine);
+  const ValidatedEntries belief = Judge({HonestSighting("1", 1), *sighting, HonestSighting("2", 2)}, machine, machine);
   for (const LedgerEntry& entry : belief.entries) CheckBounds(entry);
   const Ledger ledger(machine, belief.entries);
   CHECK(ledger.FreeMemory() >= 0 && ledger.FreeMemory() <= machine.memory_mb);

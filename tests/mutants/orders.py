@@ -7,7 +7,7 @@ write the change anew, or take it out with the promise."""
 MASTER = "am/application_master.cc"
 MASTER_CLIENTS = MASTER
 MASTER_FILES = "am/application_master_files.cc"
-MASTER_TROUBLE = "am/application_master_trouble.cc"
+MASTER_TROUBLE = "am/application_master_degraded.cc"
 JOB = "am/core/job.cc"
 JOURNAL = "am/journal.cc"
 JOURNAL_FILE = JOURNAL
@@ -22,7 +22,7 @@ LOCAL_SCHEDULER = "runtime/local/local_scheduler.cc"
 KEEPER_END = "runtime/keeper/keeper_end.cc"
 SUPERVISION = "runtime/keeper/am_supervision.cc"
 
-TELLS = "  if (!tells_.empty() && !tell_timer_) TellSome();\n"
+TELLS = "  if (!tells_.empty() && !tell_timer_) SendQueuedCommands();\n"
 ANSWERS = "  if (turn.answer) turn.answer(turn.result.refusal);\n"
 PUSH = "  waiting_.push_back(std::move(turn));\n"
 APPEND = """  journal_.Append(decisions, [this] {
@@ -79,11 +79,11 @@ TURNS = [
      "  if (const auto refusal = Observe(RegisterCall{caller, what})) return reply.Refuse(refusal->reason, refusal->message);\n"
      "  reply.Success(epoch_);\n"),
     ("a kill is answered before the journal has it", MASTER_CLIENTS,
-     "  if (trouble_.empty()) return (void)Observe(KillAsked{mine}, tell);\n", ""),
+     "  if (trouble_.empty()) return (void)Observe(KillRequested{mine}, tell);\n", ""),
     ("an owner is told that it owns before the journal has it", MASTER_CLIENTS,
-     "  Observe(AttachAsked{claim}, [this, attached, reply](const std::optional<Refusal>&) {\n"
+     "  Observe(AttachRequested{claim}, [this, attached, reply](const std::optional<Refusal>&) {\n"
      "    reply.Success({attached, CurrentStatus()});\n  });\n",
-     "  Observe(AttachAsked{claim});\n  reply.Success({attached, CurrentStatus()});\n"),
+     "  Observe(AttachRequested{claim});\n  reply.Success({attached, CurrentStatus()});\n"),
     ("back with its arbiter it renews before it hears what happened", MASTER,
      "  Observe(ContainerEvent{std::move(event)});\n  if (!resumes) return;\n  Renew();\n",
      "  if (resumes) Renew();\n  Observe(ContainerEvent{std::move(event)});\n  if (!resumes) return;\n"),
@@ -108,10 +108,10 @@ ENDS = [
      "  scheduler_->Finish(*job_.verdict(), [this] {\n    if (auto on_end = std::exchange(on_end_, nullptr)) on_end();\n  });\n"
      "  end_told_ = true;\n  AnswerWatches();\n"),
     ("stops wait for a journal in trouble", MASTER,
-     "    PerformWhatMayNotWait(waiting_.back());\n", ""),
+     "    PerformUrgentActions(waiting_.back());\n", ""),
     ("stops that wait stay so when trouble comes", MASTER_TROUBLE,
-     "  for (const Turn& turn : waiting_) PerformWhatMayNotWait(turn);\n", ""),
-    ("in trouble, a command is told that is not written", MASTER_TROUBLE, "  if (!unwritten || MayNotWait(now)) Tell(now);\n",
+     "  for (const Turn& turn : waiting_) PerformUrgentActions(turn);\n", ""),
+    ("in trouble, a command is told that is not written", MASTER_TROUBLE, "  if (!unwritten || IsUrgent(now)) Tell(now);\n",
      "  static_cast<void>(unwritten);\n  Tell(now);\n"),
 ]
 
@@ -167,7 +167,7 @@ EXECUTORS = [
      "  Rejoin();\n  Do(BeginAttempt{identity_.attempt});\n"),
     ("tells of a stop before it stops", RUN, "      Do(SignalTree{SIGTERM});\n      Go(Trigger::kStop);\n",
      "      Go(Trigger::kStop);\n      Do(SignalTree{SIGTERM});\n"),
-    ("the end of the process is the end of the attempt", RUN_PROCESSES, "    Go(Trigger::kExited);\n    LookAnew(SIGKILL);\n",
+    ("the end of the process is the end of the attempt", RUN_PROCESSES, "    Go(Trigger::kExited);\n    CheckTreeSoon(SIGKILL);\n",
      "    Go(Trigger::kExited);\n    End(Trigger::kTreeGone, *ending_);\n"),
     ("the end of one process is the end of all", RUN_PROCESSES, "    if (!AllReaped() && own.Succeeded()) return;\n", ""),
     ("a later failure is the outcome", RUN_PROCESSES, "    if (!ending_->exit && !ending_->process) ending_->exit = event.exit;\n",
@@ -200,16 +200,16 @@ EXECUTORS = [
      "    events_.pop_front();\n"
      "    for (const auto& action : actions) std::visit([this](const auto& what) { Perform(what); }, action);\n"),
     ("a tree is gone when the process is", EXECUTOR,
-     "  if (surroundings_.processes.ReapStrangers()) return SayTreeGone();\n", "  return SayTreeGone();\n"),
+     "  if (surroundings_.processes.ReapAllChildren()) return FeedTreeGone();\n", "  return FeedTreeGone();\n"),
     ("an error file left by others is taken for the task's", EXECUTOR_START,
-     "ForgetFile(ErrorFile(place_.folder.work, i));\n", "(void)i;\n"),
+     "RemoveLeftoverFile(ErrorFile(place_.folder.work, i));\n", "(void)i;\n"),
 ]
 
 LAUNCHING = "  TRY(records_.Launching(id, container.gpus, container.cgroup));\n"
 STARTED = ("  TRY_ASSIGN(container.pid, runner_.Start(executor, [this, id](ExitStatus status) { OnExecutorEnded(id, status); "
            "}));\n")
 EXITED = "  if (IsContainerName(id)) WarnUnless(records_.Exited(container.exited));\n"
-IS_IT = ('  const bool is_it = record.pid == 0 ? IsMarked(container.pid, StrCat(kContainerMark, "=", mark))\n'
+IS_IT = ('  const bool is_it = record.pid == 0 ? HasEnvironmentSetting(container.pid, StrCat(kContainerMark, "=", mark))\n'
          "                                     : StartTime(container.pid) == record.start_time;\n")
 TOLD_EXITED = "  listener_.on_exited(container.exited);\n"
 EPOCH = '  TRY(WriteFileByRename(records_.place() / "epoch", StrCat(next.value, "\\n"), /*durable=*/false));\n'
@@ -240,7 +240,7 @@ KEEPERS = [
      '  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));\n',
      "  End(id, container);\n"),
     ("a container is over before what it left is killed", CONTAINERS_END,
-     "  (void)runner_.ReapStrangers();  // what has been reaped is no stray child\n",
+     "  (void)runner_.ReapAllChildren();  // what has been reaped is no stray child\n",
      "  for (auto& [id, container] : containers_)\n    if (container.state == State::kSweeping) End(id, container);\n"),
     ("who a process is is looked at before it is held", CONTAINERS,
      "  if (container.pid > 0) container.process = HeldProcess(container.pid);\n"
@@ -300,7 +300,7 @@ GUARDS = [
     ("gc lets others stage before what goes has other names", SWEEP, "  std::vector<fs::path> old;\n",
      "  lock.Reset();\n  std::vector<fs::path> old;\n", RENAMES, RENAMES.replace("  lock.Reset();\n", "")),
     ("a log of ended jobs is appended to without a second look", ENDED_LOG,
-     "if (try_lock(fd.get()) && IsStill(fd.get(), path)) return fd;", "if (try_lock(fd.get())) return fd;"),
+     "if (try_lock(fd.get()) && IsUnchanged(fd.get(), path)) return fd;", "if (try_lock(fd.get())) return fd;"),
     ("every role of a job may be at the other end of TLS", TLS, "    right_role_ = std::ranges::any_of(",
      "    right_role_ = true || std::ranges::any_of("),
     ("a hello may be of any length", TLS, "BigEndian(bytes.substr(6, 3)) <= kLongestHello", "bytes.size() > 6"),
@@ -326,7 +326,7 @@ SYNCS = [
     ("a path is not synced", FILES, "  return Sync(fd.get(), path);\n", "  return Ok();\n"),
     ("of several paths none is synced", FILES, "  threads.clear();  // joins\n",
      "  threads.clear();  // joins\n  return Ok();\n", "synced[i] = SyncPath(paths[i]);", "synced[i] = Ok();"),
-    ("a job's files are not synced", JOB_STORE, "  return SyncTogether(files);\n", "  return Ok();\n"),
+    ("a job's files are not synced", JOB_STORE, "  return SyncInParallel(files);\n", "  return Ok();\n"),
     ("a job's folder is not synced", JOB_STORE, "  TRY(SyncHome(home_, {jobs}));\n", ""),
     ("the folder of all jobs is not synced", JOB_STORE, "SyncHome(home_, {jobs})", "SyncPath(jobs)"),
     ("the folder of all requests is not synced", INDEX,
@@ -356,7 +356,7 @@ SYNCS = [
     ("a staged entry's name is not synced", ENTRIES, "  if (made.ok()) return SyncPath(folder_);\n", "  if (made.ok()) return Ok();\n"),
 ]
 
-COURSE = "runtime/records/submit_course.cc"
+COURSE = "runtime/records/submit_machine.cc"
 STEPS = "runtime/client/submit_steps.cc"
 RECORD = "  Plan({.kind = SubmitStepKind::kRecord, .record = record});\n"
 CREATE = "  Plan(OfJob(SubmitStepKind::kCreate, new_job_));\n"
@@ -381,7 +381,7 @@ REQUESTS = [
      'notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n'
      "  replaced_ = recorded.ok() ? *recorded : RecordedKill{\"\", kill};\n", "  replaced_ = RecordedKill{\"\", kill};\n"),
     ("staged files are let go before the job refers to them", STEPS,
-     "  TRY(KeepPrograms());\n", "  store_.reset();\n  TRY(KeepPrograms());\n"),
+     "  TRY(StorePrograms());\n", "  store_.reset();\n  TRY(StorePrograms());\n"),
     ("an ended job of an earlier boot is not settled first", STEPS, "  TRY(launcher_.Settle(*records));\n", ""),
 ]
 

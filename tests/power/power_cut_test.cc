@@ -232,7 +232,7 @@ TEST_F(PowerCutTest, ProgramsWhoseManifestIsThereAreWhole) {
   const fs::path program = installed.path() / "tony-am";
   std::ofstream(program) << "#!/bin/sh\n";
   fs::permissions(program, fs::perms::owner_all);
-  const auto kept = KeepPrograms(home_, {program}, now_);
+  const auto kept = StorePrograms(home_, {program}, now_);
   ASSERT_TRUE(kept.ok()) << kept.error().message;
   disk_.Promise("kept");
   disk_.ForEachCut([&](const PowerCut& cut) {

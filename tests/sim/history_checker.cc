@@ -246,7 +246,7 @@ void HistoryChecker::On(const LookAnswered& e) {
   ExpectRules(e.epoch, "it showed the job");
   looked_ = now_;
   looks_.push_back(e.asked);
-  if (!rules_.job_ended()) attention_.OnLooked(e.watcher);
+  if (!rules_.job_ended()) attention_.OnClientSeen(e.watcher);
   for (const std::string& complaint : attention_.TakeComplaints()) Expect(false, complaint);
 }
 

@@ -91,9 +91,9 @@ void HistoryChecker::Read(const Decision& decision) {
     }
   }
   if (const auto* published = std::get_if<ValuesPublished>(&decision.body)) CheckPublished(*published);
-  if (std::holds_alternative<ListingSought>(decision.body)) listing_sought_ = decision.time;
+  if (std::holds_alternative<ListingStarted>(decision.body)) listing_sought_ = decision.time;
   if (const auto* listed = std::get_if<CheckpointsListed>(&decision.body)) CheckListed(listed->listing, decision.time);
-  if (const auto* sought = std::get_if<CheckpointSought>(&decision.body)) {
+  if (const auto* sought = std::get_if<CheckpointSearchStarted>(&decision.body)) {
     sought_[sought->restart] = decision.time;
     newest_when_sought_[sought->restart] = NewestOf(checkpoints_);
   }
@@ -357,7 +357,7 @@ bool HistoryChecker::IsCutOff(const Executor& executor) const {
   if (now_ - blind_until < Faster(spec_.timers.cutoff_after)) return true;
   const bool is_put_off = now_ - executor.put_off < kBetweenTries;
   // It looks at the record, which it does not know, when a call has had no answer for so long.
-  const Instant looked = executor.answered + spec_.timers.heartbeat + CallLimit(spec_.timers);
+  const Instant looked = executor.answered + spec_.timers.heartbeat + CallTimeout(spec_.timers);
   const bool am_looks_alive =
       lease_written_ && now_ - std::max(*lease_written_, looked) < Faster(spec_.timers.record_fresh) + kLateRead;
   return am_looks_alive && !is_put_off;

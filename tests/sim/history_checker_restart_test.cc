@@ -121,7 +121,7 @@ TEST(HistoryCheckerRestartTest, AWrongLookForACheckpointIsNoticed) {
   ExpectNoticedIf<Noted>([](Noted& d) { d.newest.reset(); }, "there was a newer checkpoint than the one noted");
   History history = Right();
   RewriteJournal(history, [](auto& decisions) {
-    std::erase_if(decisions, Is<CheckpointSought>);
+    std::erase_if(decisions, Is<CheckpointSearchStarted>);
     std::erase_if(decisions, Is<CheckpointNoted>);
   });
   ExpectNoticed(history, "did not look for a checkpoint");

@@ -293,7 +293,7 @@ void AttentionRules::OnAttached(const Claim& claim) {
     complaints_.push_back(StrCat("attached ", claim.owner.value, ", which is not in the journal"));
 }
 
-void AttentionRules::OnLooked(const WatcherToken& watcher) {
+void AttentionRules::OnClientSeen(const WatcherToken& watcher) {
   if (!watcher.value.empty() && !watchers_.contains(watcher))
     complaints_.push_back(StrCat("answered ", watcher.value, ", which is not in the journal"));
 }

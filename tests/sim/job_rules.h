@@ -90,7 +90,7 @@ class AttentionRules {
   // ---- what engines did
   void OnKillWritten(const KillRequest& request);
   void OnAttached(const Claim& claim);
-  void OnLooked(const WatcherToken& watcher);
+  void OnClientSeen(const WatcherToken& watcher);
 
   // ---- what the AM may or must do
   bool MayKill(Instant time) const;                      // for some conditional request

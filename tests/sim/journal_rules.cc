@@ -301,7 +301,7 @@ bool JournalRules::OutlivesTooLong(const RoleSpec& role, Instant time, Duration 
   };
   if (!together_ || !IsOpen(role.name) || is_over(role.name)) return false;
   if (left_.contains(role.name) || IsFinished(role.name)) return false;
-  return std::ranges::any_of(role.outlives, [&](const Outliving& rule) {
+  return std::ranges::any_of(role.outlives, [&](const OutliveLimit& rule) {
     if (rule.ignored != ignored || !std::ranges::all_of(rule.roles, is_over)) return false;
     Instant since{};
     for (const auto& [id, made] : made_) {
@@ -312,7 +312,7 @@ bool JournalRules::OutlivesTooLong(const RoleSpec& role, Instant time, Duration 
   });
 }
 
-void JournalRules::On(const RoleLeft& d, Instant time) {
+void JournalRules::On(const RoleDetached& d, Instant time) {
   if (verdict_ || !OutlivesTooLong(*spec_->FindRole(d.role), time, -skew_, /*ignored=*/true))
     Complain(StrCat("role ", d.role, " is left alone too early"));
   left_.insert(d.role);

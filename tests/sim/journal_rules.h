@@ -92,7 +92,7 @@ class JournalRules {
   void On(const GenerationFormed& d, Instant);
   void On(const ValuesPublished& d, Instant);
   void On(const StageOpened& d, Instant);
-  void On(const RoleLeft& d, Instant time);
+  void On(const RoleDetached& d, Instant time);
   void On(const AttemptEnded& d, Instant time);
   void On(const FailureTolerated& d, Instant);
   void On(const RoleFinished& d, Instant);
@@ -102,9 +102,9 @@ class JournalRules {
   void On(const JobEnded& d, Instant);
   // ---- journal_rules_restart.cc
   void On(const RestartDecided& d, Instant time);
-  void On(const ListingSought& d, Instant);
+  void On(const ListingStarted& d, Instant);
   void On(const CheckpointsListed& d, Instant);
-  void On(const CheckpointSought& d, Instant time);
+  void On(const CheckpointSearchStarted& d, Instant time);
   void On(const CheckpointNoted& d, Instant);
   void On(const RestartBegan& d, Instant time);
   void On(const AttemptStopping& d, Instant);
@@ -118,7 +118,7 @@ class JournalRules {
   bool HadSignalsBefore(const AttemptId& ended) const;
   std::optional<RestartDue> DueRestart(Instant now) const;
   void ExpectGivenBack(const RestartDecided& d, Instant time);
-  Duration LongestHold() const;               // of a container in which nothing runs; 0: no limit
+  Duration ContainerHoldLimit() const;        // of a container in which nothing runs; 0: no limit
   std::optional<AttemptId> FailsJob() const;  // the pending end does, if nothing starts again: who is named
   bool MustTolerate() const;                  // the job goes on without the pending one, and says so
   void ExpectDue(const Decision& decision);

@@ -54,11 +54,13 @@ bool JournalRules::ConcernsTracked(const Restart& restart) const {
   return std::ranges::any_of(restart.tasks, [&](const TaskId& task) { return IsTracked(task); });
 }
 
-Duration JournalRules::LongestHold() const { return spec_->scheduler == "yarn" ? spec_->yarn.gang_hold : Duration(0); }
+Duration JournalRules::ContainerHoldLimit() const {
+  return spec_->scheduler == "yarn" ? spec_->yarn.gang_hold : Duration(0);
+}
 
 // Of a gang that forms, or of tasks that are to join one together.
 bool JournalRules::HoldsInVain(Instant since, Instant time, Duration by) const {
-  if (spec_->mode != DistributedMode::kGang || LongestHold() == Duration(0) || verdict_) return false;
+  if (spec_->mode != DistributedMode::kGang || ContainerHoldLimit() == Duration(0) || verdict_) return false;
   if (together_ && joining_.empty()) return false;
   std::map<Instant, std::pair<bool, bool>> seen;  // some there, some missing; of those that were asked for together
   for (const auto& [id, made] : made_) {
@@ -68,7 +70,7 @@ bool JournalRules::HoldsInVain(Instant since, Instant time, Duration by) const {
     (made.container.value.empty() ? missing : there) = true;
   }
   const bool any = std::ranges::any_of(seen, [](const auto& entry) { return entry.second == std::pair(true, true); });
-  return any && time - since >= LongestHold() + by;
+  return any && time - since >= ContainerHoldLimit() + by;
 }
 
 void JournalRules::ExpectGivenBack(const RestartDecided& d, Instant time) {
@@ -113,7 +115,7 @@ void JournalRules::On(const RestartDecided& d, Instant time) {
     std::erase_if(earlier.tasks, [&](const TaskId& task) { return tasks.contains(task); });
   }
   std::erase_if(restarts_, [](const auto& entry) { return entry.second.tasks.empty(); });
-  const bool in_time = LongestHold() == Duration(0) || d.not_before - time <= LongestHold();
+  const bool in_time = ContainerHoldLimit() == Duration(0) || d.not_before - time <= ContainerHoldLimit();
   const bool keeps = d.scope != RestartScope::kJob && !gives_back && in_time;
   restarts_[d.number] = {
       .scope = d.scope, .cause = d.cause, .not_before = d.not_before, .tasks = tasks, .keeps = keeps};
@@ -170,7 +172,7 @@ void JournalRules::ExpectReady(const Restart& restart, Instant time, const std::
 }
 
 // Once, before anything of the job has started: so what comes later is the job's.
-void JournalRules::On(const ListingSought&, Instant) {
+void JournalRules::On(const ListingStarted&, Instant) {
   if (std::exchange(listing_sought_, true) || generation_.value > 0) Complain("a listing that is not needed");
 }
 
@@ -181,7 +183,7 @@ void JournalRules::On(const CheckpointsListed& d, Instant) {
   first_checkpoint_ = d.listing.newest;
 }
 
-void JournalRules::On(const CheckpointSought& d, Instant time) {
+void JournalRules::On(const CheckpointSearchStarted& d, Instant time) {
   const auto found = restarts_.find(d.restart);
   if (found == restarts_.end() || std::exchange(found->second.sought, true)) {
     return Complain(StrCat("a look for restart ", d.restart, ", which does not need it"));

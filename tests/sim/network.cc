@@ -38,13 +38,13 @@ void Network::Ask(int64_t id, const Question& question) {
   const CallId call{id, ++last_call_};
   connection.unanswered.emplace(call.call, std::pair(question, stage_.time.now()));
   const Duration more = std::holds_alternative<AwaitQuestion>(question) ? kAwaitsMore : Duration(0);
-  stage_.time.After(CallLimit(stage_.plan.spec.timers) + more, [this, call] {
+  stage_.time.After(CallTimeout(stage_.plan.spec.timers) + more, [this, call] {
     const Connection& c = connections_.at(call.connection);
     if (c.unanswered.contains(call.call)) Disconnect(call.connection, Duration(0));
   });
   if (!connection.open) return Disconnect(id, Duration(1));
   if (IsCutThere(connection)) return;
-  if (IsLost()) return Break(id, CallLimit(stage_.plan.spec.timers));
+  if (IsLost()) return Break(id, CallTimeout(stage_.plan.spec.timers));
   const Instant arrival = ArrivalAfter(connection.last_there);
   stage_.time.At(arrival, [this, call, question] { Arrive(call, question); });
   if (stage_.MayFail() && random_.Chance(stage_.plan.network.duplicates)) {
@@ -64,7 +64,7 @@ void Network::Arrive(const CallId& call, const Question& question) {
 void Network::Answer(const CallId& call, const Reply& reply) {
   Connection& connection = connections_.at(call.connection);
   if (IsCutBack(connection)) return;
-  if (IsLost()) return Break(call.connection, CallLimit(stage_.plan.spec.timers));
+  if (IsLost()) return Break(call.connection, CallTimeout(stage_.plan.spec.timers));
   stage_.time.At(ArrivalAfter(connection.last_back), [this, call, reply] { Return(call, reply); });
 }
 

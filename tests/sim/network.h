@@ -6,7 +6,7 @@
 #include <set>
 #include <variant>
 
-#include "am/core/turn.h"
+#include "am/core/step.h"
 #include "runtime/base/endpoint.h"
 #include "runtime/job/cluster_spec.h"
 #include "tests/sim/stage.h"

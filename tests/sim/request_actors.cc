@@ -11,10 +11,10 @@ constexpr Duration kComingLimit{10'000};
 
 SubmitAsk AskOf(const PlannedSubmit& submit, RequestFlaw flaw) {
   SubmitAsk ask = submit.ask;
-  const bool person = ask.asker == SubmitAsker::kPerson;
-  if (flaw == RequestFlaw::kTakesAllForFirst && !person) ask.asker = SubmitAsker::kFirstTry;
-  if (flaw == RequestFlaw::kTakesAllForLater) ask.asker = SubmitAsker::kLaterTry;
-  if (flaw == RequestFlaw::kTakesPersonForFirst && person) ask.asker = SubmitAsker::kFirstTry;
+  const bool person = ask.asker == SubmitterKind::kPerson;
+  if (flaw == RequestFlaw::kTakesAllForFirst && !person) ask.asker = SubmitterKind::kFirstTry;
+  if (flaw == RequestFlaw::kTakesAllForLater) ask.asker = SubmitterKind::kLaterTry;
+  if (flaw == RequestFlaw::kTakesPersonForFirst && person) ask.asker = SubmitterKind::kFirstTry;
   return ask;
 }
 
@@ -30,7 +30,7 @@ RequestRecord RequestStore::Read() const {
   read.revision = revision;
   read.coming = {};
   if (!read.job || jobs.contains(*read.job)) return read;
-  if (!laid.contains(*read.job)) return WithoutItsJob(read);
+  if (!uploaded_records.contains(*read.job)) return WithoutItsJob(read);
   RequestRecord without = read.before ? WithoutItsJob(read) : RequestRecord{.newest_number = read.newest_number};
   without.revision = revision;
   without.coming = read.job;
@@ -100,9 +100,9 @@ std::optional<SubmitObservation> SubmitActor::Do(const SubmitStep& step) {
       return Record(step.record);
     case SubmitStepKind::kUnlock:
       if (store_.lock_holder == number_) store_.lock_holder.reset();
-      return StepTaken{};
+      return StepDone{};
     case SubmitStepKind::kPrepare:
-      return Prepare(step.to_tell);
+      return Prepare(step.only_for_report);
     case SubmitStepKind::kCreate:
       return Create(step.job);
     case SubmitStepKind::kAttach:
@@ -112,14 +112,14 @@ std::optional<SubmitObservation> SubmitActor::Do(const SubmitStep& step) {
                             store_.IsRevoked(submit_.claim.owner, stage_.now())};
     case SubmitStepKind::kKill:
       Kill(step);
-      return StepTaken{};
+      return StepDone{};
     case SubmitStepKind::kAwaitGone:
       if (stage_.flaw != RequestFlaw::kSeesAllGone && !store_.jobs.at(step.job)->gone()) return std::nullopt;
-      return StepTaken{};
+      return StepDone{};
     case SubmitStepKind::kStart:
       if (held_back_) Keep(*std::exchange(held_back_, std::nullopt));
       store_.jobs.at(step.job)->Start();
-      return StepTaken{};
+      return StepDone{};
     case SubmitStepKind::kDone:
       break;
   }
@@ -127,10 +127,10 @@ std::optional<SubmitObservation> SubmitActor::Do(const SubmitStep& step) {
 }
 
 std::optional<SubmitObservation> SubmitActor::Lock() {
-  if (stage_.flaw == RequestFlaw::kTakesNoLock || !plan_.has_lock) return StepTaken{};
+  if (stage_.flaw == RequestFlaw::kTakesNoLock || !plan_.has_lock) return StepDone{};
   if (store_.lock_holder) return std::nullopt;
   store_.lock_holder = number_;
-  return StepTaken{};
+  return StepDone{};
 }
 
 std::optional<SubmitObservation> SubmitActor::Read() {
@@ -155,17 +155,17 @@ std::optional<SubmitObservation> SubmitActor::Read() {
 }
 
 // The sources of a job that was found may be gone.
-SubmitObservation SubmitActor::Prepare(bool to_tell) {
-  if (to_tell && random_.Chance(200)) return PreparedSeen{};
+SubmitObservation SubmitActor::Prepare(bool only_for_report) {
+  if (only_for_report && random_.Chance(200)) return PreparedSeen{};
   return PreparedSeen{DigestOf(submit_)};
 }
 
 std::optional<SubmitObservation> SubmitActor::Record(const RequestRecord& record) {
   const bool is_own = record.job == JobId{StrCat("j", number_)};
-  if (!plan_.has_lock && is_own && !store_.jobs.contains(*record.job)) store_.laid.insert(*record.job);
+  if (!plan_.has_lock && is_own && !store_.jobs.contains(*record.job)) store_.uploaded_records.insert(*record.job);
   if (!plan_.has_lock && record.coming && record.job != record.coming && stage_.flaw != RequestFlaw::kGivesNothingUp) {
     if (store_.jobs.contains(*record.coming)) return RecordSeen{false};
-    if (store_.laid.erase(*record.coming) > 0) return std::nullopt;  // the record follows in a while
+    if (store_.uploaded_records.erase(*record.coming) > 0) return std::nullopt;  // the record follows in a while
   }
   if (!plan_.has_lock && record.revision != store_.revision && stage_.flaw != RequestFlaw::kComparesNothing)
     return RecordSeen{false};
@@ -188,12 +188,12 @@ void SubmitActor::Keep(RequestRecord record) {
 }
 
 std::optional<SubmitObservation> SubmitActor::Create(const JobId& job) {
-  gave_way_ = !plan_.has_lock && store_.laid.erase(job) == 0;
+  gave_way_ = !plan_.has_lock && store_.uploaded_records.erase(job) == 0;
   if (gave_way_) return std::nullopt;
   const JobNature nature = NatureFor(random_.Next());
   store_.jobs[job] = std::make_unique<RequestJob>(stage_, job, submit_.claim, nature, plan_.kill_shows_in_files);
   stage_.Record({.kind = RequestEventKind::kJobMade, .actor = number_, .job = job});
-  return StepTaken{};
+  return StepDone{};
 }
 
 std::optional<SubmitObservation> SubmitActor::Attach(const JobId& job) {

@@ -16,8 +16,8 @@ namespace tony::sim {
 struct RequestStore {
   std::optional<int> lock_holder;
   std::optional<RequestRecord> record;
-  int64_t revision = 0;  // of the record
-  std::set<JobId> laid;  // those that their submits may make, and nobody has given up
+  int64_t revision = 0;              // of the record
+  std::set<JobId> uploaded_records;  // those that their submits may make, and nobody has given up
   std::map<OwnerToken, Instant> revoked_until;
   std::map<JobId, std::unique_ptr<RequestJob>> jobs;  // those whose folder was made
   std::set<JobId> consumed;
@@ -43,7 +43,7 @@ class SubmitActor {
   std::optional<SubmitObservation> Lock();
   std::optional<SubmitObservation> Attach(const JobId& job);
   std::optional<SubmitObservation> Read();
-  SubmitObservation Prepare(bool to_tell);
+  SubmitObservation Prepare(bool only_for_report);
   std::optional<SubmitObservation> Record(const RequestRecord& record);
   void Keep(RequestRecord record);
   std::optional<SubmitObservation> Create(const JobId& job);
@@ -55,7 +55,7 @@ class SubmitActor {
   const PlannedSubmit& submit_;
   const int number_;
   Random random_;
-  SubmitCourse course_;
+  SubmitMachine course_;
   int taken_ = 0;
   std::optional<RequestRecord> held_back_;  // by a flaw
   std::optional<Instant> waits_since_;      // for a job that is coming

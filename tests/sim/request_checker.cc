@@ -91,7 +91,7 @@ void RequestChecker::SeeRecorded(const RequestEvent& event) {
   const auto taken = event.record.job ? jobs_.find(*event.record.job) : jobs_.end();
   if (taken != jobs_.end() && event.record.newest_number == record_.newest_number) {  // it takes the job
     SeenSubmit& submit = submits_[event.actor];
-    submit.asker = AskerOf(taken->second, event.actor);
+    submit.asker = RequesterOf(taken->second, event.actor);
     const bool had_ended = taken->second.ended && taken->second.ended < submit.began;
     submit.took_others = had_ended && IsOfAnotherRun(taken->second, event.actor);
     taken->second.run = event.record.run;
@@ -99,9 +99,9 @@ void RequestChecker::SeeRecorded(const RequestEvent& event) {
   record_ = event.record;
 }
 
-SubmitAsker RequestChecker::AskerOf(const SeenJob& job, int submit) const {
-  const SubmitAsker asker = plan_.submits[submit].ask.asker;
-  return asker == SubmitAsker::kLaterTry && IsOfAnotherRun(job, submit) ? SubmitAsker::kFirstTry : asker;
+SubmitterKind RequestChecker::RequesterOf(const SeenJob& job, int submit) const {
+  const SubmitterKind asker = plan_.submits[submit].ask.asker;
+  return asker == SubmitterKind::kLaterTry && IsOfAnotherRun(job, submit) ? SubmitterKind::kFirstTry : asker;
 }
 
 bool RequestChecker::IsOfAnotherRun(const SeenJob& job, int submit) const {
@@ -116,12 +116,12 @@ bool RequestChecker::Differs(const SeenJob& job, int submit) const {
 bool RequestChecker::MayFollow(const SeenJob& job, int submit) const {
   const bool differs = Differs(job, submit);
   if (IsOfAnotherRun(job, submit)) return true;
-  switch (AskerOf(job, submit)) {
-    case SubmitAsker::kFirstTry:
+  switch (RequesterOf(job, submit)) {
+    case SubmitterKind::kFirstTry:
       return differs || job.consumed;
-    case SubmitAsker::kLaterTry:
+    case SubmitterKind::kLaterTry:
       return differs && job.consumed;
-    case SubmitAsker::kPerson:
+    case SubmitterKind::kPerson:
       break;
   }
   return differs;
@@ -158,7 +158,7 @@ void RequestChecker::SeeAttached(const RequestEvent& event) {
   SeenJob& job = jobs_[event.job];
   if (submit.ask.on_existing == OnExisting::kNever) Complain(event, "never is its policy");
   if (submit.ask.number != job.number) Complain(event, StrCat("the job has number ", job.number));
-  if (Differs(job, event.actor) && AskerOf(AsRead(job, event.actor), event.actor) != SubmitAsker::kLaterTry)
+  if (Differs(job, event.actor) && RequesterOf(AsRead(job, event.actor), event.actor) != SubmitterKind::kLaterTry)
     Complain(event, "it runs something else");
   if (job.ended || (job.stopping && job.final_state != FinalState::kSucceeded)) Complain(event, "it is being ended");
   submits_[event.actor].attached.insert(event.job);
@@ -191,7 +191,7 @@ void RequestChecker::SeeSubmitEnded(const RequestEvent& event) {
       if (job) CheckAdopted(*job, event);
       return;
     case SubmitEnd::kRefusedDiffers:
-      if (plan.ask.asker != SubmitAsker::kPerson) Complain(event, "an engine asks");
+      if (plan.ask.asker != SubmitterKind::kPerson) Complain(event, "an engine asks");
       if (!job || !Differs(*job, event.actor)) Complain(event, "the job is the same");
       return;
     case SubmitEnd::kRefusedStale:
@@ -210,14 +210,14 @@ void RequestChecker::CheckAdopted(const SeenJob& job, const RequestEvent& event)
   if (submits_[event.actor].took_others) Complain(event, "it is the result of another run");
   const bool differs = Differs(job, event.actor);
   const bool consumed = job.consumed && *job.consumed < submits_[event.actor].began;
-  switch (submits_[event.actor].asker.value_or(AskerOf(job, event.actor))) {
-    case SubmitAsker::kFirstTry:
+  switch (submits_[event.actor].asker.value_or(RequesterOf(job, event.actor))) {
+    case SubmitterKind::kFirstTry:
       if (consumed) Complain(event, "its result was consumed before");
       break;
-    case SubmitAsker::kLaterTry:
+    case SubmitterKind::kLaterTry:
       if (!consumed) return;
       break;
-    case SubmitAsker::kPerson:
+    case SubmitterKind::kPerson:
       break;
   }
   if (differs) Complain(event, "it was made of something else");
@@ -248,7 +248,7 @@ void RequestChecker::SeeKillAsked(const RequestEvent& event) {
   }
   const bool never = submit.ask.on_existing == OnExisting::kNever && submit.ask.number == job.number;
   const bool first =
-      AskerOf(AsRead(job, event.actor), event.actor) == SubmitAsker::kFirstTry && submit.ask.number == job.number;
+      RequesterOf(AsRead(job, event.actor), event.actor) == SubmitterKind::kFirstTry && submit.ask.number == job.number;
   const bool other = first && Differs(job, event.actor);
   if (submit.ask.number <= job.number && !never && !other) Complain(event, "it may not replace that job");
   replaced_for_ = std::max(replaced_for_, submit.ask.number);

@@ -1,5 +1,5 @@
 // Whether what was seen of one run under one request id is as the contract says. Knows the contract, neither
-// SubmitCourse nor Ownership.
+// SubmitMachine nor Ownership.
 #pragma once
 
 #include <map>
@@ -44,8 +44,8 @@ class RequestChecker {
     std::optional<SubmitEnd> end;
     Instant ended{};
     std::set<JobId> attached;
-    std::optional<SubmitAsker> asker;  // when it took the job over
-    bool took_others = false;          // the result of another run, which it had before this submit began
+    std::optional<SubmitterKind> asker;  // when it took the job over
+    bool took_others = false;            // the result of another run, which it had before this submit began
   };
   struct Revocation {
     int kill = -1;
@@ -72,7 +72,7 @@ class RequestChecker {
   void CheckMayHaveJob(const RequestEvent& event);
   void CheckAdopted(const SeenJob& job, const RequestEvent& event);
   // What the submit is to this job: a later try of another run is none of its.
-  SubmitAsker AskerOf(const SeenJob& job, int submit) const;
+  SubmitterKind RequesterOf(const SeenJob& job, int submit) const;
   SeenJob AsRead(SeenJob job, int submit);
   bool IsOfAnotherRun(const SeenJob& job, int submit) const;
   bool Differs(const SeenJob& job, int submit) const;

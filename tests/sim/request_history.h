@@ -8,7 +8,7 @@
 #include "runtime/base/time.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/outcome.h"
-#include "runtime/records/submit_course.h"
+#include "runtime/records/submit_machine.h"
 
 namespace tony::sim {
 

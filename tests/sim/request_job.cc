@@ -35,7 +35,7 @@ void RequestJob::Start() {
 void RequestJob::AmComes() {
   if (state_ >= State::kEnded) return;
   am_up_ = true;
-  attention_.StartAnew(stage_.now());
+  attention_.RestartWatchTimeout(stage_.now());
   if (!attention_.claimed()) Apply({OwnerChanged{submitters_}});
   for (const Asked& asked : std::exchange(files_, {})) {
     if (stage_.flaw != RequestFlaw::kForgetsRequests) Answer(asked);
@@ -89,7 +89,7 @@ AttachSeen RequestJob::Attach(const Claim& claim, int actor) {
   if (state_ == State::kStopping && final_state_ != FinalState::kSucceeded) return {};
   stage_.Record({.kind = RequestEventKind::kAttached, .actor = actor, .job = id_});
   Apply(attention_.DecideAttach(claim));
-  Apply(attention_.DecideLook({}, stage_.now()));
+  Apply(attention_.DecideClientSeen({}, stage_.now()));
   CheckTimes();
   return {.attached = true};
 }
@@ -98,7 +98,7 @@ void RequestJob::Look(const WatcherToken& watcher) {
   CHECK(answers());
   if (state_ != State::kRunning) return;
   stage_.Record({.kind = RequestEventKind::kLooked, .job = id_, .watcher = watcher});
-  Apply(attention_.DecideLook(watcher, stage_.now()));
+  Apply(attention_.DecideClientSeen(watcher, stage_.now()));
   CheckTimes();
 }
 

@@ -24,7 +24,7 @@ PlannedSubmit Submit(Random& random, int i, Duration span, int64_t highest) {
   if (random.Chance(200)) submit.claim.watch_timeout = random.Between(Seconds(20), Seconds(200));
   if (random.Chance(300)) submit.dies_after = static_cast<int>(random.Between(0, 16));
   const bool first = random.Chance(400);
-  if (!submit.claim.owner.value.empty()) submit.ask.asker = first ? SubmitAsker::kFirstTry : SubmitAsker::kLaterTry;
+  if (!submit.claim.owner.value.empty()) submit.ask.asker = first ? SubmitterKind::kFirstTry : SubmitterKind::kLaterTry;
   submit.program = random.Chance(700) ? "a" : "b";
   if (random.Chance(600)) submit.ask.run = {random.Chance(500) ? "r0" : "r1"};
   return submit;

@@ -7,11 +7,11 @@
 
 #include "runtime/job/claim.h"
 #include "runtime/job/outcome.h"
-#include "runtime/records/submit_course.h"
+#include "runtime/records/submit_machine.h"
 
 namespace tony::sim {
 
-// Ways to get a shell around SubmitCourse, or what it stands on, wrong: the checker must find every one.
+// Ways to get a shell around SubmitMachine, or what it stands on, wrong: the checker must find every one.
 enum class RequestFlaw {
   kNone,
   // ---- a submit's

@@ -1,4 +1,4 @@
-// One run under one request id in virtual time: the real SubmitCourse and Ownership, everything else simulated.
+// One run under one request id in virtual time: the real SubmitMachine and Ownership, everything else simulated.
 #pragma once
 
 #include <memory>

@@ -102,15 +102,15 @@ void SimulatedAm::Perform(const am::Action& action) {
                  [&](const am::WithdrawRequests& a) { scheduler_.Withdraw(a.attempts); },
                  [&](const am::LaunchExecutor& a) { scheduler_.Launch(a.attempt, a.container); },
                  [&](const am::StopContainer& a) { scheduler_.Stop(a.container, a.mode); },
-                 [&](const am::TellExecutor& a) { Tell(a); },
+                 [&](const am::SendCommand& a) { Tell(a); },
                  [&](const am::ListCheckpoints&) { List(); },
-                 [&](const am::LookForCheckpoint& a) { Look(a.restart); },
+                 [&](const am::SearchCheckpoint& a) { Look(a.restart); },
                  [&](const am::EndJob&) { End(); },
              },
              action);
 }
 
-void SimulatedAm::Tell(const am::TellExecutor& order) {
+void SimulatedAm::Tell(const am::SendCommand& order) {
   if (!Rules()) return Later(kLookAgain, [this, order] { Tell(order); });
   if (flaw_ != Flaw::kTellsAhead && job_.Tell(order.attempt) != order) return;
   const Command command = job_.CommandFor(order.attempt);
@@ -135,7 +135,7 @@ void SimulatedAm::List() {
     for (const Checkpoint& there : stage_.disk.checkpoints) listing.there.push_back(EntryOf(there));
     std::ranges::sort(listing.there, {}, &ListedCheckpoint::name);
     if (job_.spec().checkpoint.resume_latest) listing.newest = NewestThere(stage_.disk.checkpoints);
-    Observe(am::CheckpointsThere{listing, std::nullopt});
+    Observe(am::CheckpointsFound{listing, std::nullopt});
   });
 }
 
@@ -149,14 +149,14 @@ void SimulatedAm::Look(int restart) {
     if (!Rules()) return Later(kLookAgain, [this, restart] { Look(restart); });
     const bool is_known = job_.listing().unknown.empty() || job_.spec().checkpoint.resume_latest;
     if (LookFails() || !is_known) {
-      Observe(am::CheckpointSeen{restart, std::nullopt, /*readable=*/false});
+      Observe(am::CheckpointSearched{restart, std::nullopt, /*readable=*/false});
       return;
     }
     std::vector<Checkpoint> found = stage_.disk.checkpoints;
     std::erase_if(found, [this](const Checkpoint& there) { return !MayResumeFrom(there); });
     std::optional<Checkpoint> newest = NewestThere(found);
     if (flaw_ == Flaw::kSeesNoCheckpoint) newest.reset();
-    Observe(am::CheckpointSeen{restart, newest});
+    Observe(am::CheckpointSearched{restart, newest});
   });
 }
 
@@ -184,11 +184,11 @@ void SimulatedAm::OnScheduler(const SchedulerEvent& event) {
 void SimulatedAm::Asked(const CallId& call, const Question& question) {
   Later(Duration(0), [this, call, question] {
     const auto* registers = std::get_if<am::RegisterCall>(&question);
-    if (!Rules()) return network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
+    if (!Rules()) return network_.Answer(call, Refusal{RefusalReason::kNotLeader, ""});
     stage_.Add(AmHeard{epoch_, CallerOf(question)});
     if (!trouble_ || !registers) return Ask(call, question);
     Observe(am::AwaitCall{registers->caller}, nullptr);
-    network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
+    network_.Answer(call, Refusal{RefusalReason::kNotLeader, ""});
   });
 }
 
@@ -207,7 +207,7 @@ void SimulatedAm::Ask(const CallId& call, const Question& question) {
                  },
                  [&](const AwaitQuestion& q) {
                    if (trouble_) return AskInTrouble(call, q);
-                   const am::TellExecutor now = job_.Tell(q.call.caller.attempt);
+                   const am::SendCommand now = job_.Tell(q.call.caller.attempt);
                    Observe(q.call, [=, this, since = q.since](const auto& refusal) {
                      if (refusal) return network_.Answer(call, *refusal);
                      Park(call, now.attempt, since);
@@ -298,7 +298,7 @@ void SimulatedAm::ReadConditionalKills() {
     if (!reading_kills_.insert(number).second) continue;
     if (flaw_ == Flaw::kIgnoresFence) request.if_owner = {}, request.if_watcher = {};
     const bool taken = job_.AnswerTo(request, Now()) == KillAnswer::kTaken;
-    Observe(am::KillAsked{request}, [this, taken, number = number](const auto&) {
+    Observe(am::KillRequested{request}, [this, taken, number = number](const auto&) {
       if (!taken) stage_.disk.conditional_kills.erase(number);
     });
   }
@@ -306,7 +306,7 @@ void SimulatedAm::ReadConditionalKills() {
 
 void SimulatedAm::Attach(const Claim& claim, std::function<void()> answered) {
   if (!alive_ || !Rules() || trouble_ || stage_.time.now() < thaws_at_) return;
-  Observe(am::AttachAsked{claim},
+  Observe(am::AttachRequested{claim},
           [this, claim, answered, asked = stage_.time.now(), attached = job_.MayAttach()](const auto&) {
             stage_.Add(AttachAnswered{epoch_, claim, asked, attached});
             answered();
@@ -315,7 +315,7 @@ void SimulatedAm::Attach(const Claim& claim, std::function<void()> answered) {
 
 void SimulatedAm::Look(const WatcherToken& watcher, std::function<void()> answered) {
   if (!alive_ || !Rules() || stage_.time.now() < thaws_at_) return;
-  Observe(am::Looked{flaw_ == Flaw::kOverlooksWatchers ? WatcherToken() : watcher},
+  Observe(am::ClientSeen{flaw_ == Flaw::kOverlooksWatchers ? WatcherToken() : watcher},
           [this, watcher, answered, asked = stage_.time.now()](const auto&) {
             stage_.Add(LookAnswered{epoch_, watcher, asked});
             answered();
@@ -326,7 +326,7 @@ void SimulatedAm::ReadKillRequest() {
   ReadConditionalKills();
   if (!Rules() || !stage_.disk.kill_request || job_.Ended()) return;
   if (flaw_ == Flaw::kForgetsKill && epoch_.value > 1) return;
-  Observe(am::KillAsked{{.reason = "asked to", .grace = *stage_.disk.kill_request}},
+  Observe(am::KillRequested{{.reason = "asked to", .grace = *stage_.disk.kill_request}},
           [this](const auto&) { stage_.Add(KillAcknowledged{epoch_}); });
 }
 
@@ -394,7 +394,7 @@ void SimulatedAm::SetClock(std::optional<Instant> newest_decision) {
 
 std::optional<Refusal> SimulatedAm::Observe(const am::Observation& observation, Done done) {
   if (!alive_) return std::nullopt;
-  am::TurnResult result = am::TakeTurn(job_, observation, Now());
+  am::CoreStepResult result = am::RunCoreStep(job_, observation, Now());
   job_.CheckInvariants();
   Turn turn{.refusal = result.refusal, .done = std::move(done)};
   for (const Decision& decision : result.decisions)
@@ -415,7 +415,7 @@ std::optional<Refusal> SimulatedAm::Observe(const am::Observation& observation, 
     return result.refusal;
   }
   waiting_.push_back(std::move(turn));
-  if (trouble_) PerformWhatMayNotWait(Turn(waiting_.back()));
+  if (trouble_) PerformUrgentActions(Turn(waiting_.back()));
   if (alive_ && !writing_) WriteQueue();
   return result.refusal;
 }
@@ -498,14 +498,14 @@ void SimulatedAm::Finish(const Turn& turn) {
   if (turn.done) turn.done(turn.refusal);
 }
 
-// ---- am/application_master_trouble.cc
+// ---- am/application_master_degraded.cc
 
 void SimulatedAm::OnTrouble(bool trouble) {
   if (trouble == trouble_) return;
   trouble_ = trouble;
   stage_.Add(JournalStuck{epoch_, trouble});
   if (!trouble) return;
-  for (size_t i = 0; i < waiting_.size() && alive_; ++i) PerformWhatMayNotWait(Turn(waiting_[i]));
+  for (size_t i = 0; i < waiting_.size() && alive_; ++i) PerformUrgentActions(Turn(waiting_[i]));
 }
 
 template <class Match>
@@ -513,9 +513,9 @@ bool SimulatedAm::Waits(Match match) const {
   return std::ranges::any_of(waiting_, [&](const Turn& turn) { return std::ranges::any_of(turn.actions, match); });
 }
 
-bool SimulatedAm::MayNotWait(const am::Action& action) const {
+bool SimulatedAm::IsUrgent(const am::Action& action) const {
   if (!IsFailure(job_.verdict())) return false;
-  if (const auto* tell = std::get_if<am::TellExecutor>(&action)) {
+  if (const auto* tell = std::get_if<am::SendCommand>(&action)) {
     return job_.CommandFor(tell->attempt).kind == Command::Kind::kStop;
   }
   const auto* stop = std::get_if<am::StopContainer>(&action);
@@ -527,9 +527,9 @@ bool SimulatedAm::MayNotWait(const am::Action& action) const {
   });
 }
 
-void SimulatedAm::PerformWhatMayNotWait(const Turn& turn) {
+void SimulatedAm::PerformUrgentActions(const Turn& turn) {
   for (const am::Action& action : turn.actions) {
-    if (!MayNotWait(action)) continue;
+    if (!IsUrgent(action)) continue;
     Perform(action);
     if (!Survives()) return;
   }
@@ -537,15 +537,15 @@ void SimulatedAm::PerformWhatMayNotWait(const Turn& turn) {
 
 void SimulatedAm::AskInTrouble(const CallId& call, const AwaitQuestion& question) {
   const AttemptId& attempt = question.call.caller.attempt;
-  if (Observe(question.call)) return network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
+  if (Observe(question.call)) return network_.Answer(call, Refusal{RefusalReason::kNotLeader, ""});
   if (!alive_) return;
   Park(call, attempt, question.since);
-  const am::TellExecutor now = job_.Tell(attempt);
+  const am::SendCommand now = job_.Tell(attempt);
   const bool unwritten = Waits([&](const am::Action& waiting) {
-    const auto* tell = std::get_if<am::TellExecutor>(&waiting);
+    const auto* tell = std::get_if<am::SendCommand>(&waiting);
     return tell && tell->attempt.task == attempt.task;
   });
-  if (!unwritten || MayNotWait(now)) Tell(now);
+  if (!unwritten || IsUrgent(now)) Tell(now);
 }
 
 }  // namespace tony::sim

@@ -70,13 +70,13 @@ class SimulatedAm : public AnsweringEnd {
   bool Write(const std::string& bytes);
   void Finish(const Turn& turn);
   void OnTrouble(bool trouble);
-  bool MayNotWait(const am::Action& action) const;
-  void PerformWhatMayNotWait(const Turn& turn);
+  bool IsUrgent(const am::Action& action) const;
+  void PerformUrgentActions(const Turn& turn);
   template <class Match>
   bool Waits(Match match) const;
 
   void Perform(const am::Action& action);
-  void Tell(const am::TellExecutor& order);
+  void Tell(const am::SendCommand& order);
   void List();
   void Look(int restart);
   bool LookFails();

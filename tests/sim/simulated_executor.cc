@@ -192,7 +192,7 @@ void SimulatedExecutor::Answered(int64_t link, const Question& question, Instant
   const auto* refusal = std::get_if<Refusal>(&reply);
   const bool counts = link == link_ && known;
   if (counts && !refusal) stage_.Add(ExecutorHeard{attempt_, epochs_[link], asked});
-  if (counts && refusal && refusal->reason == RefusalReason::kNotRuling) stage_.Add(ExecutorPutOff{attempt_});
+  if (counts && refusal && refusal->reason == RefusalReason::kNotLeader) stage_.Add(ExecutorPutOff{attempt_});
   Feed(EventOf(link, question, asked, reply));
 }
 
@@ -310,7 +310,7 @@ void SimulatedExecutor::Reaped(int process, ExitStatus exit) {
 void SimulatedExecutor::Perform(const executor::SignalTree& action) {
   if (!AnythingLeft()) return Feed(executor::TreeGone{});
   if (flaw_ != Flaw::kIgnoresStop) SignalAll(action.signal);
-  if (action.signal == SIGKILL) Feed(executor::TreeLives{"1 process", /*in_kernel=*/false});
+  if (action.signal == SIGKILL) Feed(executor::TreeSurvived{"1 process", /*in_kernel=*/false});
 }
 
 void SimulatedExecutor::SignalAll(int signal) {

@@ -41,12 +41,12 @@ void SimulatedScheduler::OnAmGone() {
 void SimulatedScheduler::TellLeaseChanged() { keeper_.LeaseChanged(); }
 
 // Grants come from the AM's own scheduler code: they die with it.
-void SimulatedScheduler::Request(const std::vector<ContainerAsk>& asks) {
+void SimulatedScheduler::Request(const std::vector<ContainerRequest>& asks) {
   // On a cluster those that are asked for together come together.
   Duration longest{0};
-  const bool whole = stage_.plan.spec.LongestHold() > Duration(0);
-  for (const ContainerAsk& ask : asks) longest = std::max(longest, stage_.plan.tasks.at(ask.attempt.task).grant);
-  for (const ContainerAsk& ask : asks) {
+  const bool whole = stage_.plan.spec.ContainerHoldLimit() > Duration(0);
+  for (const ContainerRequest& ask : asks) longest = std::max(longest, stage_.plan.tasks.at(ask.attempt.task).grant);
+  for (const ContainerRequest& ask : asks) {
     const TaskPlan& task = stage_.plan.tasks.at(ask.attempt.task);
     const Duration delay = whole ? longest : task.grant;
     Grant(ask.attempt, delay);
@@ -88,7 +88,7 @@ void SimulatedScheduler::Finish() {
 void SimulatedScheduler::Connect() {
   if (link_ == Link::kNotNeeded) return;
   if (!keeper_.alive()) {
-    BringKeeperBack();
+    RestartKeeper();
     return ConnectLater();
   }
   link_ = Link::kGreeting;
@@ -117,7 +117,7 @@ void SimulatedScheduler::OnClosed(int64_t channel) {
   });
 }
 
-void SimulatedScheduler::BringKeeperBack() {
+void SimulatedScheduler::RestartKeeper() {
   if (am_.Now() < next_launch_) return;
   next_launch_ = am_.Now() + kBetweenLaunches;
   keeper_.ComeBack(random_.Between(Duration(10), Duration(200)));

@@ -41,7 +41,7 @@ class SimulatedScheduler {
   SimulatedScheduler(Stage& stage, SimulatedKeeper& keeper, SimulatedAm& am, Epoch epoch, Flaw flaw);
 
   void Begin();
-  void Request(const std::vector<ContainerAsk>& asks);
+  void Request(const std::vector<ContainerRequest>& asks);
   void Withdraw(const std::vector<AttemptId>& attempts);
   void Launch(const AttemptId& attempt, const ContainerId& container);
   void Stop(const ContainerId& container, StopMode mode);
@@ -70,7 +70,7 @@ class SimulatedScheduler {
   void Grant(const AttemptId& attempt, Duration delay);
   void Connect();
   void ConnectLater();
-  void BringKeeperBack();
+  void RestartKeeper();
   void Renew();
   void CheckLease();
   void GoUp();

@@ -33,7 +33,7 @@ class FakeProcessRunner : public ProcessRunner {
     return Ok();
   }
 
-  bool ReapStrangers() override { return running_.empty(); }
+  bool ReapAllChildren() override { return running_.empty(); }
 
   // The process has been reaped; told on the loop, as the real one does.
   void Exit(pid_t pid, ExitStatus status) {

@@ -34,7 +34,7 @@ std::string Order(const Action& action) {
       Overloaded{
           [](const RequestContainers& a) {
             std::vector<std::string> attempts;
-            for (const ContainerAsk& ask : a.asks) attempts.push_back(ToString(ask.attempt));
+            for (const ContainerRequest& ask : a.asks) attempts.push_back(ToString(ask.attempt));
             return StrCat("request ", Join(attempts, " "));
           },
           [](const WithdrawRequests& a) {
@@ -46,9 +46,9 @@ std::string Order(const Action& action) {
           [](const StopContainer& a) {
             return StrCat(a.mode == StopMode::kTerm ? "term " : "kill ", a.container.value);
           },
-          [](const TellExecutor& a) { return StrCat("tell ", ToString(a.attempt)); },
+          [](const SendCommand& a) { return StrCat("tell ", ToString(a.attempt)); },
           [](const ListCheckpoints&) { return std::string("list"); },
-          [](const LookForCheckpoint& a) { return StrCat("look ", a.restart); },
+          [](const SearchCheckpoint& a) { return StrCat("look ", a.restart); },
           [](const EndJob&) { return std::string("end job"); },
       },
       action);
@@ -152,7 +152,7 @@ JobBuilder& JobBuilder::Checkpoints(const std::string& directory, int most_fruit
 
 JobSpec JobBuilder::Build() const { return spec_; }
 
-std::vector<std::string> Decisions(const TurnResult& turn) {
+std::vector<std::string> Decisions(const CoreStepResult& turn) {
   std::vector<std::string> names;
   for (const Decision& decision : turn.decisions) names.emplace_back(Name(decision));
   return names;
@@ -227,8 +227,8 @@ std::string JobDriver::Told(std::string_view task) const {
   return "";
 }
 
-TurnResult JobDriver::Observe(const Observation& observation) {
-  TurnResult turn = TakeTurn(*job_, observation, now_);
+CoreStepResult JobDriver::Observe(const Observation& observation) {
+  CoreStepResult turn = RunCoreStep(*job_, observation, now_);
   // It walks through all tasks, so a large job is checked now and then.
   constexpr size_t kFew = 64;
   if (job_->spec().TrackedTasks() <= static_cast<int>(kFew) || journal_.size() % kFew == 0) job_->CheckInvariants();
@@ -246,46 +246,46 @@ void JobDriver::Keep(const Decision& decision) {
   journal_.push_back(decision);
 }
 
-TurnResult JobDriver::Grant(std::string_view task) {
+CoreStepResult JobDriver::Grant(std::string_view task) {
   return Observe(ContainerEvent{ContainerGranted{AttemptOf(task), ContainerOf(task), HostOf(task)}});
 }
 
-TurnResult JobDriver::ConfirmLaunch(std::string_view task) {
+CoreStepResult JobDriver::ConfirmLaunch(std::string_view task) {
   return Observe(ContainerEvent{ContainerStarted{ContainerFor(task)}});
 }
 
-TurnResult JobDriver::Register(std::string_view task, Phase phase, int64_t pid) {
+CoreStepResult JobDriver::Register(std::string_view task, Phase phase, int64_t pid) {
   return Observe(
       RegisterCall{CallerOf(task), {EndpointIn(ContainerFor(task), TaskOf(task)), phase, pid, PortsOf(spec_, task)}});
 }
 
-TurnResult JobDriver::Heartbeat(std::string_view task, Phase phase, int64_t pid) {
+CoreStepResult JobDriver::Heartbeat(std::string_view task, Phase phase, int64_t pid) {
   return Observe(HeartbeatCall{CallerOf(task), {phase, pid}});
 }
 
-TurnResult JobDriver::Report(std::string_view task, const Outcome& outcome) {
+CoreStepResult JobDriver::Report(std::string_view task, const Outcome& outcome) {
   return Observe(OutcomeCall{CallerOf(task), outcome});
 }
 
-TurnResult JobDriver::Exit(std::string_view task, std::optional<Outcome> kept) {
+CoreStepResult JobDriver::Exit(std::string_view task, std::optional<Outcome> kept) {
   ContainerExited exited{ContainerFor(task), ExitStatus{}, "", {}};
   if (kept) exited.kept = KeptOutcome{CallerOf(task).attempt, *std::move(kept)};
   return Observe(ContainerEvent{std::move(exited)});
 }
 
-TurnResult JobDriver::Preempt(std::string_view task, Duration notice) {
+CoreStepResult JobDriver::Preempt(std::string_view task, Duration notice) {
   return Observe(ContainerEvent{ContainerPreempting{ContainerFor(task), notice}});
 }
 
-TurnResult JobDriver::SeeCheckpoint(int restart, std::optional<Checkpoint> newest, bool readable) {
-  return Observe(CheckpointSeen{restart, std::move(newest), readable});
+CoreStepResult JobDriver::SeeCheckpoint(int restart, std::optional<Checkpoint> newest, bool readable) {
+  return Observe(CheckpointSearched{restart, std::move(newest), readable});
 }
 
-TurnResult JobDriver::Kill(const std::string& reason, Duration grace) {
-  return Observe(KillAsked{{.reason = reason, .grace = grace}});
+CoreStepResult JobDriver::Kill(const std::string& reason, Duration grace) {
+  return Observe(KillRequested{{.reason = reason, .grace = grace}});
 }
 
-TurnResult JobDriver::Reach(const std::vector<ContainerId>& running) {
+CoreStepResult JobDriver::Reach(const std::vector<ContainerId>& running) {
   return Observe(ContainerEvent{SchedulerReached{running}});
 }
 
@@ -297,12 +297,12 @@ void JobDriver::Wait(Duration time) {
   }
 }
 
-TurnResult JobDriver::Pass(Duration time) {
+CoreStepResult JobDriver::Pass(Duration time) {
   Wait(time);
   return Observe(TimePassed{});
 }
 
-TurnResult JobDriver::PassToDeadline() {
+CoreStepResult JobDriver::PassToDeadline() {
   const auto deadline = job_->NextDeadline();
   CHECK(deadline.has_value());
   now_ = std::max(now_, *deadline);

@@ -48,9 +48,9 @@ class JobBuilder {
 // What a turn decided and ordered, in words that a test can compare: "attempt_ended"; "launch worker:0#1 in
 // c-worker-0", "term c-worker-0", "kill c-worker-0", "tell worker:0#1", "request worker:0#1 worker:1#1", "list" of
 // the checkpoint directory, "look 1" for a checkpoint, "end job".
-std::vector<std::string> Decisions(const TurnResult& turn);
+std::vector<std::string> Decisions(const CoreStepResult& turn);
 std::vector<std::string> Orders(const Actions& actions);
-inline std::vector<std::string> Orders(const TurnResult& turn) { return Orders(turn.actions); }
+inline std::vector<std::string> Orders(const CoreStepResult& turn) { return Orders(turn.actions); }
 
 // The first decision of a kind, or null.
 template <class Body>
@@ -61,7 +61,7 @@ const Body* Find(const std::vector<Decision>& decisions) {
   return nullptr;
 }
 template <class Body>
-const Body* Find(const TurnResult& turn) {
+const Body* Find(const CoreStepResult& turn) {
   return Find<Body>(turn.decisions);
 }
 
@@ -98,29 +98,29 @@ class JobDriver {
   // What its executor was last told: "start 1", "stop", "next 2", "release" or "none".
   std::string Told(std::string_view task) const;
 
-  TurnResult Observe(const Observation& observation);
-  TurnResult Start(Epoch epoch = {1}) { return Observe(AmStarted{epoch, {}, /*turns_may_be_torn=*/true}); }
-  TurnResult Grant(std::string_view task);
-  TurnResult ConfirmLaunch(std::string_view task);
-  TurnResult Register(std::string_view task, Phase phase = Phase::kWaiting, int64_t pid = 0);
-  TurnResult Await(std::string_view task) { return Observe(AwaitCall{CallerOf(task)}); }
-  TurnResult Heartbeat(std::string_view task, Phase phase = Phase::kRunning, int64_t pid = 100);
-  TurnResult Publish(std::string_view task, const PublishedValues& values = {{"ADDRESS", "here:1"}}) {
+  CoreStepResult Observe(const Observation& observation);
+  CoreStepResult Start(Epoch epoch = {1}) { return Observe(AmStarted{epoch, {}, /*turns_may_be_torn=*/true}); }
+  CoreStepResult Grant(std::string_view task);
+  CoreStepResult ConfirmLaunch(std::string_view task);
+  CoreStepResult Register(std::string_view task, Phase phase = Phase::kWaiting, int64_t pid = 0);
+  CoreStepResult Await(std::string_view task) { return Observe(AwaitCall{CallerOf(task)}); }
+  CoreStepResult Heartbeat(std::string_view task, Phase phase = Phase::kRunning, int64_t pid = 100);
+  CoreStepResult Publish(std::string_view task, const PublishedValues& values = {{"ADDRESS", "here:1"}}) {
     return Observe(PublishCall{CallerOf(task), values});
   }
-  TurnResult Report(std::string_view task, const Outcome& outcome);
-  TurnResult Exit(std::string_view task, std::optional<Outcome> kept = std::nullopt);  // its container has ended
-  TurnResult Preempt(std::string_view task, Duration notice);
-  TurnResult ListCheckpoints(CheckpointListing listing = {}) {
-    return Observe(CheckpointsThere{std::move(listing), std::nullopt});
+  CoreStepResult Report(std::string_view task, const Outcome& outcome);
+  CoreStepResult Exit(std::string_view task, std::optional<Outcome> kept = std::nullopt);  // its container has ended
+  CoreStepResult Preempt(std::string_view task, Duration notice);
+  CoreStepResult ListCheckpoints(CheckpointListing listing = {}) {
+    return Observe(CheckpointsFound{std::move(listing), std::nullopt});
   }
-  TurnResult SeeCheckpoint(int restart, std::optional<Checkpoint> newest, bool readable = true);
-  TurnResult Kill(const std::string& reason = "asked", Duration grace = Duration(-1));
-  TurnResult Reach(const std::vector<ContainerId>& running = {});
+  CoreStepResult SeeCheckpoint(int restart, std::optional<Checkpoint> newest, bool readable = true);
+  CoreStepResult Kill(const std::string& reason = "asked", Duration grace = Duration(-1));
+  CoreStepResult Reach(const std::vector<ContainerId>& running = {});
   void Wait(Duration time);  // the AM renews its lease all along, and nobody looks
   void WaitWithoutRenewal(Duration time) { now_ += time; }
-  TurnResult Pass(Duration time);  // and the job's timer fires
-  TurnResult PassToDeadline();     // to the job's own next deadline, which must exist
+  CoreStepResult Pass(Duration time);  // and the job's timer fires
+  CoreStepResult PassToDeadline();     // to the job's own next deadline, which must exist
 
   // The newest attempt of every task by the straight way, one turn each; who is further already does nothing.
   JobDriver& GrantAll();

@@ -82,7 +82,7 @@ std::string TemporaryIn(const std::string& folder) { return StrCat(folder, "/", 
 
 }  // namespace
 
-HdfsBytes::Tries::Tries(const HdfsPatience& patience) : patience_(patience), began_(SinceBoot()) {}
+HdfsBytes::Tries::Tries(const HdfsRetryPolicy& patience) : patience_(patience), began_(SinceBoot()) {}
 
 bool HdfsBytes::Tries::MayAgain(const Error& error) {
   if (error.code != ErrorCode::kUnavailable || used_ == patience_.pauses.size()) return false;

@@ -23,7 +23,7 @@ namespace tony {
 // throws are caught, because it throws if the process has no descriptors left.
 template <class T, class Start>
 T AwaitAnswer(EventLoop& loop, const Start& start) {
-  return WithoutThrowing([&] { return AnswerFrom<T>(loop, start); });
+  return WithoutThrowing([&] { return RunUntilAnswer<T>(loop, start); });
 }
 
 // Calls of HDFS that block until the answer; each call is sent once. Interface, implemented by WebHdfsCalls, and by
@@ -112,7 +112,7 @@ inline Result<bool> WasFound(const Result<hadoop::HdfsEntry>& entry) {
 }
 
 // How often an unanswered call is repeated, and after which pauses. After `longest`, no call is repeated.
-struct HdfsPatience {
+struct HdfsRetryPolicy {
   std::vector<Duration> pauses = {Duration(100), Duration(400), Duration(1500)};
   Duration longest{20'000};
 };
@@ -120,7 +120,7 @@ struct HdfsPatience {
 // Thread-safe. Errors are those of HdfsCalls.
 class HdfsBytes {
  public:
-  HdfsBytes(std::shared_ptr<HdfsCalls> calls, HdfsPatience patience)
+  HdfsBytes(std::shared_ptr<HdfsCalls> calls, HdfsRetryPolicy patience)
       : calls_(std::move(calls)), patience_(std::move(patience)) {}
 
   struct Found {
@@ -154,12 +154,12 @@ class HdfsBytes {
  private:
   class Tries {
    public:
-    explicit Tries(const HdfsPatience& patience);
+    explicit Tries(const HdfsRetryPolicy& patience);
     // Returns true, after a pause, if the call may be repeated.
     bool MayAgain(const Error& error);
 
    private:
-    const HdfsPatience& patience_;
+    const HdfsRetryPolicy& patience_;
     const Duration began_;
     size_t used_ = 0;
   };
@@ -175,7 +175,7 @@ class HdfsBytes {
   Result<bool> Move(Tries& tries, const std::string& temporary, const std::string& path, hadoop::HdfsRename how) const;
 
   std::shared_ptr<HdfsCalls> calls_;
-  HdfsPatience patience_;
+  HdfsRetryPolicy patience_;
   std::shared_ptr<std::atomic<bool>> attributes_are_off_ = std::make_shared<std::atomic<bool>>(false);
 };
 

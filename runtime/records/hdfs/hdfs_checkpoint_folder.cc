@@ -27,7 +27,7 @@ Result<std::vector<HdfsEntry>> ListOf(const HdfsBytes& hdfs, const std::string& 
   return hdfs.Ask([&](HdfsCalls& calls) { return calls.List(path); });
 }
 
-class HdfsSight : public CheckpointSight {
+class HdfsSight : public CheckpointView {
  public:
   HdfsSight(HdfsBytes hdfs, std::string path, std::string user, std::vector<HdfsEntry> entries)
       : hdfs_(std::move(hdfs)), path_(std::move(path)), user_(std::move(user)) {
@@ -41,11 +41,11 @@ class HdfsSight : public CheckpointSight {
     return names;
   }
 
-  std::optional<SeenCheckpoint> At(const std::string& name) override {
+  std::optional<CheckpointEntry> At(const std::string& name) override {
     const auto found = entries_.find(name);
     if (found == entries_.end()) return std::nullopt;
     const HdfsEntry& entry = found->second;
-    return SeenCheckpoint{ListedOf(entry), entry.is_folder, entry.owner != user_};
+    return CheckpointEntry{ListedOf(entry), entry.is_folder, entry.owner != user_};
   }
 
   Status AddContent(ListedCheckpoint& folder, FolderContent& content, size_t& left) override {
@@ -61,7 +61,7 @@ class HdfsSight : public CheckpointSight {
     if (is_out_of_sight) return Ok();
     TRY(entries);
     for (const HdfsEntry& entry : *entries) {
-      if (left-- == 0) return TooManyIn(kMostLookedAt, "files");
+      if (left-- == 0) return TooManyIn(kMaxEntriesRead, "files");
       const ListedCheckpoint inside = ListedOf(entry);
       sum.modified_ns = std::max(sum.modified_ns, inside.modified_ns);
       sum.bytes += inside.bytes;
@@ -82,21 +82,21 @@ Result<HdfsEntry> HdfsCheckpointFolder::Entry() const {
   return hdfs_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path_); });
 }
 
-Result<std::unique_ptr<CheckpointSight>> HdfsCheckpointFolder::Look() const {
+Result<std::unique_ptr<CheckpointView>> HdfsCheckpointFolder::Look() const {
   const auto unreadable = [this](Error error) -> Error {
     if (error.code != ErrorCode::kNotPermitted) error.code = ErrorCode::kUnavailable;
     return Annotate(std::move(error), StrCat("open ", file_system_, path_));
   };
   for (int listing = 1; listing <= kMostListings; ++listing) {
     const auto before = Entry();
-    if (!before.ok() && IsMissing(before.error())) return std::unique_ptr<CheckpointSight>();
+    if (!before.ok() && IsMissing(before.error())) return std::unique_ptr<CheckpointView>();
     if (!before.ok()) return unreadable(before.error());
     if (!before->is_folder) return unreadable({ErrorCode::kInvalid, "it is a file"});
     auto entries = ListOf(hdfs_, path_);
     const auto after = Entry();
     if (!entries.ok() && !IsMissing(entries.error())) return unreadable(entries.error());
     if (!entries.ok() || !after.ok() || after->id != before->id || after->modified != before->modified) continue;
-    return std::unique_ptr<CheckpointSight>(std::make_unique<HdfsSight>(hdfs_, path_, user_, *std::move(entries)));
+    return std::unique_ptr<CheckpointView>(std::make_unique<HdfsSight>(hdfs_, path_, user_, *std::move(entries)));
   }
   return unreadable({ErrorCode::kUnavailable, "it changes each time it is listed"});
 }
@@ -118,8 +118,8 @@ Status HdfsFilesForOthers::MakeFolder(const std::string& path) const {
 
 Status HdfsFilesForOthers::Write(const std::string& path, std::string_view content) const {
   TRY_ASSIGN(const Result<bool> put, (Ask<Result<bool>>(path, [&](const std::string& at, auto done) {
-               return PutWhole(hdfs_, at, {.bytes = std::string(content), .file = {}, .on_moved = {}},
-                               hadoop::HdfsRename::kOverwrite, kFileForOthers, done);
+               return PutCompleteFile(hdfs_, at, {.bytes = std::string(content), .file = {}, .on_moved = {}},
+                                      hadoop::HdfsRename::kOverwrite, kFileForOthers, done);
              })));
   return put.status();
 }

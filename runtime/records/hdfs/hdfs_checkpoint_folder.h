@@ -19,14 +19,14 @@ class HdfsCheckpointFolder : public CheckpointFolder {
  public:
   // `file_system` is like "hdfs://nn.example.org:8020"; `user` is the owner of the job.
   HdfsCheckpointFolder(std::shared_ptr<HdfsCalls> calls, std::string file_system, std::string path, std::string user,
-                       HdfsPatience patience = {})
+                       HdfsRetryPolicy patience = {})
       : hdfs_(std::move(calls), std::move(patience)),
         file_system_(std::move(file_system)),
         path_(std::move(path)),
         user_(std::move(user)) {}
 
   Result<std::string> Resolve() const override { return file_system_ + path_; }  // HDFS has no links
-  Result<std::unique_ptr<CheckpointSight>> Look() const override;
+  Result<std::unique_ptr<CheckpointView>> Look() const override;
 
  private:
   Result<hadoop::HdfsEntry> Entry() const;

@@ -24,7 +24,7 @@ Status MakeRecordFolder(const std::shared_ptr<HdfsCalls>& calls, const HdfsFolde
   return Annotate(made, StrCat("make ", folder.file_system, folder.path));
 }
 
-HdfsRecordStore::HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsPatience patience,
+HdfsRecordStore::HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsRetryPolicy patience,
                                  std::string written_in)
     : bytes_(std::move(calls), std::move(patience)), folder_(std::move(folder)), written_in_(std::move(written_in)) {}
 
@@ -108,7 +108,7 @@ constexpr int kMostReads = 3;
 
 std::string EpochFolder(const HdfsFolder& job, Epoch epoch) { return StrCat(job.path, "/journal/", epoch.value); }
 
-HdfsJournalStore::HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsPatience patience)
+HdfsJournalStore::HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsRetryPolicy patience)
     : bytes_(std::move(calls), std::move(patience)), job_(std::move(job)) {}
 
 Error HdfsJournalStore::Named(Error error, const std::string& what, const std::string& path) const {

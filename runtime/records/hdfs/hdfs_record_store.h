@@ -30,7 +30,7 @@ class HdfsRecordStore : public RecordStore {
  public:
   // `written_in` is the folder for records that are being written; empty: the folder of the record itself. After that
   // folder was moved away, this store writes nothing more, however late: kNotPermitted.
-  HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsPatience patience = {},
+  HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsRetryPolicy patience = {},
                   std::string written_in = "");
 
   Result<std::optional<StoredRecord>> Get(const std::string& name) const override;
@@ -73,7 +73,7 @@ std::string EpochFolder(const HdfsFolder& job, Epoch epoch);
 // Keeps a journal in the folder of the job's records. `calls` belongs to this store alone: see WebHdfsCalls.
 class HdfsJournalStore : public JournalStore {
  public:
-  HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsPatience patience = {});
+  HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsRetryPolicy patience = {});
 
   Result<bool> Begin(Epoch epoch) const override;
   Result<std::vector<Epoch>> Epochs() const override;

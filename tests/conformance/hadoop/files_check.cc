@@ -14,7 +14,7 @@ namespace {
 Status Put(Cluster& cluster, const std::string& path) {
   const std::string bytes{std::istreambuf_iterator<char>(std::cin), {}};
   const auto put = cluster.Run<Result<bool>>([&](auto done) {
-    return PutWhole(cluster.root, path, {bytes, {}, {}}, HdfsRename::kIfNew, 0640, done);
+    return PutCompleteFile(cluster.root, path, {bytes, {}, {}}, HdfsRename::kIfNew, 0640, done);
   });
   return put.ok() ? Ok() : Status(put.error());
 }

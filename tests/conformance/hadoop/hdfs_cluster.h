@@ -57,7 +57,7 @@ class Cluster {
     return Run<Status>([&](auto done) { return hdfs.MakeFolders(path, permission, done); });
   }
   Result<bool> Put(const std::string& path, std::string bytes, HdfsRename how = HdfsRename::kIfNew) {
-    return Run<Result<bool>>([&](auto done) { return PutWhole(eve, path, {bytes, {}, {}}, how, 0640, done); });
+    return Run<Result<bool>>([&](auto done) { return PutCompleteFile(eve, path, {bytes, {}, {}}, how, 0640, done); });
   }
   Result<std::string> Read(const std::string& path, int64_t offset = 0, int64_t length = 1 << 20) {
     return Run<Result<std::string>>([&](auto done) { return eve.Read(path, offset, length, done); });

@@ -163,7 +163,7 @@ class Application {
     return answer ? *answer : T(Error{ErrorCode::kInternal, "never answered"});
   }
   Status Submit(const hadoop::LaunchContext& context) {
-    const auto made = Ask<Result<hadoop::NewApplication>>([&](auto done) { rm_->MakeApplication(done); });
+    const auto made = Ask<Result<hadoop::NewApplication>>([&](auto done) { rm_->ReserveApplicationId(done); });
     TRY(made.ok() ? Ok() : Status(made.error()));
     id = made->id;
     hadoop::Submission submission{.id = id, .name = "tony-staging", .max_attempts = 1};
@@ -222,7 +222,7 @@ Why ABundleStartsInAContainer(Bed& bed) {
   MUST(bundle.ok());
   const auto sent = bed.Send({*bundle});
   MUST(sent.ok());
-  MasterShipment master{.job = {"a-job"}, .program = "tony-yarn-am", .secrets = SomeSecrets(), .files = *sent};
+  AmInputs master{.job = {"a-job"}, .program = "tony-yarn-am", .secrets = SomeSecrets(), .files = *sent};
   master.arguments = {"it's $HOME", "{{HOME}}", "<LOG_DIR>"};
   const auto context = MakeMasterContext(master);
   MUST(context.ok() && application.Submit(*context).ok());
@@ -240,7 +240,7 @@ Why ABundleStartsInAContainer(Bed& bed) {
 Why AnExecutorFindsWhatItNeedsInAContainer(Bed& bed) {
   Cluster& cluster = bed.cluster;
   Application application(bed);
-  JobShipment job{.job = {StrCat("job-", getpid())}, .secrets = SomeSecrets()};
+  ExecutorInputs job{.job = {StrCat("job-", getpid())}, .secrets = SomeSecrets()};
   job.spec.roles = {{.name = "worker", .command = "true"}};
   job.lease = {{1}, {SocketName{"am.1.sock"}}, 1};
   job.staged.job = {{.name = "data", .path = "/staged/aa"},
@@ -258,17 +258,18 @@ Why AnExecutorFindsWhatItNeedsInAContainer(Bed& bed) {
   MUST(context.ok() && application.Submit(*context).ok());
   const std::string mark = StrCat("TONY_JOB_ID=", job.job.value);
   MUST(application.Until([&] { return !application.Find("attempts").empty(); }));
-  const fs::path laid = application.Find(".tony-job");
-  MUST(LocalJobRecords(laid).ReadSpec().ok());
-  MUST(fs::file_size(laid.parent_path() / "aa") == 20 << 20);
-  MUST(fs::exists(laid.parent_path() / "bb-tree/package/train.py"));
-  MUST(fs::exists(laid / "logs/worker-0/1/executor.log") && fs::exists(laid / "logs/worker-0/1/stdout"));
-  MUST(!WithEnvironment(mark).empty());
+  const fs::path uploaded_records = application.Find(".tony-job");
+  MUST(LocalJobRecords(uploaded_records).ReadSpec().ok());
+  MUST(fs::file_size(uploaded_records.parent_path() / "aa") == 20 << 20);
+  MUST(fs::exists(uploaded_records.parent_path() / "bb-tree/package/train.py"));
+  MUST(fs::exists(uploaded_records / "logs/worker-0/1/executor.log") &&
+       fs::exists(uploaded_records / "logs/worker-0/1/stdout"));
+  MUST(!ProcessesWithEnvironment(mark).empty());
   std::ifstream script(application.Find("launch_container.sh"));
   const std::string shown{std::istreambuf_iterator<char>(script), {}};
   MUST(shown.find("--container") != std::string::npos && shown.find("aaaa") == std::string::npos);
   MUST(application.Until([&] { return application.IsKilled(); }));
-  MUST(application.Until([&] { return WithEnvironment(mark).empty(); }));
+  MUST(application.Until([&] { return ProcessesWithEnvironment(mark).empty(); }));
   return "";
 }
 

@@ -65,10 +65,10 @@ Why OfTwentyAtOnceOneIsFirst(Cluster& cluster) {
   int first = 0, others = 0, errors = 0;
   std::vector<WebHdfs::Handle> handles;
   for (int i = 0; i < 20; ++i) {
-    handles.push_back(PutWhole(cluster.eve, "/user/eve/race", {StrCat(i), {}, {}}, HdfsRename::kIfNew, 0600,
-                               [&](const Result<bool>& put) {
-                                 ++(!put.ok() ? errors : *put ? first : others);
-                               }));
+    handles.push_back(PutCompleteFile(cluster.eve, "/user/eve/race", {StrCat(i), {}, {}}, HdfsRename::kIfNew, 0600,
+                                      [&](const Result<bool>& put) {
+                                        ++(!put.ok() ? errors : *put ? first : others);
+                                      }));
   }
   RunUntil(
       cluster.loop, [&] { return first + others + errors == 20; }, kLimit);
@@ -154,8 +154,8 @@ Why ALargeFileGoesUp(Cluster& cluster) {
   const auto progress = [&](int64_t moved) { ++told, last = moved; };
   const Instant began = cluster.loop.Now();
   MUST(Is(cluster.Run<Result<bool>>([&](auto done) {
-    return PutWhole(cluster.eve, "/user/eve/large", {"", FilePart{up.get(), 0, kSize}, progress}, HdfsRename::kIfNew,
-                    0600, done);
+    return PutCompleteFile(cluster.eve, "/user/eve/large", {"", FilePart{up.get(), 0, kSize}, progress},
+                           HdfsRename::kIfNew, 0600, done);
   }),
           true));
   const auto up_time = (cluster.loop.Now() - began).count();
@@ -174,8 +174,8 @@ Why EveryByteMayBeInAName(Cluster& cluster) {
   size_t ended = 0;
   std::vector<WebHdfs::Handle> handles;
   for (const std::string& name : names) {
-    handles.push_back(PutWhole(cluster.eve, "/user/eve/names/" + name, {name, {}, {}}, HdfsRename::kIfNew, 0600,
-                               [&](const Result<bool>&) { ++ended; }));
+    handles.push_back(PutCompleteFile(cluster.eve, "/user/eve/names/" + name, {name, {}, {}}, HdfsRename::kIfNew, 0600,
+                                      [&](const Result<bool>&) { ++ended; }));
   }
   RunUntil(
       cluster.loop, [&] { return ended == names.size(); }, kLimit);
@@ -207,7 +207,7 @@ Why AFolderWithoutTheRightIsNotWritten(Cluster& cluster) {
   return "";
 }
 
-// Both: that a file which is cut off looks whole, and that PutWhole shows none.
+// Both: that a file which is cut off looks whole, and that PutCompleteFile shows none.
 Why AFileThatIsCutOffIsNotThere(Cluster& cluster) {
   constexpr int64_t kSize = 512 << 20;  // half a second and more, of which a tenth is sent
   const UniqueFd file = TemporaryFile();
@@ -224,8 +224,8 @@ Why AFileThatIsCutOffIsNotThere(Cluster& cluster) {
     return cluster.eve.Create("/user/eve/cut/create", std::move(body), {}, [](const Result<bool>&) {});
   }));
   MUST(cut_off([&](HdfsBody body) {
-    return PutWhole(cluster.eve, "/user/eve/cut/put", std::move(body), HdfsRename::kIfNew, 0600,
-                    [](const Result<bool>&) {});
+    return PutCompleteFile(cluster.eve, "/user/eve/cut/put", std::move(body), HdfsRename::kIfNew, 0600,
+                           [](const Result<bool>&) {});
   }));
   // The DataNode closes what it has when it sees the connection end. Until then the length is 0.
   int64_t length = 0;

@@ -62,7 +62,7 @@ class Client : public Bed {
     MUST(!refused.ok() && refused.error().code == ErrorCode::kInvalid);
     std::printf("   %s\n", refused.error().message.c_str());
     RmClient wrong_port(loop, names, addresses_.scheduler, SimpleUser{"root"});
-    const auto stranger = *Await<Result<NewApplication>>([&](auto done) { wrong_port.MakeApplication(done); });
+    const auto stranger = *Await<Result<NewApplication>>([&](auto done) { wrong_port.ReserveApplicationId(done); });
     MUST(!stranger.ok() && stranger.error().code == ErrorCode::kNotPermitted);
     std::printf("   %s\n", stranger.error().message.c_str());
     return "";
@@ -135,7 +135,7 @@ class Client : public Bed {
     return "";
   }
   Why Prepare(Submission& submission) {
-    const auto made = *Await<Result<NewApplication>>([&](auto done) { rm.MakeApplication(done); });
+    const auto made = *Await<Result<NewApplication>>([&](auto done) { rm.ReserveApplicationId(done); });
     MUST_BE_OK(made);
     MUST(made->id.number > 0 && made->maximum.memory_mib > 0);
     submission = {.id = made->id, .name = "tony-check"};

@@ -75,7 +75,7 @@ class Master : public Bed {
 
   // Refused, and the session goes on.
   Why AskTooMuch() {
-    ContainerAsk ask{.priority = 1, .request_id = 99, .resource = {maximum_.memory_mib * 2, 1, {}}, .count = 1};
+    ContainerRequest ask{.priority = 1, .request_id = 99, .resource = {maximum_.memory_mib * 2, 1, {}}, .count = 1};
     const auto refused = Allocate({.asks = {ask}});
     MUST(std::holds_alternative<Error>(refused));
     MUST(std::get<Error>(refused).code == ErrorCode::kInvalid);
@@ -109,7 +109,7 @@ class Master : public Bed {
       MUST(started->failed.empty() && started->done == std::vector<ContainerId>{container.id});
       const auto again = *Await<Answer>([&](auto done) { node.Start({start}, done); });
       MUST_BE_OK(again);
-      MUST(again->failed.size() == 1 && again->failed[0].StartedBefore());
+      MUST(again->failed.size() == 1 && again->failed[0].IsAlreadyStarted());
     }
     return "";
   }

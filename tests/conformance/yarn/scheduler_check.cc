@@ -20,17 +20,18 @@ class SchedulerMaster : public Bed {
  public:
   SchedulerMaster(const MasterPlace& place, const Credentials& credentials)
       : rm_(loop, names, place.client, SimpleUser{CheckUser()}) {
-    YarnSide side{.loop = loop,
-                  .names = names,
-                  .resource_manager = place.scheduler,
-                  .token = *MasterTokenIn(credentials),
-                  .address = {"localhost", 4242, ""},
-                  .am_lease = Duration(3000),
-                  .sink = [this](const SchedulerEvent& event) { On(event); },
-                  .context = [this](const tony::ContainerId&, const ExecutorLaunch& what,
-                                    const std::string&) { return LaunchContext{.command = commands_[what.attempt]}; },
-                  .over = [this](const std::string& reason) { over_ = reason; },
-                  .list_nodes = [this](auto done) { rm_.RunningNodes(done); }};
+    YarnSchedulerInputs side{
+        .loop = loop,
+        .names = names,
+        .resource_manager = place.scheduler,
+        .token = *MasterTokenIn(credentials),
+        .address = {"localhost", 4242, ""},
+        .am_lease = Duration(3000),
+        .sink = [this](const SchedulerEvent& event) { On(event); },
+        .context = [this](const tony::ContainerId&, const ExecutorLaunch& what,
+                          const std::string&) { return LaunchContext{.command = commands_[what.attempt]}; },
+        .over = [this](const std::string& reason) { over_ = reason; },
+        .list_nodes = [this](auto done) { rm_.RunningNodes(done); }};
     scheduler_ = std::make_unique<YarnScheduler>(std::move(side));
   }
 
@@ -63,7 +64,7 @@ class SchedulerMaster : public Bed {
                             exits_[e.container] = e;
                             ++told_exits_;
                           },
-                          [&](const ContainerPreempting&) {}, [&](const ContainersDelayed&) {},
+                          [&](const ContainerPreempting&) {}, [&](const ContainersPending&) {},
                           [&](const SchedulerReached&) { ++reached_; }, [&](const SchedulerLost&) { ++lost_; }},
                event);
   }

@@ -99,7 +99,7 @@ TEST_F(ApplicationMasterTest, WithoutItsArbiterItAnswersNobodyUntilThatIsBack) {
   master_.OnScheduler(SchedulerLost{"no answer"});
   const auto refused = Heartbeat("worker:0");
   ASSERT_TRUE(refused->refusal);
-  EXPECT_EQ(refused->refusal->reason, RefusalReason::kNotRuling);
+  EXPECT_EQ(refused->refusal->reason, RefusalReason::kNotLeader);
 
   master_.OnScheduler(SchedulerReached{{ContainerOf("worker:0"), ContainerOf("worker:1")}});
 
@@ -162,10 +162,10 @@ TEST_F(ApplicationMasterTest, WhoWatchesIsToldWhatTheContainersWaitFor) {
   const auto watch = Watch(seq);
   EXPECT_TRUE(watch->open());
 
-  master_.OnScheduler(ContainersDelayed{"waits for 8192 MB of memory"});
+  master_.OnScheduler(ContainersPending{"waits for 8192 MB of memory"});
 
   EXPECT_EQ(status(watch)->delay, "waits for 8192 MB of memory");
-  master_.OnScheduler(ContainersDelayed{""});
+  master_.OnScheduler(ContainersPending{""});
   EXPECT_EQ(status(Watch(-1))->delay, "");
 }
 

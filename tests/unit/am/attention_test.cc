@@ -35,7 +35,7 @@ class AttentionTest : public testing::Test {
     return Take(attention_.DecideAttach({{owner}, timeout}));
   }
   std::vector<std::string> Look(const std::string& watcher, Instant now = kLookedAt) {
-    return Take(attention_.DecideLook({watcher}, now));
+    return Take(attention_.DecideClientSeen({watcher}, now));
   }
   bool Allows(const KillRequest& request) const { return attention_.Judge(request, kLookedAt) == KillAnswer::kTaken; }
   std::vector<std::string> Plan(const KillRequest& request) { return Take(attention_.DecidePlan(request)); }
@@ -118,7 +118,7 @@ TEST_F(AttentionTest, OfPlansWithOneConditionTheEarliestStays) {
 TEST_F(AttentionTest, NobodyLookedForTheWatchTimeout) {
   Attach("o1", Duration(1000));
   EXPECT_FALSE(attention_.IsAbandoned(In(100'000))) << "counted from the AM's start, which has not been said yet";
-  attention_.StartAnew(kLookedAt);
+  attention_.RestartWatchTimeout(kLookedAt);
   EXPECT_EQ(attention_.NextDeadline(), In(1000));
   Look("", In(600));
   EXPECT_FALSE(attention_.IsAbandoned(In(1599)));
@@ -129,7 +129,7 @@ TEST_F(AttentionTest, NobodyLookedForTheWatchTimeout) {
 }
 
 TEST_F(AttentionTest, WhicheverComesFirstOfPlanAndTimeoutIsTheNextDeadline) {
-  attention_.StartAnew(kLookedAt);
+  attention_.RestartWatchTimeout(kLookedAt);
   Plan(Kill("", "", In(5000)));
   Attach("o1", Duration(2000));
   EXPECT_EQ(attention_.NextDeadline(), In(2000));
@@ -140,7 +140,7 @@ TEST_F(AttentionTest, WhicheverComesFirstOfPlanAndTimeoutIsTheNextDeadline) {
 TEST_F(AttentionTest, APlanThatCameDueUnseenWaitsForThoseWhoMayVoidIt) {
   Look("w1");
   Plan(Kill("", "w1", In(100)));
-  attention_.StartAnew(In(5000));
+  attention_.RestartWatchTimeout(In(5000));
   EXPECT_FALSE(attention_.DueKill(In(5999)));
   EXPECT_EQ(attention_.NextDeadline(), In(6000));
   EXPECT_TRUE(attention_.DueKill(In(6000)));

@@ -22,7 +22,7 @@ void GangRun::ToTheEnd() {
     now_ += Duration(world_.Uniform(20));
     if (script_.kill_in == job_->state() && !killed_) {
       killed_ = true;
-      Observe(KillAsked{{.reason = "a person asked"}});
+      Observe(KillRequested{{.reason = "a person asked"}});
     } else if (job_->NextDeadline() && *job_->NextDeadline() <= now_) {
       Observe(TimePassed{});
     } else if (const auto next = world_.Next(*job_)) {
@@ -46,11 +46,11 @@ void GangRun::BeginMaster() {
   ordered_again_.emplace_back();
   Observe(AmStarted{mine, {}, /*turns_may_be_torn=*/true});
   if (epoch_ == mine) Observe(ContainerEvent{SchedulerReached{world_.Running()}});
-  if (epoch_ == mine && killed_) Observe(KillAsked{{.reason = "a person asked"}});
+  if (epoch_ == mine && killed_) Observe(KillRequested{{.reason = "a person asked"}});
 }
 
 void GangRun::Observe(const Observation& observation) {
-  const TurnResult turn = TakeTurn(*job_, observation, now_);
+  const CoreStepResult turn = RunCoreStep(*job_, observation, now_);
   job_->CheckInvariants();
   journal_.insert(journal_.end(), turn.decisions.begin(), turn.decisions.end());
   if (std::holds_alternative<AmStarted>(observation)) ordered_again_.back() = turn.actions;

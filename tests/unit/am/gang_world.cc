@@ -32,7 +32,7 @@ void GangWorld::Perform(const Actions& actions) {
     std::visit(
         Overloaded{
             [&](const RequestContainers& a) {
-              for (const ContainerAsk& ask : a.asks) asks_[ask.attempt] = {StrCat("c", ++granted_)};
+              for (const ContainerRequest& ask : a.asks) asks_[ask.attempt] = {StrCat("c", ++granted_)};
             },
             [&](const WithdrawRequests& a) {
               for (const AttemptId& attempt : a.attempts)
@@ -40,9 +40,9 @@ void GangWorld::Perform(const Actions& actions) {
             },
             [&](const LaunchExecutor& a) { executors_.try_emplace(a.container, Executor{.attempt = a.attempt}); },
             [&](const StopContainer& a) { Stop(a.container, a.mode); },
-            [](const TellExecutor&) {},  // executors look by themselves
+            [](const SendCommand&) {},  // executors look by themselves
             [&](const ListCheckpoints&) { lists_ = true; },
-            [&](const LookForCheckpoint& a) { looks_.insert(a.restart); },
+            [&](const SearchCheckpoint& a) { looks_.insert(a.restart); },
             [&](const EndJob&) { job_ended_ = true; },
         },
         action);
@@ -80,7 +80,7 @@ void GangWorld::AddScheduler(std::vector<Observation>& choices) const {
   for (const auto& [attempt, container] : asks_)
     choices.emplace_back(ContainerEvent{ContainerGranted{attempt, container, ToString(attempt.task)}});
   for (const auto& [id, executor] : executors_) AddScheduler(id, executor, choices);
-  if (lists_) choices.emplace_back(CheckpointsThere{});
+  if (lists_) choices.emplace_back(CheckpointsFound{});
   for (const int restart : looks_) choices.push_back(Look(restart));
 }
 
@@ -98,8 +98,8 @@ void GangWorld::AddScheduler(const ContainerId& id, const Executor& executor, st
 
 Observation GangWorld::Look(int restart) const {
   const int step = std::min(looked_ + 1, plan_.checkpoints);
-  if (step == 0) return CheckpointSeen{restart, std::nullopt};
-  return CheckpointSeen{restart, Checkpoint{StrCat("/checkpoints/step-", step), step}};
+  if (step == 0) return CheckpointSearched{restart, std::nullopt};
+  return CheckpointSearched{restart, Checkpoint{StrCat("/checkpoints/step-", step), step}};
 }
 
 void GangWorld::AddExecutor(const Job& job, const ContainerId& id, const Executor& executor,
@@ -135,8 +135,8 @@ void GangWorld::Answer(const Job& job, const Observation& observation, const std
       executors_.at(notice->container).notice_given = true;
     return;
   }
-  if (std::holds_alternative<CheckpointsThere>(observation)) lists_ = false;
-  if (const auto* seen = std::get_if<CheckpointSeen>(&observation)) {
+  if (std::holds_alternative<CheckpointsFound>(observation)) lists_ = false;
+  if (const auto* seen = std::get_if<CheckpointSearched>(&observation)) {
     looks_.erase(seen->restart);
     ++looked_;
   }
@@ -145,7 +145,7 @@ void GangWorld::Answer(const Job& job, const Observation& observation, const std
   Executor& executor = executors_.at(caller->container);
   if (refusal) return Refuse(executor, refusal->reason);
   if (std::holds_alternative<RegisterCall>(observation)) executor.master = job.epoch();
-  if (std::holds_alternative<AwaitCall>(observation)) Obey(executor, job.CommandFor(executor.attempt));
+  if (std::holds_alternative<AwaitCall>(observation)) ExecuteCommand(executor, job.CommandFor(executor.attempt));
   if (std::holds_alternative<HeartbeatCall>(observation)) executor.run_told = true;
   if (std::holds_alternative<PublishCall>(observation)) executor.published = true;
   if (std::holds_alternative<OutcomeCall>(observation)) executor.report_acknowledged = true;
@@ -159,7 +159,7 @@ void GangWorld::Refuse(Executor& executor, RefusalReason reason) {
   executor.state = State::kGone;
 }
 
-void GangWorld::Obey(Executor& executor, const Command& command) {
+void GangWorld::ExecuteCommand(Executor& executor, const Command& command) {
   executor.since = command.number;
   switch (command.kind) {
     case Command::Kind::kNone:

@@ -56,7 +56,7 @@ class GangWorld {
   Observation Look(int restart) const;
   void AddScheduler(const ContainerId& id, const Executor& executor, std::vector<Observation>& choices) const;
   void Stop(const ContainerId& id, StopMode mode);
-  void Obey(Executor& executor, const Command& command);
+  void ExecuteCommand(Executor& executor, const Command& command);
   void AddScheduler(std::vector<Observation>& choices) const;
   void AddExecutor(const Job& job, const ContainerId& id, const Executor& executor,
                    std::vector<Observation>& choices) const;

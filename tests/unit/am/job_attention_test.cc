@@ -23,12 +23,12 @@ class JobAttentionTest : public testing::Test {
     driver_.Observe(AmStarted{{1}, claim});
     driver_.GrantAll().RegisterAll().RunAll();
   }
-  TurnResult Kill(KillRequest request) {
+  CoreStepResult Kill(KillRequest request) {
     if (request.reason.empty()) request.reason = "enough";
-    return driver_.Observe(KillAsked{request});
+    return driver_.Observe(KillRequested{request});
   }
   KillAnswer AnswerTo(const KillRequest& request) const { return driver_.job().AnswerTo(request, driver_.now()); }
-  static std::vector<std::string> Names(const TurnResult& turn) {
+  static std::vector<std::string> Names(const CoreStepResult& turn) {
     std::vector<std::string> names;
     for (const Decision& decision : turn.decisions) names.emplace_back(Name(decision));
     return names;
@@ -41,7 +41,7 @@ class JobAttentionTest : public testing::Test {
 TEST_F(JobAttentionTest, TheSubmittersClaimIsNotedOnce) {
   StartAs(kFirstClaim);
   EXPECT_EQ(driver_.Status().claim, kFirstClaim);
-  driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}});
+  driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}});
   driver_.Replay();
   EXPECT_THAT(Names(driver_.Observe(AmStarted{{2}, kFirstClaim})), ElementsAre("epoch_began"));
   EXPECT_EQ(driver_.Status().claim.owner, OwnerToken{"o2"});
@@ -56,7 +56,7 @@ TEST_F(JobAttentionTest, AClaimThatATornAppendLostIsNotedByTheNextAm) {
 
 TEST_F(JobAttentionTest, ALateKillByAnOldOwnerDoesNothing) {
   StartAs(kFirstClaim);
-  driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}});
+  driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}});
   EXPECT_EQ(AnswerTo({.if_owner = {"o1"}}), KillAnswer::kFenced);
   EXPECT_THAT(Names(Kill({.if_owner = {"o1"}})), IsEmpty());
   EXPECT_EQ(AnswerTo({.if_owner = {"o2"}}), KillAnswer::kTaken);
@@ -82,20 +82,20 @@ TEST_F(JobAttentionTest, APlannedKillEndsTheJobWhenItIsDue) {
 TEST_F(JobAttentionTest, APlanOfAnOwnerWhoseSuccessorsTurnWasTornIsVoidForEver) {
   StartAs(kFirstClaim);
   Kill({.if_owner = kFirstClaim.owner, .due = In(5000)});
-  const TurnResult turn = driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}});
+  const CoreStepResult turn = driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}});
   ASSERT_THAT(Names(turn), ElementsAre("owner_changed", "kill_voided"));
   driver_.Replay(driver_.journal().size() - 1);
   driver_.WaitWithoutRenewal(Duration(10'000));
   EXPECT_THAT(Names(driver_.Observe(AmStarted{{2}, kFirstClaim})), Contains("kill_voided"));
-  driver_.Observe(AttachAsked{kFirstClaim});
+  driver_.Observe(AttachRequested{kFirstClaim});
   EXPECT_THAT(Names(driver_.Pass(Duration(10'000))), Not(Contains("job_stopping")));
 }
 
 TEST_F(JobAttentionTest, ALookByAnotherWatcherIsNoNews) {
   StartAs(kFirstClaim);
-  driver_.Observe(Looked{{"w1"}});
+  driver_.Observe(ClientSeen{{"w1"}});
   const int64_t seq = driver_.job().seq();
-  EXPECT_THAT(Names(driver_.Observe(Looked{{"w2"}})), ElementsAre("watcher_changed"));
+  EXPECT_THAT(Names(driver_.Observe(ClientSeen{{"w2"}})), ElementsAre("watcher_changed"));
   EXPECT_EQ(driver_.job().seq(), seq) << "two watchers would wake each other for ever";
 }
 
@@ -103,7 +103,7 @@ TEST_F(JobAttentionTest, AJobThatNobodyLooksAtIsEndedAsAbandoned) {
   StartAs(kWatched);
   driver_.Wait(kTimeout - Duration(1));
   EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
-  driver_.Observe(Looked{});
+  driver_.Observe(ClientSeen{});
   driver_.Wait(kTimeout - Duration(1));
   EXPECT_EQ(driver_.job().verdict(), std::nullopt);
   driver_.Pass(Duration(1));
@@ -134,7 +134,7 @@ TEST_F(JobAttentionTest, AJobThatSucceedsIsAttachedToUntilItsEnd) {
   driver_.Report("worker:1", Success());
   ASSERT_EQ(driver_.job().state(), JobState::kStopping);
   EXPECT_TRUE(driver_.job().MayAttach());
-  EXPECT_THAT(Names(driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}})), ElementsAre("owner_changed"));
+  EXPECT_THAT(Names(driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}})), ElementsAre("owner_changed"));
 }
 
 }  // namespace

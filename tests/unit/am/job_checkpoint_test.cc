@@ -162,7 +162,7 @@ TEST(JobListingTest, AListingThatNobodyAskedForOrThatComesTwiceIsDamage) {
   EXPECT_FALSE(driver.job().Evolve({driver.now(), CheckpointsListed{}}).ok());
   driver.RegisterAll().ListCheckpoints();
   EXPECT_FALSE(driver.job().Evolve({driver.now(), CheckpointsListed{}}).ok());
-  EXPECT_FALSE(driver.job().Evolve({driver.now(), ListingSought{}}).ok());
+  EXPECT_FALSE(driver.job().Evolve({driver.now(), ListingStarted{}}).ok());
 }
 
 }  // namespace

@@ -51,11 +51,11 @@ TEST(JobDamageTest, OnlyContainersThatAreHeldAreKilledOrEnd) {
 }
 
 TEST(JobDamageTest, SilenceAndSignsOfLifeNeedAnAttempt) {
-  ExpectDamaged(kTwoTasks, "running", {AttemptSuspected{{kStrange, 1}}, AttemptHeard{{{"worker", 2}, 1}}});
+  ExpectDamaged(kTwoTasks, "running", {AttemptSuspected{{kStrange, 1}}, HeartbeatsReturned{{{"worker", 2}, 1}}});
 }
 
 TEST(JobDamageTest, OnlyAJobThatStopsIsHurriedOrEnds) {
-  ExpectDamaged(kTwoTasks, "running", {StopHurried{Duration(1)}, JobEnded{}});
+  ExpectDamaged(kTwoTasks, "running", {GraceShortened{Duration(1)}, JobEnded{}});
 }
 
 // Some decisions change places, and perhaps one is lost. As a replay does, it may stop where something is refused.
@@ -112,8 +112,8 @@ TEST(JobRestartDamageTest, NoTaskRestartsBeforeItWasEverAskedForOrWhenTheJobStop
 }
 
 TEST(JobRestartDamageTest, OnlyAnOpenRestartLooksForACheckpoint) {
-  ExpectDamaged(kCheckpointed, "running", {CheckpointSought{1}});
-  ExpectDamaged(kCheckpointed, kToRestart, {CheckpointSought{2}, CheckpointNoted{1, {}}});
+  ExpectDamaged(kCheckpointed, "running", {CheckpointSearchStarted{1}});
+  ExpectDamaged(kCheckpointed, kToRestart, {CheckpointSearchStarted{2}, CheckpointNoted{1, {}}});
   ExpectDamaged(kCheckpointed, kToLook, {CheckpointNoted{2, {}}});
 }
 

@@ -90,11 +90,11 @@ void ExpectSoundDeadline(const Job& job, Instant now) {
   if (!deadline || job.Ended()) return;
   Job at_deadline = job, before = job;
   const Instant woken = std::max(now, *deadline);
-  const TurnResult turn = TakeTurn(at_deadline, TimePassed{}, woken);
+  const CoreStepResult turn = RunCoreStep(at_deadline, TimePassed{}, woken);
   const auto next = at_deadline.NextDeadline();
   EXPECT_TRUE(!turn.decisions.empty() || !next || *next > woken) << "it would be woken again and again";
   const Instant early = std::max(now, *deadline - Duration(1));
-  const bool oversleeps = early < *deadline && !TakeTurn(before, TimePassed{}, early).decisions.empty();
+  const bool oversleeps = early < *deadline && !RunCoreStep(before, TimePassed{}, early).decisions.empty();
   EXPECT_FALSE(oversleeps);
 }
 

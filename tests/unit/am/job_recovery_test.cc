@@ -157,7 +157,7 @@ TEST_P(EveryPrefix, IsFollowedByTheOrdersStillToBeDone) {
     for (size_t i = 0; i < decisions; ++i) ASSERT_TRUE(driver.job().Evolve(whole.journal()[i]).ok());
     expected.See(whole.journal()[decisions - 1].body);
 
-    const TurnResult turn = driver.Start({2});
+    const CoreStepResult turn = driver.Start({2});
 
     // Where the journal ends within a turn, the rest of that turn follows with its own orders.
     const bool nothing_new = turn.decisions.size() == 1;

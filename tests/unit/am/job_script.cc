@@ -66,7 +66,7 @@ PublishedValues ValuesOf(Words& words) {
 
 // The result of a restart's search: "5", the checkpoint of step 5; "5 4": it was written when step 4 was; "none";
 // "unreadable".
-TurnResult See(JobDriver& driver, int restart, Words& words) {
+CoreStepResult See(JobDriver& driver, int restart, Words& words) {
   if (words.Skip("none")) return driver.SeeCheckpoint(restart, std::nullopt);
   if (words.Skip("unreadable")) return driver.SeeCheckpoint(restart, std::nullopt, /*readable=*/false);
   const int64_t step = words.Number(), written = words.any() ? words.Number() : step;
@@ -76,7 +76,7 @@ TurnResult See(JobDriver& driver, int restart, Words& words) {
 
 // An executor that says "job=job-2", "attempt=worker:0#2", "container=c", "epoch=2" or "generation=2" of itself: each of
 // its five calls is refused for the same reason and changes nothing.
-TurnResult CallAs(JobDriver& driver, const std::string& task, const std::string& difference) {
+CoreStepResult CallAs(JobDriver& driver, const std::string& task, const std::string& difference) {
   Caller caller = driver.CallerOf(task);
   const auto [what, value] = Halves(difference, '=');
   if (what == "job") caller.job = {value};
@@ -85,7 +85,7 @@ TurnResult CallAs(JobDriver& driver, const std::string& task, const std::string&
   if (what == "epoch") caller.epoch = {*ParseInt(value)};
   if (what == "generation") caller.generation = {*ParseInt(value)};
   const std::string before = ToJson(driver.Status());
-  TurnResult turn;
+  CoreStepResult turn;
   std::optional<RefusalReason> reason;
   for (const Observation& call :
        {Observation(RegisterCall{caller, {EndpointOf(task), Phase::kRunning, 100}}), Observation(AwaitCall{caller}),
@@ -102,7 +102,7 @@ TurnResult CallAs(JobDriver& driver, const std::string& task, const std::string&
 }
 
 // How a container ended: "by SEGV", "unseen", "because CLASS", "left", "says `text`", "kept OUTCOME", in this order.
-TurnResult Exit(JobDriver& driver, const std::string& task, Words& words) {
+CoreStepResult Exit(JobDriver& driver, const std::string& task, Words& words) {
   ContainerExited exited{driver.ContainerFor(task), ExitStatus{}, "", {}};
   if (words.Skip("by")) exited.status = BySignal(words.Next());
   if (words.Skip("unseen")) exited.status.reset();
@@ -113,40 +113,40 @@ TurnResult Exit(JobDriver& driver, const std::string& task, Words& words) {
   return driver.Observe(ContainerEvent{std::move(exited)});
 }
 
-TurnResult Kill(JobDriver& driver, Words& its) {
+CoreStepResult Kill(JobDriver& driver, Words& its) {
   KillRequest request{.reason = "asked", .grace = Duration(-1)};
   if (its.Skip("within")) request.grace = TimeOf(its.Next());
   if (its.Skip("by")) request.asker = its.Next();
   if (its.any()) request.reason = its.Rest();
-  return driver.Observe(KillAsked{request});
+  return driver.Observe(KillRequested{request});
 }
 
-TurnResult Reach(JobDriver& driver, Words& its) {
+CoreStepResult Reach(JobDriver& driver, Words& its) {
   std::vector<ContainerId> running;
   while (its.any()) running.push_back({its.Next()});
   return driver.Reach(running);
 }
 
 // To so many decisions; -1: to all of them except the last.
-TurnResult Replay(JobDriver& driver, int64_t most) {
+CoreStepResult Replay(JobDriver& driver, int64_t most) {
   driver.Replay(static_cast<size_t>(most < 0 ? most + static_cast<int64_t>(driver.journal().size()) : most));
   return {};
 }
 
 // Events that concern no task. nullopt: there is no such event.
-std::optional<TurnResult> HappenOnce(JobDriver& d, const std::string& name, Words& its) {
-  if (name == "running") return d.Running(), TurnResult{};
-  if (name == "gathering") return d.Gathering(), TurnResult{};
-  if (name == "all-granted") return d.GrantAll(), TurnResult{};
-  if (name == "all-registered") return d.RegisterAll(), TurnResult{};
-  if (name == "all-run") return d.RunAll(), TurnResult{};
-  if (name == "all-up") return d.GrantAll().RegisterAll().RunAll(), TurnResult{};
+std::optional<CoreStepResult> HappenOnce(JobDriver& d, const std::string& name, Words& its) {
+  if (name == "running") return d.Running(), CoreStepResult{};
+  if (name == "gathering") return d.Gathering(), CoreStepResult{};
+  if (name == "all-granted") return d.GrantAll(), CoreStepResult{};
+  if (name == "all-registered") return d.RegisterAll(), CoreStepResult{};
+  if (name == "all-run") return d.RunAll(), CoreStepResult{};
+  if (name == "all-up") return d.GrantAll().RegisterAll().RunAll(), CoreStepResult{};
   if (name == "start") return d.Start({its.any() ? its.Number() : 1});
   if (name == "confirming-start") return d.Observe(AmStarted{{1}, {}, false, /*ends_are_confirmed=*/true});
   if (name == "master") return d.Replay(), d.Start({its.Number()});
-  if (name == "replay") return its.any() ? Replay(d, its.Number()) : (d.Replay(), TurnResult{});
-  if (name == "wait") return d.Wait(TimeOf(its.Next())), TurnResult{};
-  if (name == "standstill") return d.WaitWithoutRenewal(TimeOf(its.Next())), TurnResult{};
+  if (name == "replay") return its.any() ? Replay(d, its.Number()) : (d.Replay(), CoreStepResult{});
+  if (name == "wait") return d.Wait(TimeOf(its.Next())), CoreStepResult{};
+  if (name == "standstill") return d.WaitWithoutRenewal(TimeOf(its.Next())), CoreStepResult{};
   if (name == "pass") return d.Pass(TimeOf(its.Next()));
   if (name == "tick") return d.Observe(TimePassed{});
   if (name == "renew") return d.Observe(LeaseRenewed{});
@@ -154,7 +154,7 @@ std::optional<TurnResult> HappenOnce(JobDriver& d, const std::string& name, Word
   if (name == "kill") return Kill(d, its);
   if (name == "reach") return Reach(d, its);
   if (name == "list") return d.ListCheckpoints();
-  if (name == "list-in-use") return d.Observe(CheckpointsThere{{}, JobId{"job-0"}});
+  if (name == "list-in-use") return d.Observe(CheckpointsFound{{}, JobId{"job-0"}});
   if (name == "list-earlier") {
     const Checkpoint earlier{"/ckpt/step-7", 7, JobDriver::kStart, CheckpointWriter::kEarlierJob};
     return d.ListCheckpoints({.folder = "/ckpt", .earlier_job = JobId{"job-0"}, .newest = earlier});
@@ -163,7 +163,7 @@ std::optional<TurnResult> HappenOnce(JobDriver& d, const std::string& name, Word
   return std::nullopt;
 }
 
-std::optional<TurnResult> HappenTo(const std::string& task, JobDriver& d, const std::string& name, Words& its) {
+std::optional<CoreStepResult> HappenTo(const std::string& task, JobDriver& d, const std::string& name, Words& its) {
   if (name == "grant") return d.Grant(task);
   if (name == "surplus") return d.Observe(ContainerEvent{ContainerGranted{AttemptOf(task), {"surplus"}, "node"}});
   if (name == "launched") return d.ConfirmLaunch(task);
@@ -190,7 +190,7 @@ std::optional<TurnResult> HappenTo(const std::string& task, JobDriver& d, const 
   if (name == "preempt") return d.Preempt(task, TimeOf(its.Next()));
   if (name == "resume") {  // its restart, which has the number of the attempt, finds a checkpoint, and all run again
     d.Report(task, Failure(1));
-    const TurnResult turn = See(d, AttemptOf(task).number, its);
+    const CoreStepResult turn = See(d, AttemptOf(task).number, its);
     d.GrantAll().RegisterAll().RunAll();
     return turn;
   }
@@ -220,7 +220,7 @@ class Scene {
   std::optional<std::string> TextAboutTask(const std::string& task, const std::string& word) const;
 
   JobDriver driver_;
-  TurnResult turn_;
+  CoreStepResult turn_;
   std::map<std::string, Command> noted_;  // what executors were told then
   std::optional<Instant> noted_deadline_;
   std::string noted_status_;
@@ -251,7 +251,7 @@ void Scene::Happen(const std::string& event) {
   }
   const std::vector<std::string> tasks = words.Tasks();
   if (name == "note") return Note(tasks);
-  std::optional<TurnResult> turn;
+  std::optional<CoreStepResult> turn;
   if (tasks.empty()) turn = HappenOnce(driver_, name, words);
   Words last = words;
   for (const std::string& task : tasks) turn = HappenTo(task, driver_, name, last = words);
@@ -263,9 +263,9 @@ void Scene::Happen(const std::string& event) {
 
 // The last order of a turn for an executor is the answer to its Await.
 void Scene::CheckTold() const {
-  std::map<AttemptId, TellExecutor> told;
+  std::map<AttemptId, SendCommand> told;
   for (const Action& action : turn_.actions)
-    if (const auto* tell = std::get_if<TellExecutor>(&action)) told[tell->attempt] = *tell;
+    if (const auto* tell = std::get_if<SendCommand>(&action)) told[tell->attempt] = *tell;
   for (const auto& [attempt, tell] : told) EXPECT_TRUE(tell == driver_.job().Tell(attempt)) << ToString(attempt);
 }
 

@@ -54,7 +54,7 @@ TABLE_TEST(JobTest, kStraight, Script(kPsAndTwoWorkers));
 TEST(JobTest, AsksNameTheResourcesOfTheRole) {
   JobSpec spec = JobOf(kPsAndTwoWorkers);
   spec.roles[1].resources = {.memory_mb = 8192, .vcores = 4, .gpus = 2};
-  const TurnResult turn = JobDriver(spec).Start();
+  const CoreStepResult turn = JobDriver(spec).Start();
   ASSERT_EQ(turn.actions.size(), 1U);
   const auto& asks = std::get<RequestContainers>(turn.actions[0]).asks;
   ASSERT_EQ(asks.size(), 3U);
@@ -150,7 +150,7 @@ TEST(JobCallsTest, AnExecutorThatKnowsAnOlderMasterIsHeard) {
   driver.GrantAll();
   Caller caller = driver.CallerOf("worker:0");
   caller.epoch = {6};
-  const TurnResult turn = driver.Observe(RegisterCall{caller, {EndpointOf("worker:0")}});
+  const CoreStepResult turn = driver.Observe(RegisterCall{caller, {EndpointOf("worker:0")}});
   EXPECT_FALSE(turn.refusal);
   EXPECT_EQ(Decisions(turn), std::vector<std::string>{"attempt_registered"});
 }
@@ -158,7 +158,7 @@ TEST(JobCallsTest, AnExecutorThatKnowsAnOlderMasterIsHeard) {
 TEST(JobCallsTest, ASecondEndpointForTheSameAttemptIsRefused) {
   JobDriver driver(TwoWorkers());
   driver.Running();
-  const TurnResult turn = driver.Observe(RegisterCall{driver.CallerOf("worker:0"), {EndpointOf("worker:1")}});
+  const CoreStepResult turn = driver.Observe(RegisterCall{driver.CallerOf("worker:0"), {EndpointOf("worker:1")}});
   ASSERT_TRUE(turn.refusal);
   EXPECT_EQ(turn.refusal->reason, RefusalReason::kBadRequest);
   EXPECT_NE(turn.refusal->message.find("node-worker-0:4000"), std::string::npos);

@@ -35,7 +35,7 @@ class JournalTest : public testing::Test {
     return std::move(opened->journal);
   }
   void Listen(LocalJournal& journal) {
-    journal.TellOfTrouble([this](const std::string& why) { troubles_.push_back(why); });
+    journal.SetFailureCallback([this](const std::string& why) { troubles_.push_back(why); });
   }
   void Append(LocalJournal& journal, const std::vector<Decision>& decisions) {
     ++expected_;

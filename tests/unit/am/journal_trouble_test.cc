@@ -81,7 +81,7 @@ class JournalTroubleTest : public testing::Test {
     read_ = opened->decisions;
     opened->file = std::make_unique<FileOnDisk>(std::move(opened->file), disk_);
     journal_ = std::make_unique<LocalJournal>(loop_, *std::move(opened));
-    journal_->TellOfTrouble([this](const std::string& why) { told_.push_back(why.empty() ? "over" : why); });
+    journal_->SetFailureCallback([this](const std::string& why) { told_.push_back(why.empty() ? "over" : why); });
   }
   void Append(const std::vector<Decision>& decisions) {
     ++expected_;

@@ -72,7 +72,7 @@ class FcfsMasterCheckpointTest : private CheckpointHome, public ApplicationMaste
 };
 
 TEST_F(FcfsMasterCheckpointTest, AListingLeavesTheDelayOfTheScheduler) {
-  master_.OnScheduler(ContainersDelayed{"waits for 8192 MB of memory"});
+  master_.OnScheduler(ContainersPending{"waits for 8192 MB of memory"});
   Grant("worker:0");
   Register("worker:0");
   journal_.WriteAll();

@@ -92,9 +92,9 @@ TEST_F(MasterRecordsTest, WhoLostTheArbiterWhileTheStoreWasSlowDecidesNothing) {
   journal_.WriteAll();
 
   ASSERT_TRUE(killed->refusal);
-  EXPECT_EQ(killed->refusal->reason, RefusalReason::kNotRuling);
+  EXPECT_EQ(killed->refusal->reason, RefusalReason::kNotLeader);
   ASSERT_TRUE(reported->refusal);
-  EXPECT_EQ(reported->refusal->reason, RefusalReason::kNotRuling);
+  EXPECT_EQ(reported->refusal->reason, RefusalReason::kNotLeader);
   EXPECT_THAT(journal_.appended, Not(Contains("job_stopping")));
 }
 

@@ -29,7 +29,7 @@ class SlowJournal : public Journal {
     if (on_append) on_append();
     waiting_.push_back(std::move(done));
   }
-  void TellOfTrouble(OnTrouble fn) override { trouble = std::move(fn); }
+  void SetFailureCallback(OnTrouble fn) override { trouble = std::move(fn); }
   bool WriteOne() {
     if (waiting_.empty()) return false;
     const Done done = std::move(waiting_.front());
@@ -83,7 +83,7 @@ class SlowCalls : public RecordCalls {
 class RecordingScheduler : public Scheduler {
  public:
   bool Holds() const override { return holds; }
-  void Request(const std::vector<ContainerAsk>& asks) override { Record(RequestContainers{asks}); }
+  void Request(const std::vector<ContainerRequest>& asks) override { Record(RequestContainers{asks}); }
   void Withdraw(const std::vector<AttemptId>& attempts) override { Record(WithdrawRequests{attempts}); }
   void Launch(const ContainerId& id, const ExecutorLaunch& what) override {
     orders.push_back(StrCat("launch ", id.value, " ", ToString(what.attempt.task)));

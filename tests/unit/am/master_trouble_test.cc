@@ -171,7 +171,7 @@ TEST_F(TroubleTest, HeartbeatsAreAnsweredAndNewcomersPutOff) {
   const auto registered = Register("worker:1");
 
   ASSERT_TRUE(registered->refusal);
-  EXPECT_EQ(registered->refusal->reason, RefusalReason::kNotRuling);
+  EXPECT_EQ(registered->refusal->reason, RefusalReason::kNotLeader);
 }
 
 TEST_F(TroubleTest, AnEndIsNotToldBeforeItIsWrittenAndTheTroubleIs) {
@@ -305,7 +305,7 @@ TEST_F(SuspectInTroubleTest, WhoIsPutOffIsNotSilent) {
   const auto put_off = Register("worker:0");
 
   ASSERT_TRUE(put_off->refusal);
-  EXPECT_EQ(put_off->refusal->reason, RefusalReason::kNotRuling);
+  EXPECT_EQ(put_off->refusal->reason, RefusalReason::kNotLeader);
   EXPECT_THAT(journal_.appended, Contains("attempt_heard"));
 }
 

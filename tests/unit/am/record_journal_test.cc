@@ -108,8 +108,8 @@ class RecordJournalTest : public testing::Test {
     Listen();
   }
   void Listen() {
-    journal_->TellOfTrouble([this](const std::string& why) { told_.push_back(why.empty() ? "over" : why); });
-    journal_->TellOfSeal([this] { told_.emplace_back("sealed"); });
+    journal_->SetFailureCallback([this](const std::string& why) { told_.push_back(why.empty() ? "over" : why); });
+    journal_->SetSealCallback([this] { told_.emplace_back("sealed"); });
   }
   void Append(const std::vector<Decision>& decisions) {
     journal_->Append(decisions, [this, number = appended_++] { told_.push_back(StrCat("written ", number)); });
@@ -232,7 +232,7 @@ TEST_F(RecordJournalTest, WhoRulesNoLongerIsToldSoAtItsNextTurn) {
   Open(1);
   const auto old = std::move(journal_);
   Open(2);
-  old->TellOfSeal([this] { told_.emplace_back("old is sealed"); });
+  old->SetSealCallback([this] { told_.emplace_back("old is sealed"); });
   old->Append({kSome[0]}, [this] { told_.emplace_back("never"); });
   RunUntilTold("old is sealed");
   Append({kSome[1]});
@@ -255,7 +255,7 @@ TEST_F(RecordJournalTest, AnAnswerOrASealMayEndTheJournal) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return journal_ == nullptr; }));
   Open(2);
   ASSERT_TRUE(store_->Seal(Epoch{2}).ok());
-  journal_->TellOfSeal([this] { journal_.reset(); });
+  journal_->SetSealCallback([this] { journal_.reset(); });
   Append({kSome[0]});
   EXPECT_TRUE(RunUntil(loop_, [&] { return journal_ == nullptr; }));
 }
@@ -309,7 +309,7 @@ TEST(RecordJournalSeeds, WhatIsToldAsWrittenIsThereInItsOrder) {
       told = read;  // this master acts upon it
       RecordJournal journal(loop, store, Epoch{epoch}, opened->journal->records(), Duration(0));
       bool sealed = false;
-      journal.TellOfSeal([&] { sealed = true; });
+      journal.SetSealCallback([&] { sealed = true; });
       size_t answered = 0;
       const size_t turns = random() % 20, seal_at = random() % 40, stop_at = random() % 20;
       for (size_t i = 0; i < turns; ++i) {

@@ -70,7 +70,8 @@ TEST(OutputPropertiesTest, ANameThatIsAnOrderIsOnlyThereUnderTheLongerName) {
   for (const std::string& name : Alternatives(
            "{command|command.1|type|env.PATH|working.dir|retries|retry.backoff|user.to.proxy|dependencies|"
            "tony.worker.instances|azkaban.flow.execid|executes|src_dir|worker_env.X|main.args|jvm.args|classpath|"
-           "failure.emails|hadoop-inject.x|spark.master|driver-memory|tony.job.id|tony.worker.command|tony.output.x|azkaban.job.id|"
+           "failure.emails|hadoop-inject.x|spark.master|driver-memory|tony.job.id|tony.worker.command|tony.output.x|"
+           "azkaban.job.id|"
            "python_venv|python_binary_path|task_params|hdfs_classpath|flow.name}")) {
     EXPECT_TRUE(Left(name + "=evil").starts_with("tony.output." + name + "=evil; 1 notes: ")) << Left(name + "=evil");
     EXPECT_THAT(Left(name + "=evil").substr(Left(name + "=evil").find(';')), HasSubstr(name));
@@ -268,9 +269,9 @@ TEST_F(InstallFilesTest, WhatIsMovedAsideGetsAFreeName) {
 // ---- help
 
 TEST(VerbHelpTest, IsAskedForInTheUsualWays) {
-  for (const char* word : {"--help", "-help", "-h"}) EXPECT_TRUE(AsksForHelp({"/jobtypes", word})) << word;
-  EXPECT_FALSE(AsksForHelp({}));
-  EXPECT_FALSE(AsksForHelp({"help", "--json"}));
+  for (const char* word : {"--help", "-help", "-h"}) EXPECT_TRUE(RequestsHelp({"/jobtypes", word})) << word;
+  EXPECT_FALSE(RequestsHelp({}));
+  EXPECT_FALSE(RequestsHelp({"help", "--json"}));
 }
 
 TEST(VerbHelpTest, NamesEachOptionOfAVerb) {

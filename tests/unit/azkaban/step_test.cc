@@ -228,7 +228,7 @@ TEST(WhatAsksTest, EachRolesPropertiesAreNamedWithValueAndOrigin) {
       {"tony.ps.instances", "1", "the step's properties"}, {"tony.ps.memory", "2g", "default"},
       {"tony.worker.gpus", "2", "the step's properties"},  {"tony.worker.instances", "4", "the step's properties"},
       {"tony.worker.memory", "8g", "main.args"},           {"tony.worker.vcores", "4", "the step's properties"}};
-  const Error told = WithWhatAsks(kRefused, spec, configuration);
+  const Error told = WithRequestedResources(kRefused, spec, configuration);
   EXPECT_EQ(told.code, ErrorCode::kInvalid);
   EXPECT_EQ(told.message, kRefused.message +
                               "; it asks by tony.ps.instances=1 (the step's properties), tony.ps.memory=2g (TonY's "
@@ -240,13 +240,13 @@ TEST(WhatAsksTest, AJobWithoutRolesHasTheKeysOfItsOnlyTask) {
   JobSpec spec;
   spec.roles = {Role("driver", 1)};
   spec.roles[0].key_prefix = "tony.am";
-  EXPECT_EQ(WithWhatAsks(kRefused, spec, {{"tony.am.memory", "36g", "the step's properties"}}).message,
+  EXPECT_EQ(WithRequestedResources(kRefused, spec, {{"tony.am.memory", "36g", "the step's properties"}}).message,
             kRefused.message + "; it asks by tony.am.memory=36g (the step's properties)");
 }
 
 TEST(WhatAsksTest, OtherErrorsStayAsTheyAre) {
   const Error other = {ErrorCode::kUnavailable, "at most 64 open files are allowed here"};
-  EXPECT_EQ(WithWhatAsks(other, {}, {}).message, other.message);
+  EXPECT_EQ(WithRequestedResources(other, {}, {}).message, other.message);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class WalkPathTest : public testing::Test {
     EXPECT_TRUE(walked.ok()) << walked.error().message;
     if (!walked.ok()) return nullptr;
     walked_ = *std::move(walked);
-    return walked_.RiskBeside(beside);
+    return walked_.RiskFromOthers(beside);
   }
 
   const TempFolder temp_;

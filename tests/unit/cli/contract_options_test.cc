@@ -1,9 +1,8 @@
-#include "runtime/cli/options.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/cli/commands.h"
+#include "runtime/cli/options.h"
 #include "runtime/client/submit_job.h"
 #include "runtime/client/submit_steps.h"
 
@@ -107,10 +106,10 @@ TEST(ContractOptionsTest, WhoAsksIsAPersonAFirstTryOrALaterOne) {
     words.insert(words.begin(), {"--request-id", "r"});
     return ReadSubmitOrder(LineOf("submit", words))->ask.asker;
   };
-  EXPECT_EQ(asker({}), SubmitAsker::kPerson);
-  EXPECT_EQ(asker({"--owner", "o"}), SubmitAsker::kLaterTry);
-  EXPECT_EQ(asker({"--owner", "o", "--first-try"}), SubmitAsker::kFirstTry);
-  EXPECT_EQ(asker({"--first-try"}), SubmitAsker::kFirstTry);
+  EXPECT_EQ(asker({}), SubmitterKind::kPerson);
+  EXPECT_EQ(asker({"--owner", "o"}), SubmitterKind::kLaterTry);
+  EXPECT_EQ(asker({"--owner", "o", "--first-try"}), SubmitterKind::kFirstTry);
+  EXPECT_EQ(asker({"--first-try"}), SubmitterKind::kFirstTry);
   EXPECT_EQ(ReadSubmitOrder(LineOf("submit", {"--first-try"})).error().code, ErrorCode::kUsage) << "without a request";
 }
 

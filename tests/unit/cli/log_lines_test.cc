@@ -1,9 +1,8 @@
-#include "runtime/cli/log_session.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
+#include "runtime/cli/log_session.h"
 
 namespace tony {
 namespace {
@@ -68,7 +67,7 @@ TEST_F(LogLinesTest, AnExpressionThatOthersTryForEverTakesNoTime) {
 }
 
 TEST_F(LogLinesTest, TheLastOfEachStreamAreKeptInTheOrderOfTheStreams) {
-  LastOfEach last(2);
+  LastLinesPerStream last(2);
   for (int i = 1; i <= 5; ++i) {
     const std::string line = StrCat("line ", i, "\n");
     last.Take(Text(line, static_cast<uint64_t>(i) * 7));

@@ -35,8 +35,8 @@ class FakeAmLauncher : public AmLauncher {
     return local_.UnwrittenEnd(records);
   }
   Status Settle(const JobRecords& records) const override { return local_.Settle(records); }
-  std::string WhyItEnds(const JobRecords& records) const override { return local_.WhyItEnds(records); }
-  Result<bool> EndUnruled(const JobRecords&, const KillRequest& kill) const override {
+  std::string KeeperFailureHint(const JobRecords& records) const override { return local_.KeeperFailureHint(records); }
+  Result<bool> EndBeforeFirstAm(const JobRecords&, const KillRequest& kill) const override {
     asked_to_end.push_back(kill.reason);
     return true;
   }
@@ -125,7 +125,7 @@ TEST_F(FollowTest, OfAKeeperThatIsSilentIsToldAndWhereNothingEndsItAKillDoesNotW
   ASSERT_TRUE(RunUntil(loop_, [this] { return !notes_.empty(); }));
   EXPECT_EQ(notes_, std::vector<std::string>{"waits for the keeper"});
   launcher_.pulse.hopeless = true;
-  follower.TellKill({"", {.reason = "enough"}});
+  follower.SendKill({"", {.reason = "enough"}});
   ASSERT_TRUE(RunToEnd());
   ASSERT_FALSE(end_->ok());
   EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
@@ -203,7 +203,7 @@ TEST_F(FollowTest, WhereNoAmRulesAKillIsTheArbitersToCarryOut) {
   EXPECT_FALSE(RunUntil(
       loop_, [this] { return !launcher_.asked_to_end.empty(); }, std::chrono::milliseconds(300)))
       << "nobody wants its end";
-  follower.TellKill({"", {.reason = "enough"}});
+  follower.SendKill({"", {.reason = "enough"}});
   ASSERT_TRUE(RunUntil(loop_, [this] { return !launcher_.asked_to_end.empty(); }));
   EXPECT_EQ(launcher_.asked_to_end.front(), "enough");
 }
@@ -287,7 +287,7 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesAndSaysSoOnce) {
   status.seq = 2;
   ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 2; }));
-  follower.TellKill({"", {.reason = "enough"}});
+  follower.SendKill({"", {.reason = "enough"}});
   status.seq = 3;
   ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 3; }));
@@ -315,7 +315,7 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseGetsNoNewOwner) {
 TEST_F(FollowTest, TheKeepersTroubleIsToldOnceAndTheWaitGoesOn) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
-  ASSERT_TRUE(records_.WriteStatus(*TroubledStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());
+  ASSERT_TRUE(records_.WriteStatus(*DegradedStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [this] { return statuses_ == 1; }));
@@ -332,11 +332,11 @@ TEST_F(FollowTest, TheKeepersTroubleIsToldOnceAndTheWaitGoesOn) {
 TEST_F(FollowTest, AKillThatTheKeeperOfAJobWithoutAMasterRefusesIsAnError) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(records_.WriteLease({{3}, {SocketOf({3})}, 1}).ok());
-  ASSERT_TRUE(records_.WriteStatus(*TroubledStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());
+  ASSERT_TRUE(records_.WriteStatus(*DegradedStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   const auto kill = records_.WriteKill({.reason = "late", .if_owner = {"o1"}});
-  follower.TellKill(*kill);
+  follower.SendKill(*kill);
   EXPECT_FALSE(RunUntil(
       loop_, [this] { return end_.has_value(); }, Duration(300)));
   ASSERT_TRUE(records_.RemoveKill(kill->name).ok());

@@ -21,7 +21,7 @@ ParsedJobSpec Job() {
 std::vector<std::string> Differs(const std::function<void(ParsedJobSpec&)>& change) {
   ParsedJobSpec job = Job();
   change(job);
-  return DiffersIn(DigestOf(Job(), "content"), DigestOf(job, "content"));
+  return DifferingParts(DigestOf(Job(), "content"), DigestOf(job, "content"));
 }
 
 using Names = std::vector<std::string>;
@@ -41,7 +41,7 @@ TEST(JobDigestTest, WhatIsRunIsPartOfIt) {
   EXPECT_EQ(Differs([](auto& job) { job.secrets["MORE"] = "s"; }), Names{"environment"});
   EXPECT_EQ(Differs([](auto& job) { job.spec.checkpoint.directory = "/other"; }), Names{"checkpoints"});
   EXPECT_EQ(Differs([](auto& job) { job.spec.checkpoint.resume_latest = true; }), Names{"checkpoints"});
-  EXPECT_EQ(DiffersIn(DigestOf(Job(), "content"), DigestOf(Job(), "other")), Names{"files"});
+  EXPECT_EQ(DifferingParts(DigestOf(Job(), "content"), DigestOf(Job(), "other")), Names{"files"});
 }
 
 TEST(JobDigestTest, ValuesThatTouchEachOtherAreToldApart) {

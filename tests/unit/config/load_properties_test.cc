@@ -247,14 +247,14 @@ TEST(LoadPropertiesTest, ATildeIsTheHomeFolderAsForAShell) {
 }
 
 TEST(LoadPropertiesTest, AJobOfAFileThatTonYReadIsOfTonys) {
-  for (const auto& [given, is_of_tonys] :
+  for (const auto& [given, is_tony_job] :
        std::vector<std::pair<std::string, bool>>{{"site/tony-site.xml: a=1", false},  // flags alone
                                                  {"job.yaml: name: x\nproperties: {a: b}\n", false},
                                                  {"job.properties: type=TonYJob\n", true},
                                                  {"tony.xml: a=1", true}}) {
     LoadBed bed;
     bed.Take(given);
-    EXPECT_EQ(bed.Load()->is_of_tonys(), is_of_tonys) << given;
+    EXPECT_EQ(bed.Load()->is_tony_job(), is_tony_job) << given;
   }
 }
 

@@ -252,7 +252,7 @@ void CheckInclude(const RowCase& row) {
   }
   std::filesystem::create_symlink("tony.xml", folder.path() / "link.xml");
   const auto path = folder.path() / "tony.xml";
-  const auto read = ParseHadoopXmlOf(path, *ReadTextFile(path), "tony.xml");
+  const auto read = ParseHadoopXmlWithIncludes(path, *ReadTextFile(path), "tony.xml");
   for (const std::string& expected : PartsOf(Replaced(row.expected, "@", here))) {
     const std::string key = expected.substr(0, expected.find('='));
     const Property* property = read.ok() ? read->Find(key) : nullptr;

@@ -106,7 +106,7 @@ class ContainerProgramTest : public testing::Test {
   const JobCertificates certificates_ = *MakeJobCertificates("a-job", RealClock().Now(), std::chrono::hours(1));
   const fs::path cache_ = temp_.path() / "cache", container_ = temp_.path() / "container",
                  logs_ = temp_.path() / "logs";
-  JobShipment job_;
+  ExecutorInputs job_;
   EventLoop loop_;
   BoostProcessRunner processes_{loop_};
   std::unique_ptr<RpcServer> server_;
@@ -239,7 +239,7 @@ class ContainerEndTest : public ContainerProgramTest {
     ASSERT_TRUE(Until([&] { return OfTheTask().empty(); }));
     ASSERT_TRUE(Until([&] { return Descendants(getpid()).empty(); }));
   }
-  std::vector<pid_t> OfTheTask() const { return WithEnvironment("TONY_JOB_ID=" + job_.job.value); }
+  std::vector<pid_t> OfTheTask() const { return ProcessesWithEnvironment("TONY_JOB_ID=" + job_.job.value); }
 
   ScriptedAm am_{{1}};
 };

@@ -36,7 +36,7 @@ class EvidenceTest : public testing::Test {
   Evidence Gathered(ExitStatus exit = kFailed) const {
     return Gather(exit, {In("error.json"), In("stdout"), In("stderr")}, {}, "tony.worker.memory");
   }
-  std::string Trouble() const { return Gathered().report_trouble; }
+  std::string Trouble() const { return Gathered().report_problem; }
 
   TempFolder temp_;
 };
@@ -152,7 +152,7 @@ TEST_F(EvidenceTest, AFailureIsSeenWithReportAndLastLines) {
   EXPECT_EQ(seen.stderr_tail, "boom\n");
   ASSERT_TRUE(seen.report);
   EXPECT_EQ(*seen.report, (ErrorReport{OutcomeClass::kInfra, Advice::kTransient, "the store\nis down\n"}));
-  EXPECT_EQ(seen.report_trouble, "");
+  EXPECT_EQ(seen.report_problem, "");
 }
 
 TEST_F(EvidenceTest, StdoutAndADiskWithRoomAreSeenToo) {
@@ -167,7 +167,7 @@ TEST_F(EvidenceTest, OfASuccessNothingElseIsLookedAt) {
   Write("error.json", "{");
   const Evidence seen = Gathered({ExitStatus::Kind::kExited, 0});
   EXPECT_EQ(seen.stderr_tail, "");
-  EXPECT_EQ(seen.report_trouble, "");
+  EXPECT_EQ(seen.report_problem, "");
 }
 
 TEST_F(EvidenceTest, NoFileIsNoTrouble) {
@@ -188,12 +188,12 @@ TEST_F(EvidenceTest, AFileThatIsNoReportIsNamedAndIgnored) {
 TEST_F(EvidenceTest, WhatIsNoFileIsNeitherReadNorWaitedFor) {
   ASSERT_EQ(mkfifo(In("error.json").c_str(), 0600), 0);
   EXPECT_EQ(Trouble(), "error file: it is no regular file");
-  ForgetFile(In("error.json"));
+  RemoveLeftoverFile(In("error.json"));
   Write("elsewhere", R"({"class":"infra"})");
   std::filesystem::create_symlink(In("elsewhere"), In("error.json"));
   EXPECT_FALSE(Gathered().report);
   EXPECT_TRUE(Trouble().starts_with("error file: ")) << Trouble();
-  ForgetFile(In("error.json"));
+  RemoveLeftoverFile(In("error.json"));
   EXPECT_TRUE(std::filesystem::exists(In("elsewhere")));
   EXPECT_EQ(Trouble(), "");
 }
@@ -208,7 +208,7 @@ struct Recorded {
 };
 
 void AddStream(const std::string& name, const std::string& text, Evidence& evidence) {
-  executor::LastWords words = executor::LastWordsOf(text);
+  executor::LogTail words = executor::LogTailOf(text);
   (name == "stdout" ? evidence.stdout_tail : evidence.stderr_tail) = std::move(words.lines);
   (name == "stdout" ? evidence.stdout_text : evidence.stderr_text) = std::move(words.text);
 }
@@ -326,9 +326,9 @@ TEST(SecretMaskTest, InPlaceTheLengthStays) {
 
 TEST(SecretMaskTest, ABeginningAtTheEndIsOpen) {
   const SecretMask mask({"s3cret"});
-  EXPECT_EQ(mask.OpenEnd("a s3cre"), 5u);
-  EXPECT_EQ(mask.OpenEnd("a s3cret"), 0u);
-  EXPECT_EQ(mask.OpenEnd("a s3"), 0u) << "as everything may be";
+  EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cre"), 5u);
+  EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cret"), 0u);
+  EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3"), 0u) << "as everything may be";
 }
 
 TEST(SecretMaskTest, VariablesAreSecretByTheirOriginOrTheirName) {

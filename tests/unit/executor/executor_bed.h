@@ -38,8 +38,8 @@ class ExecutorBed {
 
   void Begin(ProcessRunner& processes) {
     executor.emplace(
-        Surroundings{
-            loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}, nullptr, ports, nullptr, tells_logs},
+        ExecutorParts{
+            loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}, nullptr, ports, nullptr, sends_log_excerpts},
         records, spec, Caller{.job = {"job-1"}, .attempt = attempt, .container = {"c-1"}, .token = "secret"},
         Endpoint{"127.0.0.1", 4711}, 0.0);
     executor->Begin([this](int code) { exit_code = code; });
@@ -79,7 +79,7 @@ class ExecutorBed {
   JobRecords records;
   JobSpec spec;
   NamedPorts ports;
-  bool tells_logs = false;
+  bool sends_log_excerpts = false;
   EventLoop loop;
   FakeAm am{loop};
   std::optional<Executor> executor;

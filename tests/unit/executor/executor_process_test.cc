@@ -43,7 +43,7 @@ struct ProcessWorld : Subreaper {
     bed->spec.roles[0].processes = processes;
     bed->spec.timers.grace = Duration(300);  // where one process fails
     runner.emplace(bed->loop);
-    child_signals = bed->loop.OnSignals({SIGCHLD}, [this](int) { runner->ReapStrangers(); });
+    child_signals = bed->loop.OnSignals({SIGCHLD}, [this](int) { runner->ReapAllChildren(); });
     ASSERT_TRUE(bed->Start(*runner));
     ASSERT_TRUE(bed->Until([&] { return std::filesystem::exists(bed->InWork("ready")); }));
   }
@@ -170,7 +170,7 @@ Outcome OutcomeOf(const std::string& command, const std::vector<FailureRule>& ru
   bed.spec.framework = framework;
   std::ofstream(bed.records.place() / "src" / "tony-error.json") << R"({"class":"hung"})";  // of an earlier run
   BoostProcessRunner processes(bed.loop);
-  const auto child_signals = bed.loop.OnSignals({SIGCHLD}, [&](int) { processes.ReapStrangers(); });
+  const auto child_signals = bed.loop.OnSignals({SIGCHLD}, [&](int) { processes.ReapAllChildren(); });
   EXPECT_TRUE(bed.Start(processes));
   const auto outcome = bed.Reported();
   EXPECT_TRUE(outcome);

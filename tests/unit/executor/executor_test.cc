@@ -180,7 +180,7 @@ struct ExecutorWorld {
          }},
         {"locked",
          [](auto& w, auto& its) {
-           return IsLockTaken(w.Folder(static_cast<int>(its.Number(1))).logs / "lock") ? "yes" : "no";
+           return IsFileLocked(w.Folder(static_cast<int>(its.Number(1))).logs / "lock") ? "yes" : "no";
          }},
     };
   }

@@ -93,7 +93,7 @@ class LogCapTest : public testing::Test {
 
 TEST_F(LogCapTest, WhatIsFirstAndLastStaysAndTheMiddleIsFreed) {
   Append(16 * kMb);
-  LogCap cap(file_, 4 * kMb);
+  LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_GE(*cap.Check(), 10 * kMb);
   EXPECT_EQ(Length(), 16 * kMb) << "offsets stay valid";
   EXPECT_LE(Room(), 6 * kMb);
@@ -103,14 +103,14 @@ TEST_F(LogCapTest, WhatIsFirstAndLastStaysAndTheMiddleIsFreed) {
 
 TEST_F(LogCapTest, NothingIsFreedWithinTheLimit) {
   Append(5 * kMb);
-  LogCap cap(file_, 4 * kMb);
+  LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_EQ(*cap.Check(), 0);
   EXPECT_EQ(ReadAll(), Lines(0, 5 * kMb));
 }
 
 TEST_F(LogCapTest, ItIsCutAgainAsItGrows) {
   Append(kMb);
-  LogCap cap(file_, 4 * kMb);
+  LogSizeLimit cap(file_, 4 * kMb);
   for (int i = 0; i < 20; ++i) {
     Append(2 * kMb);
     ASSERT_TRUE(cap.Check().ok());
@@ -122,7 +122,7 @@ TEST_F(LogCapTest, ItIsCutAgainAsItGrows) {
 
 TEST_F(LogCapTest, ALogThatItsProgramEmptiesBeginsAnew) {
   Append(16 * kMb);
-  LogCap cap(file_, 4 * kMb);
+  LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_GT(*cap.Check(), 0);
   std::filesystem::resize_file(file_, 0);
   EXPECT_EQ(*cap.Check(), 0);
@@ -134,14 +134,14 @@ TEST_F(LogCapTest, ALogThatItsProgramEmptiesBeginsAnew) {
 TEST_F(LogCapTest, ALogWithHolesOfItsOwnIsMeasuredByItsRoom) {
   Append(kMb);
   std::filesystem::resize_file(file_, static_cast<uintmax_t>(kMb) << 20);  // a terabyte that is not there
-  LogCap cap(file_, 4 * kMb);
+  LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_EQ(*cap.Check(), 0);
   EXPECT_EQ(ReadAll(), Lines(0, kMb) + StrCat("[cut ", (kMb << 20) - kMb, "]"));
 }
 
 TEST_F(LogCapTest, WhatIsPutInItsPlaceIsNotTouched) {
   Append(kMb);
-  LogCap cap(file_, 4 * kMb);
+  LogSizeLimit cap(file_, 4 * kMb);
   std::filesystem::remove(file_);
   Append(16 * kMb);
   EXPECT_EQ(*cap.Check(), 0);
@@ -154,7 +154,7 @@ TEST_F(LogCapTest, ALinkAPipeAndNothingAreLeftAlone) {
   std::filesystem::create_symlink(file_, link);
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const auto& path : {link, pipe, temp_.path() / "none", temp_.path()}) {
-    LogCap cap(path, 4 * kMb);
+    LogSizeLimit cap(path, 4 * kMb);
     EXPECT_EQ(*cap.Check(), 0) << path;
   }
   EXPECT_EQ(ReadAll(), Lines(0, 16 * kMb));
@@ -162,7 +162,7 @@ TEST_F(LogCapTest, ALinkAPipeAndNothingAreLeftAlone) {
 
 TEST_F(LogCapTest, AFileThatMayNotBeCutSaysSoOnce) {
   Append(16 * kMb);
-  LogCap cap(UniqueFd(open(file_.c_str(), O_RDONLY | O_CLOEXEC)), 4 * kMb);  // EBADF, as good as any
+  LogSizeLimit cap(UniqueFd(open(file_.c_str(), O_RDONLY | O_CLOEXEC)), 4 * kMb);  // EBADF, as good as any
   const auto first = cap.Check();
   ASSERT_FALSE(first.ok());
   EXPECT_EQ(first.error().code, ErrorCode::kUnavailable);
@@ -178,7 +178,7 @@ TEST_F(LogCapTest, AFastWriterIsCutAndItsReaderNeverSeesANul) {
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(127);
   }
-  LogCap cap(file_, 4 * kMb);
+  LogSizeLimit cap(file_, 4 * kMb);
   const UniqueFd reader(open(file_.c_str(), O_RDONLY | O_CLOEXEC));
   std::string buffer(256 << 10, '\0');
   int64_t offset = 0, freed = 0;
@@ -205,7 +205,7 @@ TEST_F(LogCapTest, CutsWhileItIsReadShowNoNul) {
     std::atomic<bool> go = false;
     std::thread cutter([&] {
       while (!go) std::this_thread::yield();
-      LogCap(file_, kMb + round * kMb / 2).Check().ok();
+      LogSizeLimit(file_, kMb + round * kMb / 2).Check().ok();
     });
     const UniqueFd fd(open(file_.c_str(), O_RDONLY | O_CLOEXEC));
     std::string buffer(300'000, '\0');  // across the edges of what is cut
@@ -232,7 +232,7 @@ class LogNotesTest : public testing::Test {
 
   TempFolder temp_;
   const std::filesystem::path log_ = temp_.path() / "stdout";
-  LogNotes notes_{log_};
+  LogGrowthNotes notes_{log_};
 };
 
 TEST_F(LogNotesTest, EachGrowthIsNotedOnce) {

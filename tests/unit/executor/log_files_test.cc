@@ -75,7 +75,7 @@ TEST(LogFilesTest, TheEndOfALongFileIsRead) {
     std::ofstream out(file);
     for (int i = 0; i < 100'000; ++i) out << "line " << i << "\n";
   }
-  const std::string tail = ReadLastWords(file).lines;
+  const std::string tail = ReadLogTail(file).lines;
   EXPECT_TRUE(tail.starts_with("line 99980\n")) << tail;
   EXPECT_TRUE(tail.ends_with("line 99999\n")) << tail;
 }
@@ -83,22 +83,22 @@ TEST(LogFilesTest, TheEndOfALongFileIsRead) {
 TEST(LogFilesTest, TheTextHasTheLinesBeforeTheLastOnes) {
   std::string text = "\x1b[31mValueError: x\x1b[0m\n", expected = "ValueError: x\n";
   for (int i = 0; i < 500; ++i) text += "noise\n", expected += "noise\n";
-  EXPECT_EQ(LastWordsOf(text).text, expected);
-  EXPECT_EQ(LastWordsOf("").text, "");
+  EXPECT_EQ(LogTailOf(text).text, expected);
+  EXPECT_EQ(LogTailOf("").text, "");
 }
 
-TEST(LogFilesTest, AFileThatIsNotThereHasNoLastLines) { EXPECT_EQ(ReadLastWords("/nowhere/stderr").lines, ""); }
+TEST(LogFilesTest, AFileThatIsNotThereHasNoLastLines) { EXPECT_EQ(ReadLogTail("/nowhere/stderr").lines, ""); }
 
 // What a task puts in its log's place would get into its outcome.
 TEST(LogFilesTest, AFileThatIsALinkOrAPipeHasNoLastLines) {
   const TempFolder folder;
   std::ofstream(folder.path() / "secret") << "secret\n";
-  ASSERT_EQ(ReadLastWords(folder.path() / "secret").lines, "secret\n");
+  ASSERT_EQ(ReadLogTail(folder.path() / "secret").lines, "secret\n");
   std::filesystem::create_symlink("secret", folder.path() / "stderr");
-  EXPECT_EQ(ReadLastWords(folder.path() / "stderr").lines, "");
+  EXPECT_EQ(ReadLogTail(folder.path() / "stderr").lines, "");
   ASSERT_EQ(mkfifo((folder.path() / "stdout").c_str(), 0600), 0);
-  EXPECT_EQ(ReadLastWords(folder.path() / "stdout").lines, "");
-  EXPECT_EQ(ReadLastWords(folder.path()).lines, "") << "a folder";
+  EXPECT_EQ(ReadLogTail(folder.path() / "stdout").lines, "");
+  EXPECT_EQ(ReadLogTail(folder.path()).lines, "") << "a folder";
 }
 
 // ---- log answers
@@ -123,9 +123,9 @@ class LogAnswersTest : public testing::Test {
   EventLoop loop_;
   int64_t last_id_ = 0;
   std::map<int64_t, std::vector<LogNews>> sent_;
-  LogAnswers answers_{loop_, {temp_.path(), kTask, LogNames(2)}, [this](int64_t id, const std::vector<LogNews>& news) {
-                        sent_[id] = news;
-                      }};
+  PendingLogRequests answers_{loop_,
+                              {temp_.path(), kTask, LogNames(2)},
+                              [this](int64_t id, const std::vector<LogNews>& news) { sent_[id] = news; }};
 };
 
 TEST_F(LogAnswersTest, APieceIsReadFromItsOffsetOn) {
@@ -139,8 +139,8 @@ TEST_F(LogAnswersTest, APieceIsReadFromItsOffsetOn) {
 }
 
 TEST_F(LogAnswersTest, SecretsAreStarsWhereverAPieceBeginsOrEnds) {
-  LogAnswers answers(loop_, {temp_.path(), kTask, LogNames(1), SecretMask({"s3cret"})},
-                     [this](int64_t id, const std::vector<LogNews>& news) { sent_[id] = news; });
+  PendingLogRequests answers(loop_, {temp_.path(), kTask, LogNames(1), SecretMask({"s3cret"})},
+                             [this](int64_t id, const std::vector<LogNews>& news) { sent_[id] = news; });
   const auto read = [&](int64_t offset, int64_t most) {
     answers.Take({{++last_id_, {Stdout(offset)}, most, Duration(0)}});
     return sent_.at(last_id_).front().text;
@@ -281,7 +281,7 @@ TEST_F(ExecutorLogsTest, OnThisMachineNoLogsGoWithAnOutcome) {
 }
 
 TEST_F(ExecutorLogsTest, WhereNobodyElseReadsThemTheLogsOfAFailureGoWithIt) {
-  bed_.tells_logs = true;
+  bed_.sends_log_excerpts = true;
   Fail();
   EXPECT_THAT(bed_.am.reported_logs, ElementsAre(LogExcerpt{"stdout", 6, {{0, "hello\n"}}}));
 }

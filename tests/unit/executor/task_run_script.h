@@ -140,7 +140,7 @@ inline void Happen(TaskRunDriver& driver, const ScriptWords& words) {
       {"gone", [](auto& task, auto&) { task.Give(TreeGone{}); }},
       {"lives",
        [](auto& task, auto& its) {
-         task.Give(TreeLives{"2 processes, process 4711 for one", its.Text(1) == "in-kernel"});
+         task.Give(TreeSurvived{"2 processes, process 4711 for one", its.Text(1) == "in-kernel"});
        }},
       {"answer",
        [](auto& task, auto& its) {
@@ -154,7 +154,7 @@ inline void Happen(TaskRunDriver& driver, const ScriptWords& words) {
        }},
       {"refuse",
        [](auto& task, auto& its) {
-         for (int reason = 0; reason <= static_cast<int>(RefusalReason::kNotRuling); ++reason)
+         for (int reason = 0; reason <= static_cast<int>(RefusalReason::kNotLeader); ++reason)
            if (ToString(static_cast<RefusalReason>(reason)) == its.Rest(1))
              task.Give(Refused{task.link, static_cast<RefusalReason>(reason)});
        }},

@@ -81,7 +81,7 @@ TEST(TaskRunStopTest, ATreeInTheKernelsHandsIsWaitedForAndSaidOnceInAWhile) {
   task.Stop(Duration{1000});
   task.PassLinked(Duration{1000});
   ASSERT_EQ(task.run.state(), State::kKilling);
-  const TreeLives lives{"1 process, process 4711 for one", /*in_kernel=*/true};
+  const TreeSurvived lives{"1 process, process 4711 for one", /*in_kernel=*/true};
   for (int i = 0; i < 65; ++i) {
     task.PassLinked(Duration{1000});
     task.Give(lives);
@@ -98,7 +98,7 @@ TEST(TaskRunStopTest, ATreeThatStaysInTheKernelsHandsIsLeftToTheKeeperAfterFiveM
   TaskRunDriver task;
   task.RunTask();
   task.Exit(ExitCode(0));
-  const TreeLives lives{"1 process, process 4711 for one", /*in_kernel=*/true};
+  const TreeSurvived lives{"1 process, process 4711 for one", /*in_kernel=*/true};
   for (int i = 0; i < 299; ++i) {
     task.PassLinked(Duration{1000});
     task.Give(lives);
@@ -160,7 +160,7 @@ TEST(TaskRunNextTest, AnAmThatSaysItDoesNotRuleCutsNobodyOff) {
   TaskRunDriver task;
   task.RunTask();
   for (int i = 0; i < 300; ++i) {
-    task.Give(Refused{task.link, RefusalReason::kNotRuling});
+    task.Give(Refused{task.link, RefusalReason::kNotLeader});
     task.Pass(std::chrono::seconds{1});
     task.Give(LeaseRead{LeaseOf(1)});
   }

@@ -162,7 +162,7 @@ class RandomWalk {
       case 12:
         return Below(20) ? Event(Tick{}) : Event(TermSignal{});
       case 13:
-        return Below(2) ? Event(TreeGone{}) : Event(TreeLives{"a process", Below(2) == 0});
+        return Below(2) ? Event(TreeGone{}) : Event(TreeSurvived{"a process", Below(2) == 0});
       case 14:
         return ProcessEvent();
       case 15:

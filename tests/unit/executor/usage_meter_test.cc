@@ -82,7 +82,7 @@ TEST_F(UsageMeterTest, AClockThatGoesBackIsNotBelieved) {
 
 TEST_F(UsageMeterTest, TheEndAddsWhatTheKernelKnowsAndNoSample) {
   Add(1000, 100, 500);
-  const TreeSample rest{.cpu = Duration(1500), .most_ended_bytes = 700 * kMb};
+  const TreeSample rest{.cpu = Duration(1500), .peak_ended_bytes = 700 * kMb};
   const Usage all = meter_.Ended(rest, At(3000)).usage();
   EXPECT_EQ(all.samples, 1);
   EXPECT_EQ(all.most_memory_bytes, 700 * kMb);
@@ -93,7 +93,7 @@ TEST_F(UsageMeterTest, TheEndAddsWhatTheKernelKnowsAndNoSample) {
 }
 
 TEST_F(UsageMeterTest, AnAttemptWithoutASampleHasItsTimeAndItsPeak) {
-  const TreeSample rest{.cpu = Duration(60), .most_ended_bytes = 9 * kMb};
+  const TreeSample rest{.cpu = Duration(60), .peak_ended_bytes = 9 * kMb};
   const Usage all = meter_.Ended(rest, At(120)).usage();
   EXPECT_EQ(all.samples, 0);
   EXPECT_EQ(all.memory_bytes, 0);
@@ -210,7 +210,7 @@ TEST(LeaseSightTest, AStoreThatCannotBeReadCountsAsAFreshRecord) {
 TEST(LeaseSightTest, AnAmThatSaysItDoesNotRuleDoesNotLookAlive) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
-  sight.NotRuling(kStart + seconds{3});
+  sight.MarkNotLeader(kStart + seconds{3});
   EXPECT_EQ(sight.alive()->until, kStart + seconds{3});
   sight.Read(Renewal(1), kStart + seconds{4});
   EXPECT_EQ(sight.alive()->until, kStart + seconds{3}) << "the same record is no sign of life";
@@ -220,7 +220,7 @@ TEST(LeaseSightTest, AnAmThatSaysItDoesNotRuleDoesNotLookAlive) {
 
 TEST(LeaseSightTest, WhoNeverLookedAliveDoesNotByNotRuling) {
   LeaseSight sight(seconds{15});
-  sight.NotRuling(kStart);
+  sight.MarkNotLeader(kStart);
   EXPECT_FALSE(sight.alive());
 }
 

@@ -92,7 +92,7 @@ TEST_F(UsageSamplerTest, NobodyUsesNothing) {
   EXPECT_EQ(sample.processes, 0);
   EXPECT_EQ(sample.memory_bytes, 0);
   EXPECT_EQ(sample.cpu, Duration(0));
-  EXPECT_EQ(sample.most_ended_bytes, 0);
+  EXPECT_EQ(sample.peak_ended_bytes, 0);
 }
 
 TEST_F(UsageSamplerTest, AHundredMegabytesAreSeen) {
@@ -153,7 +153,7 @@ TEST_F(UsageSamplerTest, WhoEndedBetweenTwoSamplesIsCounted) {
   const TreeSample sample = sampler.Sample();
   EXPECT_EQ(sample.processes, 0);
   EXPECT_GE(sample.cpu, Duration(180));
-  EXPECT_GE(sample.most_ended_bytes, 150 * kMegabyte);
+  EXPECT_GE(sample.peak_ended_bytes, 150 * kMegabyte);
 }
 
 TEST_F(UsageSamplerTest, WhatALivingProcessHasReapedIsCounted) {
@@ -187,7 +187,7 @@ TEST_F(UsageSamplerTest, WhatWasBeforeTheAttemptDoesNotCount) {
   ASSERT_GT(wait(nullptr), 0);
   const TreeSample sample = UsageSampler().Sample();
   EXPECT_EQ(sample.cpu, Duration(0));
-  EXPECT_EQ(sample.most_ended_bytes, 0);
+  EXPECT_EQ(sample.peak_ended_bytes, 0);
 }
 
 TEST_F(UsageSamplerTest, WhoFledIntoASessionOfItsOwnIsCounted) {
@@ -305,7 +305,7 @@ TEST_F(UsageWatchTest, ALogThatGrowsFastStaysWithinItsLimit) {
   };
   ASSERT_TRUE(Until([&] { return room() >= 0; }));
   if (!Until([&] { return room() <= 5 << 20; })) {
-    EXPECT_FALSE(LogCap(folder_ / "stdout", 2 << 20).Check().ok()) << room();
+    EXPECT_FALSE(LogSizeLimit(folder_ / "stdout", 2 << 20).Check().ok()) << room();
     GTEST_SKIP() << "this file system frees no part of a file";
   }
 }

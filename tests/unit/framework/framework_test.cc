@@ -54,7 +54,7 @@ std::string Render(const JobSpec& spec) {
     for (int i = 0; i < role.instances; ++i) {
       const TaskId task{role.name, i};
       for (int process = 0; process < role.processes; ++process) {
-        out += StrCat("[", OfProcess(ToString(task), process), "]\n");
+        out += StrCat("[", NameForProcess(ToString(task), process), "]\n");
         for (const auto& [name, value] : FrameworkEnvironment(spec, ClusterOf(spec), task, process))
           out += StrCat(name, "=", value, "\n");
       }
@@ -382,12 +382,12 @@ TEST(FrameworkTest, ATaskThatStartsAtOnceNeedsNobodyInTheClusterSpec) {
 
 TEST(FrameworkTest, SomeServersBindTheirPortAlone) {
   const JobSpec lightgbm = Spec(kLightgbm, {Role("tensorboard", 1, kSidecar), Role("worker", 2)});
-  EXPECT_TRUE(BindsPortAlone(lightgbm, {"worker", 1}));
-  EXPECT_FALSE(BindsPortAlone(lightgbm, {"tensorboard", 0}));
+  EXPECT_TRUE(BindsPortExclusively(lightgbm, {"worker", 1}));
+  EXPECT_FALSE(BindsPortExclusively(lightgbm, {"tensorboard", 0}));
   const JobSpec xgboost = Spec(kXgboost, {Role("tracker", 1), Role("worker", 2)});
-  EXPECT_TRUE(BindsPortAlone(xgboost, {"tracker", 0}));
-  EXPECT_FALSE(BindsPortAlone(xgboost, {"worker", 0}));
-  EXPECT_FALSE(BindsPortAlone(Spec(kPytorch, {Role("worker", 2)}), {"worker", 0}));
+  EXPECT_TRUE(BindsPortExclusively(xgboost, {"tracker", 0}));
+  EXPECT_FALSE(BindsPortExclusively(xgboost, {"worker", 0}));
+  EXPECT_FALSE(BindsPortExclusively(Spec(kPytorch, {Role("worker", 2)}), {"worker", 0}));
 }
 
 TEST(FrameworkTest, TheVisibleGpusAreOursWhereAnyAreAskedFor) {

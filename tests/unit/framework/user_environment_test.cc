@@ -192,7 +192,7 @@ TEST_F(UserEnvironmentTest, AValueBeyondTheKernelsLimitGoesToAFile) {
   EXPECT_THAT(environment.variables, Contains("TF_CONFIG_FILE=/job/work/tony-tf_config"));
   EXPECT_THAT(environment.variables, Not(Contains(StartsWith("TF_CONFIG="))));
   for (const auto& variable : environment.variables) EXPECT_LT(variable.size(), 128u << 10);
-  const auto config = std::ranges::find(environment.files, "/job/work/tony-tf_config", &GivenFile::path);
+  const auto config = std::ranges::find(environment.files, "/job/work/tony-tf_config", &TaskFile::path);
   ASSERT_NE(config, environment.files.end());
   EXPECT_GT(config->content.size(), 100'000u);
 }

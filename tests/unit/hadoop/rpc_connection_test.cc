@@ -279,7 +279,7 @@ TEST_F(RpcConnectionTest, ATooLongRequestIsRefusedHereAndHarmsNoOther) {
                    [this](RpcConnection::Reply reply) { replies["long"] = std::move(reply); });
   Call("two");
   ASSERT_TRUE(Answered(2));
-  EXPECT_EQ(FailureOf("long").kind, Kind::kMisunderstood);
+  EXPECT_EQ(FailureOf("long").kind, Kind::kProtocolError);
   EXPECT_TRUE(std::holds_alternative<std::string>(replies["two"]));
 }
 

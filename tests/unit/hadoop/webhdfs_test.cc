@@ -33,7 +33,7 @@ class WebHdfsTest : public testing::Test {
     return Run<Result<bool>>([&](auto done) { return hdfs.Create(path, {bytes, {}, {}}, how, done); });
   }
   Result<bool> Put(const std::string& path, const std::string& bytes, HdfsRename how) {
-    return Run<Result<bool>>([&](auto done) { return PutWhole(hdfs, path, {bytes, {}, {}}, how, 0600, done); });
+    return Run<Result<bool>>([&](auto done) { return PutCompleteFile(hdfs, path, {bytes, {}, {}}, how, 0600, done); });
   }
   Result<HdfsEntry> GetEntry(const std::string& path) {
     return Run<Result<HdfsEntry>>([&](auto done) { return hdfs.GetEntry(path, done); });
@@ -270,7 +270,7 @@ TEST_F(PutWholeTest, AFileThatArrivedInPartIsNotPublished) {
 TEST_F(PutWholeTest, TheCheckIsAskedWhenAllHasArrivedAndItsNoLeavesNothing) {
   const auto put_checked = [&](const Status& checked) {
     return Run<Result<bool>>([&](auto done) {
-      return PutWhole(hdfs, "/dir/a", {"content", {}, {}}, HdfsRename::kIfNew, 0600, done, [&] {
+      return PutCompleteFile(hdfs, "/dir/a", {"content", {}, {}}, HdfsRename::kIfNew, 0600, done, [&] {
         EXPECT_EQ(node.files.begin()->second, "content");
         return checked;
       });
@@ -334,8 +334,8 @@ TEST_F(PutWholeTest, CancelledAtAnyStepItLeavesTheWholeFileOrNone) {
     node.files.clear();
     const size_t before = node.server().requests().size();
     bool told = false;
-    auto handle = PutWhole(hdfs, "/dir/a", {"content", {}, {}}, HdfsRename::kIfNew, 0600,
-                           [&](const Result<bool>&) { told = true; });
+    auto handle = PutCompleteFile(hdfs, "/dir/a", {"content", {}, {}}, HdfsRename::kIfNew, 0600,
+                                  [&](const Result<bool>&) { told = true; });
     ASSERT_TRUE(RunUntil(loop, [&] { return node.server().requests().size() >= before + requests; }));
     const bool was_told = told;
     handle.reset();

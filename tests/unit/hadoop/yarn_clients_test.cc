@@ -60,7 +60,7 @@ TEST_F(RmClientTest, AnApplicationIsReserved) {
          *answer.mutable_maximumcapability() = ToWire(Resource{8192, 4, {}});
          server.Succeed(call, answer);
        }});
-  const auto made = Await<Result<NewApplication>>([&](auto done) { rm.MakeApplication(done); });
+  const auto made = Await<Result<NewApplication>>([&](auto done) { rm.ReserveApplicationId(done); });
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(made->id, kApplication);
   EXPECT_EQ(made->maximum.memory_mib, 8192);
@@ -149,7 +149,7 @@ TEST_F(RmClientTest, ASubmissionThatIsThereIsAsGoodAsANewOneAndAQueuesRulesAreTo
                   server.Succeed(call, answer);
                 }});
   const auto submit = [&] {
-    return Await<Result<bool>>([&](auto done) { rm.Submit({.id = kApplication, .without_master = true}, done); });
+    return Await<Result<bool>>([&](auto done) { rm.Submit({.id = kApplication, .is_unmanaged = true}, done); });
   };
   EXPECT_TRUE(submit().ok());
   EXPECT_TRUE(
@@ -222,7 +222,7 @@ TEST_F(RmClientTest, AnAnswerOfAnotherKindIsNotUnderstood) {
          other.set_clientprotocolversion(1);
          server.Succeed(call, other);
        }});
-  const auto made = Await<Result<NewApplication>>([&](auto done) { rm.MakeApplication(done); });
+  const auto made = Await<Result<NewApplication>>([&](auto done) { rm.ReserveApplicationId(done); });
   EXPECT_EQ(made.error().code, ErrorCode::kInternal) << made.error().message;
 }
 
@@ -465,7 +465,7 @@ TEST_F(NmClientTest, WhatStartedAndWhatDidNotAreToldApart) {
   ASSERT_EQ(answer->failed.size(), 1u);
   EXPECT_EQ(answer->failed[0].id.number, 3);
   EXPECT_EQ(answer->failed[0].exception, "YarnException");
-  EXPECT_TRUE(answer->failed[0].StartedBefore());
+  EXPECT_TRUE(answer->failed[0].IsAlreadyStarted());
   const auto request = RequestOf<wire::StartContainersRequest>(server.calls.at(0));
   ASSERT_EQ(request.start_container_request_size(), 2);
   EXPECT_EQ(request.start_container_request(0).container_token().identifier(), kMasterToken.identifier);

@@ -9,11 +9,11 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(EnvironmentTest, WhatIsAboveWins) {
-  EXPECT_THAT(OverEnvironment({"A=1", "B=2", "AB=3"}, {"B=x=y", "C=4"}), ElementsAre("A=1", "B=x=y", "AB=3", "C=4"));
+  EXPECT_THAT(MergeEnvironments({"A=1", "B=2", "AB=3"}, {"B=x=y", "C=4"}), ElementsAre("A=1", "B=x=y", "AB=3", "C=4"));
 }
 
 TEST(EnvironmentTest, NamesComeOnce) {
-  EXPECT_THAT(OverEnvironment({"A=1", "A=2"}, {"B=1", "B=2"}), ElementsAre("A=2", "B=2"));
+  EXPECT_THAT(MergeEnvironments({"A=1", "A=2"}, {"B=1", "B=2"}), ElementsAre("A=2", "B=2"));
 }
 
 TEST(EnvironmentTest, MarksOfTheJobThatSubmittedThisOneAreLeftOut) {

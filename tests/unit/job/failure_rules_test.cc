@@ -248,7 +248,7 @@ TEST(FailureRulesTest, ALongMessageIsCutBetweenCharacters) {
 
 TEST(FailureRulesTest, ABrokenReportIsNamedAndChangesNothing) {
   Evidence evidence = Exit(3);
-  evidence.report_trouble = "error file: not JSON: incomplete JSON";
+  evidence.report_problem = "error file: not JSON: incomplete JSON";
   EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kUserError);
   EXPECT_EQ(Classify(evidence, {}).message, "error file: not JSON: incomplete JSON");
   evidence.exit = Exit(124).exit;

@@ -14,7 +14,7 @@ OutputMember Of(const std::string& name, size_t size) {
 TEST(OutputsTest, WhatDoesNotFitIsLeftOutTheLargestFirst) {
   Outputs outputs{.members = {Of("a", 10), Of("large", 500), Of("b", 20), Of("largest", 900)},
                   .problems = {{"largest", "NaN", /*left_out=*/false}}};
-  FitOutputs(outputs, 100);
+  TrimOutputs(outputs, 100);
   ASSERT_EQ(outputs.members.size(), 2u);
   EXPECT_EQ(outputs.members[0].name, "a");
   EXPECT_EQ(outputs.members[1].name, "b");
@@ -25,7 +25,7 @@ TEST(OutputsTest, WhatDoesNotFitIsLeftOutTheLargestFirst) {
 
 TEST(OutputsTest, TheChiefLeavesThemOrElseTheOnlyTrackedTask) {
   const auto leaves = [](const std::vector<RoleSpec>& roles, const TaskId& task) {
-    return LeavesOutputs(JobSpec{.roles = roles}, task);
+    return IsOutputTask(JobSpec{.roles = roles}, task);
   };
   const RoleSpec driver{.name = "driver"}, board{.name = "board", .completion = Completion::kSidecar};
   const RoleSpec workers{.name = "worker", .instances = 2}, chief{.name = "chief"};
@@ -43,7 +43,7 @@ TEST(OutputsTest, TheChiefLeavesThemOrElseTheOnlyTrackedTask) {
 TEST(OutputsTest, WhatFitsStays) {
   Outputs outputs{.members = {Of("a", 10)}};
   const size_t size = ObjectOf(outputs).size();
-  FitOutputs(outputs, size + 1);
+  TrimOutputs(outputs, size + 1);
   EXPECT_EQ(outputs.members.size(), 1u);
   EXPECT_TRUE(outputs.problems.empty());
 }

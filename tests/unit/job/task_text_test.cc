@@ -53,12 +53,12 @@ TEST(TaskTextTest, MemoryIsToldOfItsLimit) {
 
 TEST(TaskTextTest, OfAJobWhatItsRunningTasksUseTogether) {
   JobStatus job;
-  EXPECT_EQ(MemoryText(UsedTogether(job)), "-");
+  EXPECT_EQ(MemoryText(TotalUsage(job)), "-");
   const Usage usage = {.samples = 2, .memory_bytes = 5 * kMega, .most_memory_bytes = 9 * kMega, .millicores = 750};
   job.tasks = {Using(usage), Using(usage), Using(usage), {}};
   job.tasks[2].ended = FromMillis(1);
-  EXPECT_EQ(MemoryText(UsedTogether(job)), "10/18 MB");
-  EXPECT_EQ(CpuText(UsedTogether(job)), "150%");
+  EXPECT_EQ(MemoryText(TotalUsage(job)), "10/18 MB");
+  EXPECT_EQ(CpuText(TotalUsage(job)), "150%");
 }
 
 TEST(TaskTextTest, ClocksCount) {

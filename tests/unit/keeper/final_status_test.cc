@@ -92,7 +92,7 @@ TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
   std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 0}, 2}).logs);
   const Outcome three{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", ""};
   ASSERT_TRUE(AttemptFolder(records_.place(), {{"worker", 0}, 2}).WriteOutcome(three).ok());
-  const auto troubled = Must(TroubledStatus(records_, "journal: damaged"));
+  const auto troubled = Must(DegradedStatus(records_, "journal: damaged"));
   EXPECT_EQ(troubled.trouble, "journal: damaged");
   EXPECT_EQ(troubled.state, "RUNNING");
   EXPECT_FALSE(troubled.verdict);
@@ -156,7 +156,7 @@ TEST_F(LostJobTest, AJobOfThisBootIsNotLost) {
   EXPECT_FALSE(IsLost(records_));
   ASSERT_TRUE(JobFolder(records_).WriteBoot(BootId()).ok());
   EXPECT_FALSE(IsLost(records_));
-  ASSERT_TRUE(SettleIfLost(records_).ok());
+  ASSERT_TRUE(FinalizeIfLost(records_).ok());
   EXPECT_FALSE(records_.ReadStatus()->has_value());
 }
 
@@ -174,7 +174,7 @@ TEST_F(LostJobTest, AJobOfAnEarlierBootIs) {
 
 TEST_F(LostJobTest, ItsEndIsWrittenForEver) {
   Restart();
-  ASSERT_TRUE(SettleIfLost(records_).ok());
+  ASSERT_TRUE(FinalizeIfLost(records_).ok());
   EXPECT_EQ((*records_.ReadStatus())->state, "FAILED");
   EXPECT_TRUE(std::filesystem::exists(JobFolder(records_).finished()));
 }
@@ -182,7 +182,7 @@ TEST_F(LostJobTest, ItsEndIsWrittenForEver) {
 TEST_F(LostJobTest, TonysPortalHearsOfItsEnd) {
   ASSERT_TRUE(BeginHistory(records_).ok());
   Restart();
-  ASSERT_TRUE(SettleIfLost(records_).ok());
+  ASSERT_TRUE(FinalizeIfLost(records_).ok());
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(**HistoryFolder(records_)))
     names.push_back(entry.path().filename());
@@ -194,7 +194,7 @@ TEST_F(LostJobTest, WhoHoldsALockLivesWhateverTheBootIs) {
   for (const char* name : {"keeper.lock", "am.lock"}) {
     const auto lock = Must(JobFolder(records_).Lock(name));
     EXPECT_FALSE(IsLost(records_)) << name;
-    ASSERT_TRUE(SettleIfLost(records_).ok());
+    ASSERT_TRUE(FinalizeIfLost(records_).ok());
   }
   EXPECT_FALSE(records_.ReadStatus()->has_value());
 }

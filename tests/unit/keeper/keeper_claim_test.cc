@@ -1,7 +1,7 @@
 // The keeper, the machine's ledger, and what the AM is told of its turn.
 #include <gmock/gmock.h>
 
-#include "runtime/ledger/ledger_claim.h"
+#include "runtime/ledger/ledger_reservation.h"
 #include "tests/support/results.h"
 #include "tests/unit/keeper/keeper_script.h"
 
@@ -19,8 +19,8 @@ class ClaimWorld : public KeeperWorld {
     SetTasks(2, {300, 1, 0});
   }
   void EnterOther() {
-    auto claim = LedgerClaim::Enter(loop_, *LedgerFolder::FindFor(records_), {"other"}, {.memory_mb = 600}, false,
-                                    {[this] { admitted_ = true; }, [](const std::string&) {}});
+    auto claim = LedgerReservation::Enter(loop_, *LedgerFolder::FindFor(records_), {"other"}, {.memory_mb = 600}, false,
+                                          {[this] { admitted_ = true; }, [](const std::string&) {}});
     ASSERT_TRUE(claim.ok());
     other_ = *std::move(claim);
   }
@@ -28,7 +28,7 @@ class ClaimWorld : public KeeperWorld {
     return Have(WaitFor([&] { return admitted_; }));
   }
   std::string Delay() const {
-    const auto told = Told<ContainersDelayed>();
+    const auto told = Told<ContainersPending>();
     if (told.empty()) return "not told";
     return told.back().reason.empty() ? "none" : Replaced(told.back().reason, ledger().string(), "LEDGER");
   }
@@ -71,7 +71,7 @@ class ClaimWorld : public KeeperWorld {
          }},
     });
   }
-  std::unique_ptr<LedgerClaim> other_;
+  std::unique_ptr<LedgerReservation> other_;
   bool admitted_ = false;
 };
 

@@ -191,7 +191,7 @@ TEST_F(KeeperRecoveryFromHangTest, OneWhoseQueueIsFullIsSilentToo) {
 
 TEST_F(KeeperRecoveryFromHangTest, OneThatIsStoppedIsEndedAndItsLockIsFree) {
   EXPECT_THAT(KeepersOf(records_), ElementsAre(keeper_));
-  EXPECT_EQ(tony::WhoKeepsWaiting(records_), StrCat("process ", keeper_, " (tony-keeper) of ", UserName(geteuid()),
+  EXPECT_EQ(tony::DescribeBlocker(records_), StrCat("process ", keeper_, " (tony-keeper) of ", UserName(geteuid()),
                                                     ", stopped (state T): \"kill -CONT ", keeper_, "\" wakes it"));
   EndKeeper(records_);
   EXPECT_TRUE(WaitFor([&] { return keepers_[keeper_].has_value(); }));

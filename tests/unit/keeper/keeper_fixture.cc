@@ -165,13 +165,13 @@ bool KeeperFixture::Started(const std::string& container) const {
 }
 
 std::vector<pid_t> KeeperFixture::Marked(const std::string& container) const {
-  return WithEnvironment(StrCat(kContainerMark, "=", ContainerMark(records_.job(), {container})));
+  return ProcessesWithEnvironment(StrCat(kContainerMark, "=", ContainerMark(records_.job(), {container})));
 }
 
 std::vector<pid_t> KeeperFixture::Ams() {
   std::vector<pid_t> found;
   EXPECT_TRUE(WaitFor([&] {
-    found = WithEnvironment("TONY_AM=" + records_.job().value);
+    found = ProcessesWithEnvironment("TONY_AM=" + records_.job().value);
     return !found.empty() && Content("ams").ends_with('\n');
   }));
   return found;
@@ -179,6 +179,8 @@ std::vector<pid_t> KeeperFixture::Ams() {
 
 void KeeperFixture::KillAm() { SignalAll(Ams(), SIGKILL); }
 
-std::vector<pid_t> KeeperFixture::OfJob() const { return WithEnvironment(StrCat(kJobMark, "=", records_.job().value)); }
+std::vector<pid_t> KeeperFixture::OfJob() const {
+  return ProcessesWithEnvironment(StrCat(kJobMark, "=", records_.job().value));
+}
 
 }  // namespace tony

@@ -31,7 +31,9 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
     return arbiter_.UnwrittenEnd(records);
   }
   Status Settle(const JobRecords& records) const override { return arbiter_.Settle(records); }
-  std::string WhyItEnds(const JobRecords& records) const override { return arbiter_.WhyItEnds(records); }
+  std::string KeeperFailureHint(const JobRecords& records) const override {
+    return arbiter_.KeeperFailureHint(records);
+  }
 
  protected:
   // An AM that writes its epoch to the file "ams" and then waits to be killed.

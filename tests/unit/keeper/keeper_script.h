@@ -127,7 +127,9 @@ Deeds<World> KeeperWorld::WordsOf(Deeds<World> more) {
       {"hang-up", [](auto& w, auto&) { w.scheduler_.reset(); }},
       {"kill-am", [](auto& w, auto&) { w.KillAm(); }},
       {"am-gone",
-       [](auto& w, auto&) { w.Hear([&] { return WithEnvironment("TONY_AM=" + w.records_.job().value).empty(); }); }},
+       [](auto& w, auto&) {
+         w.Hear([&] { return ProcessesWithEnvironment("TONY_AM=" + w.records_.job().value).empty(); });
+       }},
       {"ams",
        [](auto& w, auto& its) {  // "1,2": the epochs of all that were started
          w.Hear([&] { return w.Content("ams") == Replaced(its[1], ",", "\n") + "\n"; });
@@ -137,7 +139,7 @@ Deeds<World> KeeperWorld::WordsOf(Deeds<World> more) {
       {"another-am",
        [](auto& w, auto&) {
          w.Hear([&] {
-           const auto ams = WithEnvironment("TONY_AM=" + w.records_.job().value);
+           const auto ams = ProcessesWithEnvironment("TONY_AM=" + w.records_.job().value);
            return ams.size() == 1 && ams != w.before_;
          });
        }},
@@ -168,9 +170,7 @@ Deeds<World> KeeperWorld::WordsOf(Deeds<World> more) {
       {"ask-to-end", [](auto& w, auto&) { EXPECT_TRUE(w.records_.WriteKill({"enough"}).ok()); }},
       {"asked-to-end", [](auto& w, auto&) { w.Hear([&] { return *w.records_.HasPlainKill(); }); }},
       {"ask-to-end-if-of",
-       [](auto& w, auto& its) {
-         EXPECT_TRUE(w.records_.WriteKill({.reason = "enough", .if_owner = {its[1]}}).ok());
-       }},
+       [](auto& w, auto& its) { EXPECT_TRUE(w.records_.WriteKill({.reason = "enough", .if_owner = {its[1]}}).ok()); }},
       {"kill-reason", [](auto& w, auto&) { return w.records_.ReadKills()->front().request.reason; }},
       {"verdict", [](auto& w, auto&) { return w.VerdictText(); }},
       {"stderr", [](auto& w, auto&) { return (*w.records_.ReadStatus())->verdict->stderr_tail; }},

@@ -158,7 +158,7 @@ TEST_F(KilledAmTest, AStoppedAmIsReplaced) {
   SignalAll(stopped, SIGSTOP);
   ASSERT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));
   SignalAll(stopped, SIGCONT);
-  const auto now = WithEnvironment("TONY_AM=" + records_.job().value);
+  const auto now = ProcessesWithEnvironment("TONY_AM=" + records_.job().value);
   EXPECT_TRUE(std::ranges::none_of(now, [&](pid_t pid) { return pid == stopped[0]; })) << "it cannot wake";
 }
 

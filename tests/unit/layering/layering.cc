@@ -147,7 +147,7 @@ constexpr std::string_view kPureRecords[] = {
     "runtime/records/decisions.h",
     "runtime/records/history.h",
     "runtime/records/journal_format.h",
-    "runtime/records/submit_course.h",
+    "runtime/records/submit_machine.h",
 };
 constexpr std::string_view kImpureCode = "::now() getenv( time(nullptr) std::thread random_device";
 // Pure functions between the core's values and bytes, and the libraries for that.

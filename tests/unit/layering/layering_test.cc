@@ -71,7 +71,7 @@ TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
   }
   EXPECT_THAT(PureCoresOf("am/core"), Contains("am/core/job_decide.cc"));
   EXPECT_THAT(PureCoresOf("executor"), Contains("executor/task_run.cc"));
-  EXPECT_THAT(PureCoresOf("runtime/yarn"), Contains("runtime/yarn/yarn_asks.cc"));
+  EXPECT_THAT(PureCoresOf("runtime/yarn"), Contains("runtime/yarn/yarn_requests.cc"));
 }
 
 TEST(LayeringTest, OnlyItsBackendKnowsTheLocalScheduler) {

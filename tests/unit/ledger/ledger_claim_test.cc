@@ -1,4 +1,4 @@
-#include "runtime/ledger/ledger_claim.h"
+#include "runtime/ledger/ledger_reservation.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -26,11 +26,11 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-constexpr LedgerAsk kSixtyPercent = {.memory_mb = 600, .gpus = 1};
+constexpr LedgerRequest kSixtyPercent = {.memory_mb = 600, .gpus = 1};
 
 // A job of this process: what it was told, in order.
 struct Job {
-  std::unique_ptr<LedgerClaim> claim;
+  std::unique_ptr<LedgerReservation> claim;
   std::vector<std::string> why;
   bool admitted = false;
 };
@@ -44,17 +44,18 @@ class LedgerClaimTest : public testing::Test {
 
   void WriteMachine(const std::string& json) { std::ofstream(folder_.path() / "machine.json") << json; }
 
-  static std::unique_ptr<Job> Enter(EventLoop& loop, const LedgerFolder& folder, const std::string& id, LedgerAsk ask,
-                                    bool runs = false) {
+  static std::unique_ptr<Job> Enter(EventLoop& loop, const LedgerFolder& folder, const std::string& id,
+                                    LedgerRequest ask, bool runs = false) {
     auto job = std::make_unique<Job>();
-    auto claim = LedgerClaim::Enter(loop, folder, {id}, ask, runs,
-                                    {.on_admitted = [j = job.get()] { j->admitted = true; },
-                                     .on_waiting = [j = job.get()](const std::string& why) { j->why.push_back(why); }});
+    auto claim =
+        LedgerReservation::Enter(loop, folder, {id}, ask, runs,
+                                 {.on_admitted = [j = job.get()] { j->admitted = true; },
+                                  .on_waiting = [j = job.get()](const std::string& why) { j->why.push_back(why); }});
     EXPECT_TRUE(claim.ok());
     job->claim = *std::move(claim);
     return job;
   }
-  std::unique_ptr<Job> Enter(const std::string& id, LedgerAsk ask = kSixtyPercent, bool runs = false) {
+  std::unique_ptr<Job> Enter(const std::string& id, LedgerRequest ask = kSixtyPercent, bool runs = false) {
     return Enter(loop_, folder_, id, ask, runs);
   }
   bool WaitUntilAdmitted(const Job& job) {
@@ -68,7 +69,7 @@ class LedgerClaimTest : public testing::Test {
   std::vector<LedgerEntry> Entries() { return folder_.Read()->ledger.entries(); }
 
   // A child that enters a job, writes a byte to `told` when it is admitted, and stays until it is killed.
-  pid_t StartHolder(const std::string& id, LedgerAsk ask, int told) {
+  pid_t StartHolder(const std::string& id, LedgerRequest ask, int told) {
     const pid_t child = fork();
     if (child != 0) return child;
     EventLoop loop;
@@ -263,10 +264,10 @@ TEST_F(LedgerClaimTest, AJobOfHigherPriorityTakesThePlaceOfItsUsersOtherOne) {
   const auto low = Enter("b"), last = Enter("c");
   ASSERT_TRUE(WaitUntilToldWhy(*last, "its user's job b is in the line"));
   auto high = std::make_unique<Job>();
-  high->claim = *LedgerClaim::Enter(loop_, folder_, {"d"}, kSixtyPercent, false,
-                                    {.on_admitted = [j = high.get()] { j->admitted = true; },
-                                     .on_waiting = [j = high.get()](const auto& why) { j->why.push_back(why); }},
-                                    /*priority=*/5);
+  high->claim = *LedgerReservation::Enter(loop_, folder_, {"d"}, kSixtyPercent, false,
+                                          {.on_admitted = [j = high.get()] { j->admitted = true; },
+                                           .on_waiting = [j = high.get()](const auto& why) { j->why.push_back(why); }},
+                                          /*priority=*/5);
   ASSERT_TRUE(WaitUntilToldWhy(*low, "its user's job d is in the line"));
   runs->claim->Leave();
   ASSERT_TRUE(WaitUntilAdmitted(*high));
@@ -293,17 +294,18 @@ TEST_F(LedgerClaimTest, AWaitingJobSaysWhoHoldsWhat) {
 }
 
 TEST_F(LedgerClaimTest, TheClaimMayGoFromInsideWhatItTells) {
-  std::unique_ptr<LedgerClaim> claim;
+  std::unique_ptr<LedgerReservation> claim;
   bool told = false;
   const auto gone = [&](auto...) {
     claim.reset();
     told = true;
   };
-  claim = *LedgerClaim::Enter(loop_, folder_, {"a"}, kSixtyPercent, false, {.on_admitted = gone, .on_waiting = gone});
+  claim =
+      *LedgerReservation::Enter(loop_, folder_, {"a"}, kSixtyPercent, false, {.on_admitted = gone, .on_waiting = gone});
   EXPECT_TRUE(RunUntil(loop_, [&] { return told; }));
   told = false;
-  claim =
-      *LedgerClaim::Enter(loop_, folder_, {"b"}, {.memory_mb = 5000}, false, {.on_admitted = gone, .on_waiting = gone});
+  claim = *LedgerReservation::Enter(loop_, folder_, {"b"}, {.memory_mb = 5000}, false,
+                                    {.on_admitted = gone, .on_waiting = gone});
   EXPECT_TRUE(RunUntil(loop_, [&] { return told; }));
 }
 
@@ -311,8 +313,8 @@ TEST_F(LedgerClaimTest, TheClaimMayGoFromInsideWhatItTells) {
 int Contend(const LedgerFolder& folder, const fs::path& alone, int number) {
   EventLoop loop;
   bool admitted = false;
-  auto claim = *LedgerClaim::Enter(loop, folder, {"job-" + std::to_string(number)}, kSixtyPercent, false,
-                                   {.on_admitted = [&] { admitted = true; }, .on_waiting = [](const auto&) {}});
+  auto claim = *LedgerReservation::Enter(loop, folder, {"job-" + std::to_string(number)}, kSixtyPercent, false,
+                                         {.on_admitted = [&] { admitted = true; }, .on_waiting = [](const auto&) {}});
   if (!RunUntil(
           loop, [&] { return admitted; }, std::chrono::seconds(100)))
     return 1;

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "runtime/ledger/ledger_witness.h"
+#include "runtime/ledger/process_check.h"
 #include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
@@ -157,12 +157,12 @@ TEST_F(LedgerFolderTest, NumbersGrow) {
 TEST_F(LedgerFolderTest, AnEntryIsStillThereAsLongAsItIsHeldInItsPlace) {
   HeldEntry held = Add(Ask("local-1"));
   const LedgerEntry waiting = held.entry;
-  EXPECT_TRUE(folder_.IsStill(waiting));
+  EXPECT_TRUE(folder_.IsUnchanged(waiting));
   ASSERT_TRUE(folder_.Lock()->Admit(held, {}, kNow).ok());
-  EXPECT_FALSE(folder_.IsStill(waiting));
-  EXPECT_TRUE(folder_.IsStill(held.entry));
+  EXPECT_FALSE(folder_.IsUnchanged(waiting));
+  EXPECT_TRUE(folder_.IsUnchanged(held.entry));
   held.lock.Reset();
-  EXPECT_FALSE(folder_.IsStill(held.entry));
+  EXPECT_FALSE(folder_.IsUnchanged(held.entry));
 }
 
 TEST_F(LedgerFolderTest, TheLockIsHeldByOneAndReadersDoNotNeedIt) {
@@ -298,7 +298,7 @@ TEST_F(LedgerFolderTest, ALinkInTheWayOfAnEntrysNextNameDoesNotKeepItsLastOne) {
   fs::create_hard_link(folder_.path() / "0000000002.local-2.waiting", folder_.path() / "0000000002.local-2.running");
   ASSERT_TRUE(without.Admit(second, {}, kNow).ok());
   fs::create_hard_link(folder_.path() / "0000000002.local-2.running", folder_.path() / "0000000002.local-2.waiting");
-  ASSERT_FALSE(*without.StandsAdmitted(second));
+  ASSERT_FALSE(*without.ConfirmAdmission(second));
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.running", "0000000002.local-2.waiting", "machine.json"));
   fs::create_hard_link(folder_.path() / "0000000002.local-2.waiting", folder_.path() / "0000000002.local-2.running");
   EXPECT_FALSE(View().ledger.Find({"local-2"}, geteuid())->admitted()) << "it withdrew";
@@ -329,10 +329,10 @@ TEST_F(LedgerFolderTest, OfTwoThatAreAdmittedAtOnceTheLaterWithdraws) {
   first.entry.ask.gpus = second.entry.ask.gpus = 0;
   auto without = *folder_.GoWithoutLock();
   ASSERT_TRUE(without.Admit(first, {}, kNow).ok());
-  ASSERT_TRUE(*without.StandsAdmitted(first));
+  ASSERT_TRUE(*without.ConfirmAdmission(first));
   ASSERT_TRUE(without.Admit(second, {}, kNow).ok());
-  EXPECT_FALSE(*without.StandsAdmitted(second));
-  EXPECT_EQ(second.entry.place, Place::kInLine);
+  EXPECT_FALSE(*without.ConfirmAdmission(second));
+  EXPECT_EQ(second.entry.place, Place::kQueued);
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.running", "0000000002.local-2.waiting", "machine.json"));
 }
 
@@ -342,8 +342,8 @@ TEST_F(LedgerFolderTest, OfTwoThatTookTheSameGpuTheLaterWithdraws) {
   auto without = *folder_.GoWithoutLock();
   ASSERT_TRUE(without.Admit(first, {0, 1}, kNow).ok());
   ASSERT_TRUE(without.Admit(second, {1, 2}, kNow).ok());
-  EXPECT_FALSE(*without.StandsAdmitted(second));
-  EXPECT_TRUE(*without.StandsAdmitted(first));
+  EXPECT_FALSE(*without.ConfirmAdmission(second));
+  EXPECT_TRUE(*without.ConfirmAdmission(first));
 }
 
 TEST_F(LedgerFolderTest, JunkIsNamedInFewWarnings) {

@@ -17,7 +17,7 @@
 
 #include "runtime/ledger/ledger.h"
 #include "runtime/ledger/ledger_folder.h"
-#include "runtime/ledger/ledger_witness.h"
+#include "runtime/ledger/process_check.h"
 #include "runtime/ledger/machine.h"
 #include "tests/support/results.h"
 #include "tests/support/rounds.h"
@@ -34,7 +34,7 @@ constexpr int64_t kMemory = 1000, kHonestUsers = 3, kFirstLiar = 11, kLiars = 4,
 
 struct Honest {
   LedgerEntry entry;
-  LedgerTurn turn;
+  LedgerQueueStep turn;
   bool confirmed = false;     // admitted, and has seen that it stands
   std::optional<Ledger> saw;  // and has not acted on yet
 };
@@ -62,7 +62,7 @@ class Town {
   bool AllHaveTheirTurn() {
     for (int64_t user = kFirstLiar; user < kFirstLiar + kLiars; ++user) {
       const LedgerEntry holds{.number = 1, .user = user, .ask = {.memory_mb = kMemory}, .place = Place::kAdmitted};
-      for (const Witness witness : {Witness::kRuns, Witness::kNone}) {
+      for (const ProcessCheck witness : {ProcessCheck::kRuns, ProcessCheck::kNone}) {
         lies_.push_back({.entry = holds, .file = 2'000'000 + lies_.size(), .witness = witness});
         std::swap(lies_.back(), lies_[stays_++]);
       }
@@ -93,7 +93,7 @@ class Town {
   int64_t Below(int64_t end) { return std::uniform_int_distribution<int64_t>(0, end - 1)(random_); }
 
   Ledger Seen() const {
-    std::vector<Sighting> sightings = lies_;
+    std::vector<UncheckedEntry> sightings = lies_;
     for (const Honest& job : honest_)
       sightings.push_back({.name = job.entry.job.value, .entry = job.entry, .file = FileOf(job.entry)});
     return Ledger(machine_, Judge(std::move(sightings), machine_, machine_).entries);
@@ -106,7 +106,7 @@ class Town {
                       .job = {"honest-" + std::to_string(++jobs_)},
                       .user = 1 + Below(kHonestUsers),
                       .ask = {.memory_mb = Below(kMemory - kLiars * kLiarMay + 1), .gpus = Below(5)},
-                      .place = Place::kAside,
+                      .place = Place::kDeferred,
                       .priority = Below(3),
                       .keeper = {.pid = 1}};
     honest_.push_back({.entry = entry});
@@ -125,7 +125,7 @@ class Town {
     const Ledger seen = Seen();
     if (job.entry.admitted()) {
       // Between this and the look that led to it others may have done the same.
-      if (!job.confirmed && !(job.confirmed = HasRoomFor(job.entry, seen))) job.entry.place = Place::kInLine;
+      if (!job.confirmed && !(job.confirmed = HasRoomFor(job.entry, seen))) job.entry.place = Place::kQueued;
       return;
     }
     // What it acts on may be past already.
@@ -135,27 +135,27 @@ class Town {
     }
     const Ledger saw = job.saw ? *std::exchange(job.saw, std::nullopt) : seen;
     if (!saw.Find(job.entry.job, job.entry.user)) return;
-    const TurnStep step = job.turn.Next(saw, job.entry, now_);
+    const QueueAction step = job.turn.Next(saw, job.entry, now_);
     switch (step.kind) {
-      case TurnStep::Kind::kWait:
+      case QueueAction::Kind::kWait:
         return;
-      case TurnStep::Kind::kStepAside:
-        job.entry.place = Place::kAside;
+      case QueueAction::Kind::kDefer:
+        job.entry.place = Place::kDeferred;
         return;
-      case TurnStep::Kind::kAdmit:
+      case QueueAction::Kind::kAdmit:
         job.entry.gpus = step.gpus;
         job.entry.place = Place::kAdmitted;
         return;
-      case TurnStep::Kind::kJoin:
+      case QueueAction::Kind::kJoin:
         if (step.displaced && !Displace(*step.displaced)) return;
         job.entry.number = step.number;
-        job.entry.place = Place::kInLine;
+        job.entry.place = Place::kQueued;
     }
   }
   bool Displace(const LedgerEntry& displaced) {
     for (Honest& other : honest_) {
-      if (other.entry.job != displaced.job || other.entry.place != Place::kInLine) continue;
-      other.entry.place = Place::kAside;
+      if (other.entry.job != displaced.job || other.entry.place != Place::kQueued) continue;
+      other.entry.place = Place::kDeferred;
       return true;
     }
     return false;
@@ -163,9 +163,9 @@ class Town {
 
   // A new job in front of all, of somebody who can be believed, that takes as much as he may have.
   void JumpTheQueue() {
-    std::erase_if(lies_, [](const Sighting& lie) { return lie.entry.job.value.starts_with("jump-"); });
+    std::erase_if(lies_, [](const UncheckedEntry& lie) { return lie.entry.job.value.starts_with("jump-"); });
     for (int64_t user = kFirstLiar; user < kFirstLiar + kLiars; ++user) {
-      Sighting lie{.file = 3'000'000 + static_cast<uint64_t>(++lies_told_)};
+      UncheckedEntry lie{.file = 3'000'000 + static_cast<uint64_t>(++lies_told_)};
       lie.entry = {
           .job = {"jump-" + std::to_string(lies_told_)}, .user = user + kLiars, .ask = {.memory_mb = kLiarMay}};
       lies_.push_back(lie);
@@ -180,9 +180,9 @@ class Town {
       return;
     }
     static constexpr int64_t kNumbers[] = {0, 1, 7, kMostNumber - 1, kMostNumber, kMostNumber + 1, 999'999'999'999'999};
-    Sighting lie;
+    UncheckedEntry lie;
     lie.file = 1'000'000 + static_cast<uint64_t>(++lies_told_);
-    lie.witness = Below(2) == 0 ? Witness::kNone : Witness::kRuns;
+    lie.witness = Below(2) == 0 ? ProcessCheck::kNone : ProcessCheck::kRuns;
     lie.entry.number = Below(2) == 0 ? kNumbers[Below(std::size(kNumbers))] : Below(2 * jobs_ + 2);
     lie.entry.job = {Below(2) == 0 ? "honest-" + std::to_string(Below(jobs_ + 1))
                                    : "lie-" + std::to_string(lies_told_)};
@@ -199,7 +199,7 @@ class Town {
   std::mt19937 random_;
   Instant now_ = FromMillis(1'700'000'000'000);
   std::vector<Honest> honest_;
-  std::vector<Sighting> lies_;
+  std::vector<UncheckedEntry> lies_;
   size_t stays_ = 0;  // so many of the lies, the first
   int64_t jobs_ = 0, lies_told_ = 0;
 };
@@ -218,14 +218,14 @@ TEST(LedgerLiarsTest, WhateverTheyDoHonestJobsGetNothingTwiceAndAllHaveTheirTurn
 
 // ---- ledger witness
 
-SeenProcess Keeper(const std::string& command_line) {
+VisibleProcess Keeper(const std::string& command_line) {
   return {.pid = 1, .user = 7, .name = "tony-keeper", .command_line = command_line};
 }
 
 TEST(LedgerWitnessTest, AKeeperOrAnExecutorRunsTheJobWhoseFolderItNames) {
   const LedgerEntry entry = {.job = {"local-1"}, .user = 7};
   EXPECT_TRUE(Runs(Keeper(std::string("tony-keeper\0/home/x/.tony/jobs/local-1\0", 39)), entry));
-  SeenProcess executor = Keeper("tony-executor /h/jobs/local-10 /h/jobs/local-1/x");
+  VisibleProcess executor = Keeper("tony-executor /h/jobs/local-10 /h/jobs/local-1/x");
   executor.name = "tony-executor";
   EXPECT_TRUE(Runs(executor, entry));
 }
@@ -234,7 +234,7 @@ TEST(LedgerWitnessTest, AnotherUsersOrAnotherJobsOrAnotherProgramDoesNot) {
   const LedgerEntry entry = {.job = {"local-1"}, .user = 7};
   EXPECT_FALSE(Runs(Keeper("tony-keeper /jobs/local-10"), entry));
   EXPECT_FALSE(Runs(Keeper("tony-keeper local-1"), entry));
-  SeenProcess other = Keeper("/jobs/local-1");
+  VisibleProcess other = Keeper("/jobs/local-1");
   other.user = 8;
   EXPECT_FALSE(Runs(other, entry));
   other = Keeper("/jobs/local-1");
@@ -243,26 +243,26 @@ TEST(LedgerWitnessTest, AnotherUsersOrAnotherJobsOrAnotherProgramDoesNot) {
 }
 
 TEST(LedgerWitnessTest, ThisProcessIsSeenAsItIs) {
-  const auto self = LookAtProcess(getpid());
+  const auto self = ReadVisibleProcess(getpid());
   ASSERT_TRUE(self);
   EXPECT_EQ(self->user, geteuid());
   EXPECT_EQ(self->start, ThisKeeper().start);
   EXPECT_THAT(self->command_line, HasSubstr("ledger_test"));
-  EXPECT_FALSE(LookAtProcess(0));
+  EXPECT_FALSE(ReadVisibleProcess(0));
 }
 
 TEST(LedgerWitnessTest, WhatWouldNotPrintIsLeftOutOfADescription) {
-  SeenProcess process = {.pid = 12, .user = 4'000'000'000, .name = "a\033[2Jb\n"};
+  VisibleProcess process = {.pid = 12, .user = 4'000'000'000, .name = "a\033[2Jb\n"};
   EXPECT_EQ(Describe(process), "process 12 (a?[2Jb?) of 4000000000");
 }
 
 TEST(LedgerWitnessTest, OwnEntriesAreBelievedUnseen) {
-  EXPECT_EQ(Witnesses().Of({.job = {"x"}, .user = geteuid()}), Witness::kRuns);
+  EXPECT_EQ(ProcessChecker().Of({.job = {"x"}, .user = geteuid()}), ProcessCheck::kRuns);
 }
 
 TEST(LedgerWitnessTest, AsRootAnEntryOfAUserWithoutSuchAProcessHasNoWitness) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root: others may not see all processes";
-  EXPECT_EQ(Witnesses().Of({.job = {"no-such-job"}, .user = 4'000'000}), Witness::kNone);
+  EXPECT_EQ(ProcessChecker().Of({.job = {"no-such-job"}, .user = 4'000'000}), ProcessCheck::kNone);
 }
 
 TEST(LedgerLockTest, HoldersAreFoundByTheFolder) {

@@ -86,10 +86,10 @@ struct LedgerWorld {
            w.machine.user_limits = {.memory_mb = its.Number(1), .gpus = 1};
            w.machine.users[7] = {.memory_mb = 12000};
          }},
-        {"waits", [](auto& w, auto& its) { w.Add(its, Place::kInLine); }},
+        {"waits", [](auto& w, auto& its) { w.Add(its, Place::kQueued); }},
         {"runs", [](auto& w, auto& its) { w.Add(its, Place::kAdmitted); }},
-        {"aside", [](auto& w, auto& its) { w.Add(its, Place::kAside); }},
-        {"mine", [](auto& w, auto& its) { w.Add(its, Place::kInLine); }},
+        {"aside", [](auto& w, auto& its) { w.Add(its, Place::kDeferred); }},
+        {"mine", [](auto& w, auto& its) { w.Add(its, Place::kQueued); }},
         {"nobody", [](auto& w, auto&) { w.entries.clear(); }},
         {"may", [](auto& w, auto& its) { return w.Now().MayBeAdmitted(w.Of(its)) ? "may" : "may not"; }},
         {"fits", [](auto& w, auto& its) { return w.Now().Fits(w.Of(its)) ? "fits" : "does not fit"; }},
@@ -108,11 +108,11 @@ struct LedgerWorld {
         {"next",
          [](auto& w, auto& its) {
            w.Next(its.Number(1) * kTurnPatience + (its[2] == "more" ? kTurnPatienceMore : Duration(its.Number(2))));
-           using enum TurnStep::Kind;
+           using enum QueueAction::Kind;
            switch (w.step.kind) {
              case kAdmit:
                return Join(w.step.gpus) == "GPUs" ? std::string("admit") : "admit, " + Join(w.step.gpus);
-             case kStepAside:
+             case kDefer:
                return "step aside: " + w.step.why;
              case kJoin:
                return StrCat("join as ", w.step.number,
@@ -132,8 +132,8 @@ struct LedgerWorld {
 
   Machine machine = kMachine;
   std::vector<LedgerEntry> entries;
-  LedgerTurn turn;
-  TurnStep step;
+  LedgerQueueStep turn;
+  QueueAction step;
   LedgerEntry remembered;
 };
 
@@ -245,7 +245,7 @@ TABLE_TEST(LedgerRoomTest, kRooms, ScriptIn<LedgerWorld>());
 TEST(LedgerAskTest, AnAskIsTheSumOverAllTasks) {
   JobSpec spec;
   spec.roles = {Role("ps", 2, 1000), Role("worker", 3, 2000, 2)};
-  EXPECT_EQ(AskOf(spec), (LedgerAsk{.memory_mb = 8000, .vcores = 5, .gpus = 6}));
+  EXPECT_EQ(AskOf(spec), (LedgerRequest{.memory_mb = 8000, .vcores = 5, .gpus = 6}));
 }
 
 TEST(LedgerAskTest, GpusOfTheSubmittersChoiceAreTheOnlyOnesThatCount) {
@@ -422,35 +422,35 @@ TEST(LedgerPropertyTest, JobsOfSixtyPercentTakeTurnsInTheirOrder) {
 
 const Machine kSmallMachine = {.memory_mb = 1000, .gpus = {0, 1}};
 
-Sighting Seen(const std::string& job, uint64_t file = 1) {
-  return {.name = job + ".waiting", .entry = {.number = 1, .job = {job}, .user = 7}, .says_job = job, .file = file};
+UncheckedEntry Seen(const std::string& job, uint64_t file = 1) {
+  return {.name = job + ".waiting", .entry = {.number = 1, .job = {job}, .user = 7}, .content_job = job, .file = file};
 }
 
-std::string WhyNot(const Sighting& sighting, const Machine& detected = kSmallMachine) {
-  const Belief belief = Judge({sighting}, kSmallMachine, detected);
+std::string WhyNot(const UncheckedEntry& sighting, const Machine& detected = kSmallMachine) {
+  const ValidatedEntries belief = Judge({sighting}, kSmallMachine, detected);
   EXPECT_EQ(belief.entries.size() + belief.doubts.size(), 1u);
   return belief.doubts.empty() ? "" : belief.doubts[0].why;
 }
 
 TEST(LedgerBeliefTest, WhatAKeeperCanHaveMadeIsBelieved) {
   EXPECT_EQ(WhyNot(Seen("a")), "");
-  Sighting old = Seen("a");
-  old.says_job.clear();
+  UncheckedEntry old = Seen("a");
+  old.content_job.clear();
   EXPECT_EQ(WhyNot(old), "");
-  old.witness = Witness::kCannotTell;
+  old.witness = ProcessCheck::kCannotTell;
   EXPECT_EQ(WhyNot(old), "");
 }
 
 TEST(LedgerBeliefTest, AnEntryWithoutAProcessOfItsUserIsNot) {
-  Sighting fake = Seen("a");
-  fake.witness = Witness::kNone;
-  const Belief belief = Judge({fake}, kSmallMachine, kSmallMachine);
+  UncheckedEntry fake = Seen("a");
+  fake.witness = ProcessCheck::kNone;
+  const ValidatedEntries belief = Judge({fake}, kSmallMachine, kSmallMachine);
   EXPECT_THAT(belief.entries, IsEmpty());
   EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "no process of its user runs this job"}}));
 }
 
 TEST(LedgerBeliefTest, ANumberBeyondAllLedgersIsNot) {
-  Sighting fake = Seen("a");
+  UncheckedEntry fake = Seen("a");
   fake.entry.number = kMostNumber;
   EXPECT_EQ(WhyNot(fake), "");
   fake.entry.number = kMostNumber + 1;
@@ -458,7 +458,7 @@ TEST(LedgerBeliefTest, ANumberBeyondAllLedgersIsNot) {
 }
 
 TEST(LedgerBeliefTest, WhoHoldsMoreThanTheMachineHasIsNot) {
-  Sighting fake = Seen("a");
+  UncheckedEntry fake = Seen("a");
   fake.entry.ask.memory_mb = 1001;
   EXPECT_EQ(WhyNot(fake), "") << "it only waits: it can never fit, and holds nobody up";
   fake.entry.place = Place::kAdmitted;
@@ -467,7 +467,7 @@ TEST(LedgerBeliefTest, WhoHoldsMoreThanTheMachineHasIsNot) {
 }
 
 TEST(LedgerBeliefTest, WhoHoldsMoreGpusThanHeAskedForIsNot) {
-  Sighting fake = Seen("a");
+  UncheckedEntry fake = Seen("a");
   fake.entry.place = Place::kAdmitted;
   fake.entry.ask.gpus = 1;
   fake.entry.gpus = {0, 1};
@@ -475,29 +475,29 @@ TEST(LedgerBeliefTest, WhoHoldsMoreGpusThanHeAskedForIsNot) {
 }
 
 TEST(LedgerBeliefTest, WhatOthersMayWriteToOrAnotherJobsContentIsNot) {
-  Sighting fake = Seen("a");
+  UncheckedEntry fake = Seen("a");
   fake.writable_by_others = true;
   EXPECT_EQ(WhyNot(fake), "others than its owner may write to it");
   fake = Seen("a");
-  fake.says_job = "b";
+  fake.content_job = "b";
   EXPECT_EQ(WhyNot(fake), "its name and its content speak of two jobs");
 }
 
 TEST(LedgerBeliefTest, OfTwoNamesOfOneFileTheOneThatHoldsMostCounts) {
-  Sighting waits = Seen("a", 5), runs = Seen("a", 5), other = Seen("b", 6);
+  UncheckedEntry waits = Seen("a", 5), runs = Seen("a", 5), other = Seen("b", 6);
   runs.name = "a.running";
   runs.entry.place = Place::kAdmitted;
-  const Belief belief = Judge({waits, other, runs}, kSmallMachine, kSmallMachine);
+  const ValidatedEntries belief = Judge({waits, other, runs}, kSmallMachine, kSmallMachine);
   ASSERT_THAT(belief.entries, SizeIs(2));
   EXPECT_TRUE(belief.entries[0].admitted());
   EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "it is the same file as a.running"}}));
 }
 
 TEST(LedgerBeliefTest, ANameThatSaysMoreThanTheContentOfAFileWithTwoNamesIsNot) {
-  Sighting waits = Seen("a", 5), fake = Seen("a", 5);
+  UncheckedEntry waits = Seen("a", 5), fake = Seen("a", 5);
   fake.entry.place = Place::kAdmitted;
-  waits.says_it_waits = fake.says_it_waits = true;
-  const Belief belief = Judge({waits, fake}, kSmallMachine, kSmallMachine);
+  waits.content_never_admitted = fake.content_never_admitted = true;
+  const ValidatedEntries belief = Judge({waits, fake}, kSmallMachine, kSmallMachine);
   ASSERT_THAT(belief.entries, SizeIs(1));
   EXPECT_FALSE(belief.entries[0].admitted());
   EXPECT_EQ(belief.doubts[0].why, "its file has another name, and was never admitted");

@@ -36,7 +36,7 @@ class LocalAmLauncherTest : public ::testing::Test {
     return *folder;
   }
 
-  void KeepPrograms() const {
+  void StorePrograms() const {
     std::filesystem::create_directories(temp_.path() / "programs/abc");
     for (const std::string_view name : kJobPrograms) {
       std::ofstream(temp_.path() / "programs/abc" / name) << "a program";
@@ -93,7 +93,7 @@ TEST_F(LocalAmLauncherTest, NoKeeperIsStartedForAJobThatIsFinishedUnlessItsAmWai
 }
 
 TEST_F(LocalAmLauncherTest, AJobIsBroughtBackByTheProgramsThatItBeganWith) {
-  KeepPrograms();
+  StorePrograms();
   ASSERT_TRUE(launcher_.Start(with_programs_).ok());
   EXPECT_EQ(runner_.started[0].argv[0], (temp_.path() / "programs/abc/tony-keeper").string());
 }
@@ -101,7 +101,7 @@ TEST_F(LocalAmLauncherTest, AJobIsBroughtBackByTheProgramsThatItBeganWith) {
 TEST_F(LocalAmLauncherTest, AJobWhoseProgramsAreNotWholeIsBroughtBackByTheSiblings) {
   pid_t pid = 5'000'001;
   for (const std::string_view gone : kJobPrograms) {
-    KeepPrograms();
+    StorePrograms();
     std::filesystem::remove(temp_.path() / "programs/abc" / gone);
     ASSERT_TRUE(*launcher_.Start(with_programs_));
     EXPECT_EQ(runner_.started.back().argv[0], SiblingProgram("tony-keeper"));

@@ -112,7 +112,7 @@ class LogFollowerTest : public testing::Test {
     return status.ok() && *status && (*status)->verdict;
   }
   void Take(const LogText& log) {
-    pieces_.push_back(ToString(log.attempt) + "/" + OfProcess(log.stream, log.process));
+    pieces_.push_back(ToString(log.attempt) + "/" + NameForProcess(log.stream, log.process));
     bytes_ += log.text.size();
     longest_ = std::max(longest_, log.text.size());
     if (log.text.size() < 1000) pieces_.back() += ":" + std::string(log.text);

@@ -51,7 +51,7 @@ class LogReaderTest : public testing::Test {
     std::ofstream(folder_ / "spec.json") << ToJson(spec);
   }
   static std::string Shown(const LogText& log) {
-    return ToString(log.attempt) + "/" + OfProcess(log.stream, log.process) + ":" + std::string(log.text);
+    return ToString(log.attempt) + "/" + NameForProcess(log.stream, log.process) + ":" + std::string(log.text);
   }
   static bool HasHole(const std::filesystem::path& file) {
     const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));

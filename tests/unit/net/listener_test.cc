@@ -34,7 +34,7 @@ class ListenerTest : public testing::Test {
                       [this](UniqueFd socket) { accepted_.push_back(std::move(socket)); });
   }
   void TheOldestMakesRoom() {
-    listener_->WhenShort([this] {
+    listener_->OnDescriptorShortage([this] {
       if (accepted_.empty()) return false;
       accepted_.erase(accepted_.begin());
       return true;

@@ -263,7 +263,7 @@ TEST_F(BoostProcessRunnerTest, ProcessesOutliveTheRunner) {
 
 TEST_F(BoostProcessRunnerTest, ReapingStrangersKeepsTheEndsOfItsOwnChildren) {
   BecomeSubreaper();
-  const auto on_child = loop_.OnSignals({SIGCHLD}, [&](int) { runner_.ReapStrangers(); });
+  const auto on_child = loop_.OnSignals({SIGCHLD}, [&](int) { runner_.ReapAllChildren(); });
   std::vector<ExitStatus> ends;
   for (int i = 0; i < 20; ++i) {
     // The grandchild becomes ours when the shell has gone, and ends at about the same time.

@@ -20,16 +20,16 @@ class CgroupMemoryTest : public testing::Test {
 
 TEST_F(CgroupMemoryTest, ACgroupWithoutTheControllerCountsNothing) {
   Write("cgroup.procs", "");
-  EXPECT_FALSE(CountsMemory(temp_.path()));
+  EXPECT_FALSE(MemoryCgroupVersion(temp_.path()));
   EXPECT_FALSE(OomKillsIn(CgroupVersion::kTwo, temp_.path()));
   EXPECT_FALSE(OomKillsIn(CgroupVersion::kOne, temp_.path()));
 }
 
 TEST_F(CgroupMemoryTest, TheVersionIsKnownByTheFiles) {
   Write("memory.limit_in_bytes", "1\n");
-  EXPECT_EQ(CountsMemory(temp_.path()), CgroupVersion::kOne);
+  EXPECT_EQ(MemoryCgroupVersion(temp_.path()), CgroupVersion::kOne);
   Write("memory.events", "");
-  EXPECT_EQ(CountsMemory(temp_.path()), CgroupVersion::kTwo);
+  EXPECT_EQ(MemoryCgroupVersion(temp_.path()), CgroupVersion::kTwo);
 }
 
 TEST_F(CgroupMemoryTest, KillsOfAWholeGroupCountToo) {

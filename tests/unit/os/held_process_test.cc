@@ -19,8 +19,8 @@ class HeldProcessTest : public testing::Test {
   HeldProcessTest() { BecomeSubreaper(); }
   ~HeldProcessTest() override {
     EXPECT_TRUE(RunUntil(loop_, [this] {
-      KillOwnTree();
-      return runner_.ReapStrangers();
+      KillDescendants();
+      return runner_.ReapAllChildren();
     }));
   }
   // Not our child. Its parent never reaps it, as a shell that waits for another of its children would.
@@ -65,7 +65,7 @@ TEST_F(HeldProcessTest, AShortageOfDescriptorsIsNotTakenForItsEnd) {
   bool ended = false;
   const auto watch = held.WhenEnded(loop_, [&] { ended = true; });
   EXPECT_FALSE(RunUntil(
-      loop_, [&] { return ended; }, 5 * kBetweenLooks));
+      loop_, [&] { return ended; }, 5 * kCheckInterval));
   EXPECT_TRUE(held.Signal(SIGKILL)) << "a signal needs no descriptor either";
   EXPECT_TRUE(RunUntil(loop_, [&] { return ended; }));
 }

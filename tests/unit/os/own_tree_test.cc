@@ -55,8 +55,8 @@ class OwnTreeTest : public testing::Test {
   }
   bool End() {
     return RunUntil(loop_, [this] {
-      if (!runner_.ReapStrangers()) KillOwnTree();
-      return runner_.ReapStrangers();
+      if (!runner_.ReapAllChildren()) KillDescendants();
+      return runner_.ReapAllChildren();
     });
   }
 
@@ -72,7 +72,7 @@ class RoughTreeTest : public OwnTreeTest, public testing::WithParamInterface<std
 TEST_P(RoughTreeTest, IsGoneWhenTheKernelSaysSoAndNotBefore) {
   StartDaemon(GetParam());
   for (int i = 0; i < 100; ++i) {
-    const bool gone = runner_.ReapStrangers();
+    const bool gone = runner_.ReapAllChildren();
     EXPECT_FALSE(gone && DaemonLives(lock_));
   }
   ASSERT_TRUE(End());
@@ -88,12 +88,12 @@ TEST_F(OwnTreeTest, ManyReforkingDaemonsAtOnceAreEnded) {
     StartDaemon("refork");
   }
   ASSERT_TRUE(End());
-  EXPECT_THAT(WithEnvironment(mark_), IsEmpty());
+  EXPECT_THAT(ProcessesWithEnvironment(mark_), IsEmpty());
 }
 
 TEST_F(OwnTreeTest, WithoutAChildNothingIsMet) {
-  EXPECT_TRUE(runner_.ReapStrangers());
-  EXPECT_THAT(SignalOwnTree(SIGKILL).living, IsEmpty());
+  EXPECT_TRUE(runner_.ReapAllChildren());
+  EXPECT_THAT(SignalDescendants(SIGKILL).living, IsEmpty());
 }
 
 TEST_F(OwnTreeTest, AZombieIsAChildButDoesNotLive) {
@@ -101,8 +101,8 @@ TEST_F(OwnTreeTest, AZombieIsAChildButDoesNotLive) {
   if (pid == 0) _exit(0);
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, pid, &info, WEXITED | WNOWAIT), 0);
-  EXPECT_THAT(SignalOwnTree(0).living, IsEmpty());
-  EXPECT_TRUE(runner_.ReapStrangers());
+  EXPECT_THAT(SignalDescendants(0).living, IsEmpty());
+  EXPECT_TRUE(runner_.ReapAllChildren());
 }
 
 TEST_F(OwnTreeTest, ASignalComesToAllGenerationsBelow) {
@@ -110,7 +110,7 @@ TEST_F(OwnTreeTest, ASignalComesToAllGenerationsBelow) {
       "trap 'echo x >term1' TERM; sh -c 'trap \"echo x >term2\" TERM; setsid sh -c \"trap \\\"echo x >term3\\\" "
       "TERM; >ready; while :; do sleep 0.01; done\" & while :; do sleep 0.01; done' & while :; do sleep 0.01; "
       "done");
-  const TreeWalk met = SignalOwnTree(SIGTERM);
+  const TreeWalk met = SignalDescendants(SIGTERM);
   EXPECT_GE(met.living.size(), 3u);
   for (const char* name : {"term1", "term2", "term3"})
     EXPECT_TRUE(RunUntil(loop_, [&] { return std::filesystem::exists(folder_.path() / name); })) << name;
@@ -122,7 +122,7 @@ TEST_F(OwnTreeTest, ASignalComesToWhatAShellRunsThatEndsOfItAtOnce) {
     std::filesystem::remove(folder_.path() / "ready");
     std::filesystem::remove(folder_.path() / "term");
     StartShell("sh -c 'trap \"echo x >term; exit\" TERM; >ready; while :; do sleep 0.01; done'; echo after");
-    SignalOwnTree(SIGTERM);
+    SignalDescendants(SIGTERM);
     EXPECT_TRUE(RunUntil(loop_, [&] { return std::filesystem::exists(folder_.path() / "term"); })) << i;
     ASSERT_TRUE(End());
   }
@@ -132,7 +132,7 @@ TEST_F(OwnTreeTest, WhoIsSparedLivesOnWithAllBelow) {
   const pid_t spared = StartShell("sleep 1000 & echo $! >below; >ready; wait");
   std::filesystem::remove(folder_.path() / "ready");
   const pid_t meant = StartShell(">ready; exec sleep 1000");
-  const TreeWalk met = KillOwnTree([&](pid_t pid) { return pid == spared; });
+  const TreeWalk met = KillDescendants([&](pid_t pid) { return pid == spared; });
   ASSERT_TRUE(RunUntil(loop_, [&] {
     const auto stat = ReadStat(meant);
     return !stat || stat->dead;
@@ -163,11 +163,11 @@ TEST_F(OwnTreeTest, AListOfAllProcessesHasOneOfADaemonThatReforks) {
   int looks = 0, missed = 0;
   for (int i = 0; i < 1000 && looks < 100; ++i) {
     const pid_t newest = NewestNumber();
-    const bool found = !WithEnvironment(mark_).empty();
+    const bool found = !ProcessesWithEnvironment(mark_).empty();
     if (NewestNumber() < newest) continue;
     ++looks;
     missed += !found;
-    (void)runner_.ReapStrangers();  // each look looks at those that have ended, too, and more of them end meanwhile
+    (void)runner_.ReapAllChildren();  // each look looks at those that have ended, too, and more of them end meanwhile
   }
   EXPECT_EQ(looks, 100);
   EXPECT_EQ(missed, 0);
@@ -176,11 +176,11 @@ TEST_F(OwnTreeTest, AListOfAllProcessesHasOneOfADaemonThatReforks) {
 TEST_F(OwnTreeTest, ASignalForOneThatWasSeenDoesNotReachWhoHasItsNumberNow) {
   const pid_t pid = StartShell(">ready; exec sleep 1000");
   ProcessEntry before{pid, getpid(), "", "12345"};
-  SignalSeen({before}, {pid}, SIGKILL);
-  SignalSeen({}, {pid}, SIGKILL);
+  SignalIfUnchanged({before}, {pid}, SIGKILL);
+  SignalIfUnchanged({}, {pid}, SIGKILL);
   EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), 0) << "it lives";
   before.start_time = StartTime(pid);
-  SignalSeen({before}, {pid}, SIGKILL);
+  SignalIfUnchanged({before}, {pid}, SIGKILL);
   EXPECT_TRUE(RunUntil(loop_, [&] { return ReadStat(pid).value_or(ProcessStat{.dead = true}).dead; }));
 }
 

@@ -50,7 +50,7 @@ class ProcessTreeTest : public ::testing::Test {
   ~ProcessTreeTest() override {
     RunUntil(loop_, [this] {
       SignalAll(Descendants(getpid()), SIGKILL);
-      runner_.ReapStrangers();
+      runner_.ReapAllChildren();
       return Descendants(getpid()).empty();
     });
   }
@@ -71,15 +71,15 @@ class ProcessTreeTest : public ::testing::Test {
 
 TEST_F(ProcessTreeTest, FindsAndEndsASetsidEscapee) {
   StartMarked("setsid sleep 1000 & setsid sh -c '>ready; exec sleep 1000' & exec sleep 1000");
-  EXPECT_THAT(WithEnvironment(mark_), SizeIs(3));
-  SignalAll(WithEnvironment(mark_), SIGKILL);
-  EXPECT_TRUE(RunUntil(loop_, [&] { return WithEnvironment(mark_).empty(); }));
+  EXPECT_THAT(ProcessesWithEnvironment(mark_), SizeIs(3));
+  SignalAll(ProcessesWithEnvironment(mark_), SIGKILL);
+  EXPECT_TRUE(RunUntil(loop_, [&] { return ProcessesWithEnvironment(mark_).empty(); }));
 }
 
 TEST_F(ProcessTreeTest, DoubleForkedDaemonIsFoundByItsMarkAndBecomesOurChild) {
   StartMarked("(setsid sh -c '(>ready; exec sleep 1000) &' &) ; exit 0");
-  ASSERT_TRUE(RunUntil(loop_, [&] { return WithEnvironment(mark_).size() == 1; }));
-  const pid_t daemon = WithEnvironment(mark_)[0];
+  ASSERT_TRUE(RunUntil(loop_, [&] { return ProcessesWithEnvironment(mark_).size() == 1; }));
+  const pid_t daemon = ProcessesWithEnvironment(mark_)[0];
   EXPECT_TRUE(RunUntil(loop_, [&] {
     for (const auto& process : ListProcesses())
       if (process.pid == daemon) return process.parent == getpid();
@@ -90,14 +90,14 @@ TEST_F(ProcessTreeTest, DoubleForkedDaemonIsFoundByItsMarkAndBecomesOurChild) {
 
 TEST_F(ProcessTreeTest, DaemonThatClearsItsEnvironmentIsFoundByDescent) {
   StartMarked("setsid env -i sh -c '>ready; exec sleep 1000' & exec sleep 1000");
-  EXPECT_THAT(WithEnvironment(mark_), SizeIs(1));
+  EXPECT_THAT(ProcessesWithEnvironment(mark_), SizeIs(1));
   EXPECT_THAT(Descendants(getpid()), SizeIs(2));
 }
 
 // The kernel shows no environment in the middle of an execve(2).
 TEST_F(ProcessTreeTest, OneThatBecomesAnotherProgramAgainAndAgainStaysMarked) {
   const pid_t pid = StartMarked("echo 'exec /bin/sh again' >again; >ready; exec /bin/sh again");
-  for (int look = 0; look < 30000; ++look) ASSERT_TRUE(IsMarked(pid, mark_)) << look;
+  for (int look = 0; look < 30000; ++look) ASSERT_TRUE(HasEnvironmentSetting(pid, mark_)) << look;
 }
 
 TEST(ParseStatTest, ALineThatIsNotWholeTellsNothing) {

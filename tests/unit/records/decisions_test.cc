@@ -136,12 +136,12 @@ TEST(DecisionsTest, ARestartIsInADocumentedForm) {
                 1, RestartScope::kGang, worker, "why", true, {ps.task, worker.task}, FromMillis(9), Duration(7)}),
             R"({"time":5,"decision":"restart_decided","restart":1,"scope":"gang","task":"worker:3","attempt":2,)"
             R"("reason":"why","charged":true,"tasks":["ps:0","worker:3"],"not_before":9,"grace_ms":7})");
-  EXPECT_EQ(json(CheckpointSought{1}), R"({"time":5,"decision":"checkpoint_sought","restart":1})");
+  EXPECT_EQ(json(CheckpointSearchStarted{1}), R"({"time":5,"decision":"checkpoint_sought","restart":1})");
   EXPECT_EQ(json(CheckpointNoted{1, std::nullopt}), R"({"time":5,"decision":"checkpoint_noted","restart":1})");
   EXPECT_EQ(json(CheckpointNoted{1, Checkpoint{"/c/s-4", 4, FromMillis(3)}}),
             R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
             R"("newest":{"path":"/c/s-4","step":4,"modified":3,"writer":"this_job"}})");
-  EXPECT_EQ(json(ListingSought{}), R"({"time":5,"decision":"listing_sought"})");
+  EXPECT_EQ(json(ListingStarted{}), R"({"time":5,"decision":"listing_sought"})");
   EXPECT_EQ(json(CheckpointsListed{{.folder = "/c", .there = {{"s-4", 11, 22, 33}, {"s-5", 12, 23, 34, true}}}}),
             R"({"time":5,"decision":"checkpoints_listed","folder":"/c","there":[)"
             R"({"name":"s-4","inode":11,"bytes":22,"modified_ns":33},)"
@@ -293,7 +293,7 @@ class Told {
   std::vector<Decision> decisions_;
 };
 
-TimeLedger Ledger(int64_t waiting, int64_t running, int64_t restarting, int64_t stopping) {
+TimeBreakdown Ledger(int64_t waiting, int64_t running, int64_t restarting, int64_t stopping) {
   return {Duration(waiting), Duration(running), Duration(restarting), Duration(stopping)};
 }
 

@@ -180,7 +180,7 @@ class KnownRecordsTest : public ::testing::Test {
 
   TempFolder temp_;
   const std::shared_ptr<const RecordStore> store_ = std::make_shared<LocalRecordStore>(temp_.path());
-  const KnownRecords records_{store_, {{"token", "abc"}, {"secrets", std::nullopt}}};
+  const CachedRecords records_{store_, {{"token", "abc"}, {"secrets", std::nullopt}}};
 };
 
 TEST_F(KnownRecordsTest, TheStoreIsNotAskedForWhatIsKnown) {

@@ -188,9 +188,9 @@ TEST_F(KeptLogsTest, ThoseOfAFailureAndOfTheChiefAreKept) {
   spec.roles = {{.name = "chief"}, {.name = "worker", .instances = 2}};
   const Outcome good{.exit = ExitStatus{}},
       bad{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 1}, "", ""};
-  EXPECT_TRUE(KeepsLogs(spec, {"chief", 0}, good));
-  EXPECT_FALSE(KeepsLogs(spec, {"worker", 1}, good));
-  EXPECT_TRUE(KeepsLogs(spec, {"worker", 1}, bad));
+  EXPECT_TRUE(ShouldKeepLogs(spec, {"chief", 0}, good));
+  EXPECT_FALSE(ShouldKeepLogs(spec, {"worker", 1}, good));
+  EXPECT_TRUE(ShouldKeepLogs(spec, {"worker", 1}, bad));
 }
 
 // ---- link staged

@@ -1,5 +1,5 @@
 // Conversations: the course says its steps up to the one that needs an answer, and the row answers.
-#include "runtime/records/submit_course.h"
+#include "runtime/records/submit_machine.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ std::string Describe(const SubmitStep& step) {
   if (step.kind == SubmitStepKind::kDone) text += StrCat(" ", ToString(step.end));
   if (!step.job.value.empty() && step.kind != SubmitStepKind::kReadRevocation) text += StrCat(" ", step.job.value);
   if (step.own) text += " if own";
-  if (step.to_tell) text += " to tell";
+  if (step.only_for_report) text += " to tell";
   if (!step.differs_in.empty()) text += StrCat(", other ", Join(step.differs_in, ", "));
   return text;
 }
@@ -34,15 +34,15 @@ const std::map<std::string, ExistingJob> kStates = {{"none", ExistingJob::kNone}
 struct CourseWorld {
   // "course NUMBER", of a later try; then "attach" or "never", "first" or "person", and the run.
   void Begin(const Words& its) {
-    SubmitAsk ask{its.Number(1), OnExisting::kAdopt, SubmitAsker::kLaterTry};
+    SubmitAsk ask{its.Number(1), OnExisting::kAdopt, SubmitterKind::kLaterTry};
     OwnerToken owner{"o1"};
     for (size_t i = 2; !its[i].empty(); ++i) {
       if (const auto policy = OnExistingFromString(its[i]))
         ask.on_existing = *policy;
       else if (its[i] == "first")
-        ask.asker = SubmitAsker::kFirstTry;
+        ask.asker = SubmitterKind::kFirstTry;
       else if (its[i] == "person")
-        ask.asker = SubmitAsker::kPerson, owner = {};
+        ask.asker = SubmitterKind::kPerson, owner = {};
       else
         ask.run = {its[i]};
     }
@@ -91,7 +91,7 @@ struct CourseWorld {
       } else if (step.kind == SubmitStepKind::kRecord) {
         course->Take(RecordSeen{});
       } else {
-        course->Take(StepTaken{});
+        course->Take(StepDone{});
       }
     }
   }
@@ -146,7 +146,7 @@ struct CourseWorld {
          }},
     };
   }
-  std::optional<SubmitCourse> course;
+  std::optional<SubmitMachine> course;
   RequestSeen seen;
 };
 
@@ -342,7 +342,7 @@ TEST(SubmitDecisionTest, AnOwnerThatWasToldToStopIsRefusedWhateverIsThere) {
 
 // The contract's rules of digests and consumed results, each case by hand.
 TEST(SubmitDecisionTest, DigestsAndConsumedResultsAreDecidedByWhoAsks) {
-  using enum SubmitAsker;
+  using enum SubmitterKind;
   using enum SubmitDecision;
   struct Case {
     ExistingJob existing;
@@ -369,9 +369,9 @@ TEST(SubmitDecisionTest, DigestsAndConsumedResultsAreDecidedByWhoAsks) {
 
 // Its first try may have died before it came here.
 TEST(SubmitDecisionTest, TheResultOfAnotherRunIsNotAdopted) {
-  using enum SubmitAsker;
+  using enum SubmitterKind;
   KnownRequest known = {.existing = ExistingJob::kSucceeded, .run = {"monday"}};
-  for (const SubmitAsker asker : {kPerson, kFirstTry, kLaterTry}) {
+  for (const SubmitterKind asker : {kPerson, kFirstTry, kLaterTry}) {
     EXPECT_EQ(DecideSubmit(known, {.asker = asker, .run = {"monday"}}), SubmitDecision::kAdopt);
     EXPECT_EQ(DecideSubmit(known, {.asker = asker, .run = {"tuesday"}}), SubmitDecision::kCreate);
     EXPECT_EQ(DecideSubmit(known, {.asker = asker}), SubmitDecision::kAdopt);
@@ -383,7 +383,7 @@ TEST(SubmitDecisionTest, TheResultOfAnotherRunIsNotAdopted) {
 }
 
 TEST(SubmitDecisionTest, ALaterTryIsAFirstOneToAJobOfAnotherRun) {
-  using enum SubmitAsker;
+  using enum SubmitterKind;
   const KnownRequest other = {.existing = ExistingJob::kActive, .differs = true, .run = {"monday"}};
   EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAttach);
   EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kReplace);
@@ -392,8 +392,8 @@ TEST(SubmitDecisionTest, ALaterTryIsAFirstOneToAJobOfAnotherRun) {
 }
 
 TEST(SubmitDecisionTest, SourcesAreReadOnlyWhereTheirDigestDecides) {
-  using enum SubmitAsker;
-  for (const SubmitAsker asker : {kPerson, kFirstTry, kLaterTry}) {
+  using enum SubmitterKind;
+  for (const SubmitterKind asker : {kPerson, kFirstTry, kLaterTry}) {
     const bool engine_goes_on = asker == kLaterTry;
     EXPECT_EQ(DigestDecides({.existing = ExistingJob::kActive}, {.asker = asker}), !engine_goes_on);
     EXPECT_EQ(DigestDecides({.existing = ExistingJob::kSucceeded}, {.asker = asker}), !engine_goes_on);
@@ -408,9 +408,9 @@ TEST(SubmitDecisionTest, SourcesAreReadOnlyWhereTheirDigestDecides) {
 TEST(SubmitDecisionTest, PartsThatBothHaveAreCompared) {
   const SubmitDigest a = {{{"command", "1"}, {"files", "2"}, {"roles", "3"}}};
   const SubmitDigest b = {{{"command", "1"}, {"files", "x"}, {"newer", "4"}}};
-  EXPECT_EQ(DiffersIn(a, b), std::vector<std::string>{"files"});
-  EXPECT_EQ(DiffersIn(a, a), std::vector<std::string>());
-  EXPECT_EQ(DiffersIn(a, {}), std::vector<std::string>()) << "a release without digests made it";
+  EXPECT_EQ(DifferingParts(a, b), std::vector<std::string>{"files"});
+  EXPECT_EQ(DifferingParts(a, a), std::vector<std::string>());
+  EXPECT_EQ(DifferingParts(a, {}), std::vector<std::string>()) << "a release without digests made it";
 }
 
 TEST(SubmitDecisionTest, PoliciesHaveTheNamesOfTheContract) {

@@ -191,8 +191,8 @@ TEST_F(FolderPresenceTest, OneThatWasRemovedIsGoneAfterSomeLooks) {
   fs::remove(path_);
   EXPECT_FALSE(IsGoneAfter(9s));
   EXPECT_TRUE(IsGoneAfter(3s));
-  EXPECT_EQ(presence().GoneError().code, ErrorCode::kNotFound);
-  EXPECT_EQ(presence().GoneError().message, path_.string() + ": the job's folder was removed");
+  EXPECT_EQ(presence().RemovedError().code, ErrorCode::kNotFound);
+  EXPECT_EQ(presence().RemovedError().message, path_.string() + ": the job's folder was removed");
 }
 
 TEST_F(FolderPresenceTest, AnotherFolderOfItsNameIsNotIt) {

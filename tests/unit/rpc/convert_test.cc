@@ -135,7 +135,7 @@ TEST(ConvertTest, ABadFieldOfACommandIsNamed) {
 TEST(ConvertTest, EveryRefusalComesThrough) {
   using R = RefusalReason;
   for (const R reason : {R::kBadToken, R::kWrongJob, R::kUnknownAttempt, R::kStaleAttempt, R::kStaleEpoch,
-                         R::kBadProtocol, R::kBadRequest, R::kNotRuling}) {
+                         R::kBadProtocol, R::kBadRequest, R::kNotLeader}) {
     const Refusal back = FromThrift(ToThrift(Refusal{reason, "why"}));
     EXPECT_EQ(back.reason, reason);
     EXPECT_EQ(back.message, "why");

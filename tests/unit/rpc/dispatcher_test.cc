@@ -106,7 +106,7 @@ TEST_F(DispatcherTest, AReplyGivenTwiceCountsOnce) {
   service.on_await = [](const Caller&, const Reply<Command>& reply) {
     reply.Success({});
     reply.Success({});
-    reply.Refuse(RefusalReason::kNotRuling, "");
+    reply.Refuse(RefusalReason::kNotLeader, "");
   };
   EXPECT_TRUE(Dispatch(Payload(AwaitFrame(1))).ok());
   EXPECT_EQ(origin->messages.size(), 1u);

@@ -38,7 +38,7 @@ class TlsRpcTest : public RpcFixture {
  protected:
   TlsRpcTest() : RpcFixture(Transport::kTls) {}
   // What a heartbeat of the job's executor, or who shows `identity`, comes to.
-  Answer<Acknowledged> Beat(const Address& am, const TlsIdentity& identity = TestCertificates().executor) {
+  Answer<Acknowledged> HeartbeatNow(const Address& am, const TlsIdentity& identity = TestCertificates().executor) {
     const auto client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(5), *MakeTlsClient(identity));
     client->Use(am);
     std::optional<Answer<Acknowledged>> answer;
@@ -60,15 +60,15 @@ TEST_F(TlsRpcTest, BeyondThisMachineAnAmListensWithTlsOnly) {
   StartServer({.at = {SocketName{"am.1.sock"}, Endpoint{"0.0.0.0", 0}}});
   const int port = std::get<Endpoint>(server->addresses().back()).port;
   for (const char* host : {"127.0.0.1", "127.0.0.2"})
-    EXPECT_TRUE(std::holds_alternative<Acknowledged>(Beat(Endpoint{host, port})));
-  EXPECT_TRUE(std::holds_alternative<Acknowledged>(Beat(SocketName{"am.1.sock"}))) << "where there is no TLS";
+    EXPECT_TRUE(std::holds_alternative<Acknowledged>(HeartbeatNow(Endpoint{host, port})));
+  EXPECT_TRUE(std::holds_alternative<Acknowledged>(HeartbeatNow(SocketName{"am.1.sock"}))) << "where there is no TLS";
 }
 
 TEST_F(TlsRpcTest, AnAmOfAnotherJobIsMistrustedAndToldNothing) {
   const auto other = *MakeJobCertificates("local-2", WallNow(), std::chrono::hours(1));
   StartServer();
-  const Disconnected why = DisconnectedIn(Beat(server->addresses().front(), other.executor));
-  EXPECT_TRUE(why.mistrusted);
+  const Disconnected why = DisconnectedIn(HeartbeatNow(server->addresses().front(), other.executor));
+  EXPECT_TRUE(why.untrusted_listener);
   EXPECT_FALSE(why.misunderstood);
   EXPECT_EQ(ErrorOf(why).code, ErrorCode::kNotPermitted);
   EXPECT_THAT(service.calls, IsEmpty());
@@ -92,13 +92,13 @@ TEST_F(TlsRpcTest, WhoAnswersWithoutTlsIsMistrustedAndToldNothing) {
       ::send(accepted.get(), kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL);
     });
   });
-  EXPECT_TRUE(DisconnectedIn(Beat(*BoundAddress(listening))).mistrusted);
+  EXPECT_TRUE(DisconnectedIn(HeartbeatNow(*BoundAddress(listening))).untrusted_listener);
   EXPECT_THAT(heard, testing::Not(HasSubstr(SomeCaller().token)));
 }
 
 TEST_F(TlsRpcTest, AtAPlainPortThereIsNoAm) {
   const auto plain = *StartRpcServer(loop, {.folder = temp.path(), .at = {Endpoint{kLoopback, 0}}}, service);
-  const Disconnected why = DisconnectedIn(Beat(plain->addresses().front()));
+  const Disconnected why = DisconnectedIn(HeartbeatNow(plain->addresses().front()));
   EXPECT_EQ(ErrorOf(why).code, ErrorCode::kUnavailable);
   EXPECT_THAT(why.reason, HasSubstr("closed by the peer"));
   EXPECT_THAT(service.calls, IsEmpty());
@@ -108,7 +108,7 @@ TEST_F(TlsRpcTest, NobodyListening) {
   StartServer();
   const Address gone = server->addresses().front();
   server.reset();
-  const Disconnected why = DisconnectedIn(Beat(gone));
+  const Disconnected why = DisconnectedIn(HeartbeatNow(gone));
   EXPECT_EQ(ErrorOf(why).code, ErrorCode::kUnavailable);
   EXPECT_THAT(why.reason, HasSubstr("connection refused"));
 }
@@ -152,7 +152,7 @@ TEST_F(TlsRpcTest, StrangersThatGetNowhereHoldNobodyUp) {
   StartServer({.stranger_limit = std::chrono::minutes(1)});
   std::deque<TcpPeer> silent;
   for (int i = 0; i < 300; ++i) silent.emplace_back(server->addresses().front());
-  EXPECT_TRUE(std::holds_alternative<Acknowledged>(Beat(server->addresses().front())));
+  EXPECT_TRUE(std::holds_alternative<Acknowledged>(HeartbeatNow(server->addresses().front())));
   EXPECT_EQ(server->connections(), 301u);
 }
 

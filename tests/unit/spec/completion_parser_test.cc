@@ -22,7 +22,7 @@ std::string RulesOf(const std::string& given) {
   if (!parsed.ok()) return parsed.error().message;
   std::string text(ToString(parsed->spec.completion_rule));
   for (const RoleSpec& role : parsed->spec.roles)
-    text += StrCat("; ", role.name, " ", ToString(role.completion), " ", role.min_succeeded, " ", role.FailsAt());
+    text += StrCat("; ", role.name, " ", ToString(role.completion), " ", role.min_succeeded, " ", role.FailureLimit());
   return text;
 }
 
@@ -199,7 +199,7 @@ TEST(DependenciesTest, WhoIsBeforeWhomFollowsThroughAnyNumber) {
   EXPECT_FALSE(IsBefore(spec, "b", "d"));  // b may run on
   EXPECT_FALSE(IsBefore(spec, "a", "e"));
   const auto one_each = [](const RoleSpec&) { return 1; };
-  EXPECT_EQ(MostAtOnce(spec, one_each), 3);  // b, c or d, e
+  EXPECT_EQ(LargestConcurrentSum(spec, one_each), 3);  // b, c or d, e
 }
 
 }  // namespace

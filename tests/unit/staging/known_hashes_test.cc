@@ -36,13 +36,13 @@ const Instant kLater = FromMillis(10'000);
 class KnownHashesTest : public StagingTest {
  protected:
   KnownHashesTest() { fs::create_directories(home_); }
-  KnownHashes Loaded(const fs::path& source = "/data") const {
-    return KnownHashes::Load(home_, source, KnownHashes::kNotWorthIt);
+  HashCache Loaded(const fs::path& source = "/data") const {
+    return HashCache::Load(home_, source, HashCache::kNotWorthIt);
   }
 };
 
 TEST_F(KnownHashesTest, WhatWasKeptIsKnownOfThatSourceOnly) {
-  KnownHashes first = Loaded();
+  HashCache first = Loaded();
   first.Add(kStamp, kHash, kLater);
   first.Keep();
   EXPECT_EQ(Loaded().Find(kStamp), kHash);
@@ -53,7 +53,7 @@ TEST_F(KnownHashesTest, WhatWasKeptIsKnownOfThatSourceOnly) {
 }
 
 TEST_F(KnownHashesTest, AFileThatChangedAMomentAgoIsNotKept) {
-  KnownHashes first = Loaded();
+  HashCache first = Loaded();
   first.Add(kStamp, kHash, FromMillis(1'999));
   first.Keep();
   EXPECT_EQ(Loaded().Find(kStamp), "");
@@ -62,11 +62,11 @@ TEST_F(KnownHashesTest, AFileThatChangedAMomentAgoIsNotKept) {
 TEST_F(KnownHashesTest, FilesThatAreGoneAreForgotten) {
   FileStamp other = kStamp;
   other.inode = 7;
-  KnownHashes first = Loaded();
+  HashCache first = Loaded();
   first.Add(kStamp, kHash, kLater);
   first.Add(other, kHash, kLater);
   first.Keep();
-  KnownHashes second = Loaded();
+  HashCache second = Loaded();
   EXPECT_EQ(second.Find(other), kHash);
   second.Keep();
   EXPECT_EQ(Loaded().Find(kStamp), "");
@@ -76,7 +76,7 @@ TEST_F(KnownHashesTest, FilesThatAreGoneAreForgotten) {
 }
 
 TEST_F(KnownHashesTest, LinesThatAreNoneOfOursAreLeftOut) {
-  KnownHashes first = Loaded();
+  HashCache first = Loaded();
   first.Add(kStamp, kHash, kLater);
   first.Keep();
   const fs::path file = fs::directory_iterator(home_)->path();
@@ -150,7 +150,7 @@ TEST_F(KnownSourceTest, WhatWasWrittenUnderTheSameTimeAndSizeIsRead) {
 class SourceRulesTest : public StagingTest {
  protected:
   SourceListing List(const JobSpec& spec, bool as_tony = false) const {
-    const auto listing = ListSource(src_, home_, SourcesOf(spec, as_tony).rules);
+    const auto listing = ListSource(src_, home_, SelectSources(spec, as_tony).rules);
     EXPECT_TRUE(listing.ok()) << listing.error().message;
     return listing.ok() ? *listing : SourceListing();
   }
@@ -334,8 +334,8 @@ TEST_F(SourceRulesTest, AScriptWithLineEndsOfWindowsIsNamed) {
   Write(src_ / "inner", "#!/bin/bash\r\necho\r\n");
   Write(src_ / "t.py", "print()\r\n");
   Write(src_ / "data.csv", "1,2\r\n");
-  EXPECT_THAT(SourcesOf(JobOf("python3 t.py data.csv"), false).warnings, IsEmpty());
-  EXPECT_THAT(SourcesOf(JobOf("sh outer.sh"), false).warnings,
+  EXPECT_THAT(SelectSources(JobOf("python3 t.py data.csv"), false).warnings, IsEmpty());
+  EXPECT_THAT(SelectSources(JobOf("sh outer.sh"), false).warnings,
               ElementsAre(HasSubstr("inner has line ends of Windows")));
 }
 

@@ -39,7 +39,7 @@ class ProgramsTest : public testing::Test {
     fs::rename(beside, bin_ / name);
   }
 
-  Result<KeptPrograms> Keep() const { return KeepPrograms(home_, {bin_ / "tony-am", bin_ / "tony-keeper"}, now_); }
+  Result<StoredPrograms> Keep() const { return StorePrograms(home_, {bin_ / "tony-am", bin_ / "tony-keeper"}, now_); }
   fs::path Entry() const {  // of what is installed now
     const auto kept = Keep();
     EXPECT_TRUE(kept.ok()) << kept.error().message;
@@ -68,7 +68,7 @@ class ProgramsTest : public testing::Test {
   }
 
   Result<EntryStore::Swept> Sweep(const std::set<std::string>& kept, bool dry_run = false) const {
-    return SweepPrograms(
+    return RemoveUnusedPrograms(
         home_, [&] { return kept; }, now_ + std::chrono::hours(2), Duration(50), dry_run);
   }
 
@@ -107,7 +107,7 @@ TEST_F(ProgramsTest, AreKnownWithoutBeingRead) {
 }
 
 TEST_F(ProgramsTest, ThatWereJustInstalledAreNotKnownYet) {
-  const auto kept = Must(KeepPrograms(home_, {bin_ / "tony-am", bin_ / "tony-keeper"}, RealClock().Now()));
+  const auto kept = Must(StorePrograms(home_, {bin_ / "tony-am", bin_ / "tony-keeper"}, RealClock().Now()));
   ExpectWhole(home_ / "programs" / kept.hash);
   EXPECT_FALSE(fs::exists(home_ / "programs/known")) << "another change in the same tick would not be seen";
 }
@@ -185,7 +185,7 @@ TEST_F(ProgramsTest, RootOnlyThoseOfAnotherUserAreMadeAnew) {
   for (const fs::path& path : {entry / "tony-am", entry, store}) {
     ASSERT_EQ(chown(path.c_str(), kMallory, kMallory), 0);
     EXPECT_EQ(Entry(), entry) << path;
-    for (const fs::path& made : {store, entry, entry / "tony-am"}) EXPECT_TRUE(IsOursAlone(made)) << made;
+    for (const fs::path& made : {store, entry, entry / "tony-am"}) EXPECT_TRUE(IsPrivateToUser(made)) << made;
     ExpectWhole(entry);
   }
 }
@@ -222,14 +222,14 @@ TEST_F(ProgramsTest, AreRemovedWhenNobodyRefersToThem) {
 
 TEST_F(ProgramsTest, ThatAreNewStayForTheSubmitThatComes) {
   Entry();
-  const auto swept = SweepPrograms(
+  const auto swept = RemoveUnusedPrograms(
       home_, [] { return std::set<std::string>(); }, now_ - std::chrono::hours(1), Duration(50), false);
   ASSERT_TRUE(swept.ok()) << swept.error().message;
   EXPECT_THAT(swept->names, IsEmpty());
 }
 
 TEST_F(ProgramsTest, AreLeftAloneWhileASubmitIsAboutToReferToThem) {
-  std::optional<Result<KeptPrograms>> kept = Keep();
+  std::optional<Result<StoredPrograms>> kept = Keep();
   ASSERT_TRUE((*kept).ok());
   EXPECT_EQ(Sweep({}).error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(Keep().ok()) << "others submit meanwhile";
@@ -262,8 +262,8 @@ class MountedProgramsTest : public ProgramsTest {
 TEST_F(MountedProgramsTest, RootOnlyAreNotKeptWhereProgramsDoNotRun) {
   if (!Mount(MS_NOEXEC, "size=1m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   ExpectError(Keep(), ErrorCode::kNotPermitted, "~noexec");
-  EXPECT_FALSE(LetsProgramsRun(home_));
-  EXPECT_FALSE(LetsProgramsRun(home_ / "programs")) << "by the nearest folder that is there";
+  EXPECT_FALSE(AllowsExecution(home_));
+  EXPECT_FALSE(AllowsExecution(home_ / "programs")) << "by the nearest folder that is there";
 }
 
 TEST_F(MountedProgramsTest, RootOnlyAreNotKeptWhereThereIsNoRoom) {
@@ -272,7 +272,7 @@ TEST_F(MountedProgramsTest, RootOnlyAreNotKeptWhereThereIsNoRoom) {
   const auto kept = Keep();
   ASSERT_FALSE(kept.ok());
   EXPECT_EQ(kept.error().code, ErrorCode::kCannotWrite);
-  EXPECT_TRUE(LetsProgramsRun(home_));
+  EXPECT_TRUE(AllowsExecution(home_));
 }
 
 }  // namespace

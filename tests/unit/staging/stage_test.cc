@@ -50,7 +50,7 @@ TEST_F(StagingTest, FolderIsStagedWithBitsLinksAndEmptyFolders) {
 }
 
 // A cluster with these files, by their sources.
-LookAtRemote ClusterWith(std::map<std::string, std::vector<RemoteFile>> there) {
+ListRemoteFiles ClusterWith(std::map<std::string, std::vector<RemoteFile>> there) {
   return [there](const FileSpec& file) -> Result<std::vector<RemoteFile>> {
     if (const auto found = there.find(file.source); found != there.end()) return found->second;
     return Error{ErrorCode::kInvalid, "no such file"};

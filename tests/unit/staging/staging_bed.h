@@ -100,7 +100,7 @@ class StagingTest : public ::testing::Test {
   const fs_path src_ = temp_.path() / "src";
   const fs_path archive_ = temp_.path() / "archive";
   std::stop_source stop_;
-  LookAtRemote look_ = NoRemoteFiles;
+  ListRemoteFiles look_ = NoRemoteFiles;
   UnpackLimits limits_;
   StageProgress progress_;  // newest
 };

@@ -174,10 +174,10 @@ TEST(FileLockTest, HolderOfAFileThatWasRemovedIsNotTheHolderOfTheNext) {
   TempFolder temp;
   const fs::path path = temp.path() / "lock";
   const auto never = [] { return true; };
-  const auto first = Must(LockFile(path, LockKind::kAlone, never));
+  const auto first = Must(LockFile(path, LockKind::kExclusive, never));
   EXPECT_EQ(LockFile(path, LockKind::kShared, never).error().code, ErrorCode::kUnavailable);
   fs::remove(path);
-  const auto second = LockFile(path, LockKind::kAlone, never);
+  const auto second = LockFile(path, LockKind::kExclusive, never);
   EXPECT_TRUE(second.ok());
 }
 

@@ -213,7 +213,7 @@ TEST(HdfsStagedEntriesTest, EachEntryIsSentOnce) {
   files.roles["worker"] = {{.name = "again", .path = "/staged/aa"}, {.name = "own", .path = "/staged/cc"}};
   files.am = {{.name = "conf", .path = "/staged/dd"}};
   std::vector<std::string> names;
-  for (const HdfsSource& source : SourcesOf(files)) {
+  for (const HdfsSource& source : SelectSources(files)) {
     EXPECT_EQ(source.key, source.name);
     names.push_back(source.name);
   }
@@ -266,7 +266,7 @@ class HdfsSourcesTest : public hadoop::ServedNameNodeTest {
     node_.files["/half/x"] = node_.files["/half/y"] = "h";
   }
 
-  Result<std::vector<RemoteFile>> Look(const FileSpec& file) const { return LookAtHdfs(cluster_, file); }
+  Result<std::vector<RemoteFile>> Look(const FileSpec& file) const { return FindHdfsFiles(cluster_, file); }
   std::string Refused(const FileSpec& file, ErrorCode code = ErrorCode::kInvalid) const {
     const auto found = Look(file);
     EXPECT_FALSE(found.ok());

@@ -32,7 +32,7 @@ SimulatedRm::Reply SimulatedRm::Allocate(const hadoop::Asked& asked) {
 void SimulatedRm::Register() { is_registered_ = true; }
 
 void SimulatedRm::Read(const hadoop::Asked& asked) {
-  for (const hadoop::ContainerAsk& row : asked.asks) {
+  for (const hadoop::ContainerRequest& row : asked.asks) {
     Asks& asks = asks_[{row.priority, row.request_id}];
     asks.size = row.resource;
     asks.rows[row.place] = row.count;

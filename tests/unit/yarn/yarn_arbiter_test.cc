@@ -16,8 +16,8 @@
 #include "runtime/records/journal_format.h"
 #include "runtime/records/last_status.h"
 #include "runtime/yarn/container_launch.h"
-#include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_check.h"
+#include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_jobs.h"
 #include "runtime/yarn/yarn_submission.h"
 #include "tests/support/results.h"
@@ -217,7 +217,7 @@ TEST_F(YarnArbiterTest, OneThatOutlivedItsTimeIsEndedByYarnAsByItsMaster) {
 }
 
 TEST_F(YarnArbiterTest, AVerdictThatIsWrittenStays) {
-  JobStatus status = *FreshStatus(records_);
+  JobStatus status = *InitialStatus(records_);
   EndStatus(status, Verdict(), FromMillis(8'000));
   ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   RmSays(wire::FAILED, "the master was slow to leave");
@@ -309,7 +309,7 @@ TEST_F(SettledTest, WhoSettlesItLaterWritesTheSame) {
 // Its last document was under way when the ResourceManager gave it up.
 TEST_F(SettledTest, AVerdictThatItsMasterWroteBeforeTheSealStays) {
   RmSays(wire::FAILED, "ApplicationMaster timed out");
-  JobStatus status = *FreshStatus(records_);
+  JobStatus status = *InitialStatus(records_);
   EndStatus(status, Verdict(), FromMillis(8'000));
   hdfs_->before = [&](std::string_view) {
     hdfs_->before = nullptr;
@@ -333,23 +333,23 @@ TEST(YarnVerdictTest, AMasterThatWasGivenUpIsATimeoutInOurWords) {
 
 TEST_F(YarnArbiterTest, AJobThatWaitsForItsMasterIsKilledInYarnUnlessTheKillMayBeVoid) {
   RmSays(wire::ACCEPTED);
-  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
-  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "watched", .if_watcher = {"w"}}));
-  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "later", .delay = Duration(60'000)}));
+  EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
+  EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "watched", .if_watcher = {"w"}}));
+  EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "later", .delay = Duration(60'000)}));
   EXPECT_EQ(Killed(), "");
-  EXPECT_TRUE(*arbiter_.EndUnruled(records_, {.reason = "ours", .if_owner = {"try-1"}}));
+  EXPECT_TRUE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "ours", .if_owner = {"try-1"}}));
   EXPECT_EQ(Killed(), "ours");
-  EXPECT_TRUE(*arbiter_.EndUnruled(records_, {.reason = "plain"}));
+  EXPECT_TRUE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "plain"}));
   RmSays(wire::RUNNING);
-  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "its master decides"}));
+  EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "its master decides"}));
   EXPECT_EQ(Killed(), "plain");
 }
 
 TEST_F(YarnArbiterTest, AJobThatWasNeverSubmittedIsKilledWithoutAMaster) {
   RmForgets();
-  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
+  EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
   EXPECT_FALSE(Submitted());
-  EXPECT_TRUE(*arbiter_.EndUnruled(records_, {.reason = "ours", .if_owner = {"try-1"}}));
+  EXPECT_TRUE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "ours", .if_owner = {"try-1"}}));
   const auto submitted = Submitted();
   ASSERT_TRUE(submitted);
   const auto& context = submitted->application_submission_context();
@@ -363,7 +363,7 @@ TEST_F(YarnArbiterTest, AJobThatWasNeverSubmittedIsKilledWithoutAMaster) {
 TEST_F(YarnArbiterTest, AJobThatWasRuledOnceAndIsUnknownNowIsNotSubmitted) {
   RmForgets();
   RuledOnce();
-  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "late"}));
+  EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "late"}));
   EXPECT_FALSE(Submitted());
 }
 
@@ -404,7 +404,7 @@ TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
 // ---- Why an application has no master yet. The texts are a CapacityScheduler's own, of Hadoop 3.4.3.
 
 std::string Why(const std::string& diagnostics, ApplicationState state = ApplicationState::kAccepted) {
-  return WhyMasterWaits({.state = state, .user = "eve", .queue = "ml", .diagnostics = diagnostics});
+  return AmWaitReason({.state = state, .user = "eve", .queue = "ml", .diagnostics = diagnostics});
 }
 
 TEST(MasterWaitTest, AShareForMastersThatIsFullIsToldWithItsAmounts) {

@@ -1,4 +1,4 @@
-#include "runtime/yarn/yarn_asks.h"
+#include "runtime/yarn/yarn_requests.h"
 
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ struct AsksWorld {
   // "1/1 n1=2": priority, request id, place and count.
   std::string Sent() const {
     std::vector<std::string> rows;
-    for (const hadoop::ContainerAsk& row : sent.asks)
+    for (const hadoop::ContainerRequest& row : sent.asks)
       rows.push_back(StrCat(row.priority, "/", row.request_id, " ", row.place, "=", row.count));
     return OrNothing(rows);
   }
@@ -109,7 +109,7 @@ struct AsksWorld {
            repeated.may_be_repeated = true;
            w.asks.Answered(repeated);
          }},
-        {"begins-anew", [](auto& w, auto&) { w.asks.BeginAnew(); }},
+        {"begins-anew", [](auto& w, auto&) { w.asks.HandleRmRestart(); }},
         {"refused",
          [](auto& w, auto&) {
            std::vector<std::string> refused;
@@ -161,7 +161,7 @@ struct AsksWorld {
     };
   }
 
-  YarnAsks asks;
+  YarnRequests asks;
   hadoop::Asked sent;  // in the last exchange
   int64_t forgotten = 0;
 };
@@ -243,7 +243,7 @@ TABLE_TEST(YarnAsksTest, kAsks, ScriptIn<AsksWorld>());
 TEST(YarnManyHostsTest, OfManyHostsThoseWithRoomAreAsked) {
   std::vector<hadoop::NodeReport> nodes;
   for (int i = 0; i < 1000; ++i) nodes.push_back(NodeOf(StrCat("n", i), 8192, i % 5 == 0 ? 0 : 8192));
-  YarnAsks asks;
+  YarnRequests asks;
   asks.SetNodes(nodes);
   asks.Want(AskFor(Attempt(0)));
   const hadoop::Asked sent = asks.Next();
@@ -276,7 +276,7 @@ class Schedule {
   }
 
  private:
-  static ContainerAsk AskOf(const AttemptId& attempt) {
+  static ContainerRequest AskOf(const AttemptId& attempt) {
     Resources size{.memory_mb = attempt.task.role == "ps" ? 512 : 256};
     size.gpus = attempt.task.role == "worker" ? 1 : 0;
     if (attempt.number % 3 == 0) size.memory_mb *= 2;
@@ -346,16 +346,16 @@ class Schedule {
     if (std::holds_alternative<SimulatedRm::Lost>(reply)) return asks_.Unanswered();
     if (std::holds_alternative<hadoop::NotRegistered>(reply)) {
       rm_.Register();
-      return asks_.BeginAnew();
+      return asks_.HandleRmRestart();
     }
     Take(std::get<hadoop::Allocation>(reply));
   }
 
   void Take(const hadoop::Allocation& allocation) {
-    const YarnAsks::News news = asks_.Answered(allocation);
+    const YarnRequests::News news = asks_.Answered(allocation);
     for (const YarnGrant& grant : news.grants) {
       EXPECT_EQ(wanted_.erase(grant.attempt), 1u) << ToString(grant.attempt) << " does not wait";
-      const ContainerAsk ask = AskOf(grant.attempt);
+      const ContainerRequest ask = AskOf(grant.attempt);
       EXPECT_GE(grant.container.resource.memory_mib, ask.resources.memory_mb);
       EXPECT_EQ(grant.container.resource.others.size(), ask.resources.gpus > 0 ? 1u : 0u);
       EXPECT_TRUE(held_.emplace(grant.container.id, grant.attempt).second);
@@ -381,7 +381,7 @@ class Schedule {
   }
 
   SimulatedRm rm_;
-  YarnAsks asks_;
+  YarnRequests asks_;
   int attempts_ = 0;
   std::set<AttemptId> wanted_;  // and have no container
   std::set<std::string> avoided_;

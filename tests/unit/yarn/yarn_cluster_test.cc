@@ -70,8 +70,8 @@ TEST(YarnClusterTest, WhatIsAskedBeforeASubmitIsKnownAsFarAsTheFilesSay) {
   EXPECT_EQ(ClusterWith({{"yarn.resourcemanager.webapp.address", "0.0.0.0:1"}})->rm_web, "http://rm.example.org:1");
   EXPECT_EQ(ClusterWith({{"yarn.resourcemanager.webapp.address", "a:b:c"}})->rm_web, "");
   EXPECT_EQ(ClusterWith({{"yarn.http.policy", "HTTPS_ONLY"}})->rm_web, "");
-  EXPECT_FALSE(ClusterWith({})->has_queue_rules);
-  EXPECT_TRUE(ClusterWith({{"yarn.acl.enable", "true"}})->has_queue_rules);
+  EXPECT_FALSE(ClusterWith({})->enforces_queue_acls);
+  EXPECT_TRUE(ClusterWith({{"yarn.acl.enable", "true"}})->enforces_queue_acls);
 }
 
 TEST(YarnClusterTest, WhatCannotBeUsedIsNamedByFileAndKey) {
@@ -342,8 +342,8 @@ TEST(LaunchTextTest, AnArgumentReachesTheProgramAsItIs) {
 
 LocalResource At(const std::string& path) { return {.scheme = "hdfs", .path = path}; }
 
-JobShipment Job() {
-  JobShipment job;
+ExecutorInputs Job() {
+  ExecutorInputs job;
   job.job = {"application_1700000000000_0001"};
   job.spec.roles = {{.name = "ps", .command = "true"}, {.name = "worker", .command = "python3 train.py"}};
   job.spec.container_env = {{"YARN_CONTAINER_RUNTIME_TYPE", "docker"}, {"PASSWORD_OF_MINE", "xyzzy"}};
@@ -359,7 +359,7 @@ JobShipment Job() {
   return job;
 }
 
-LaunchContext ContextOf(const JobShipment& job) {
+LaunchContext ContextOf(const ExecutorInputs& job) {
   const auto context = MakeExecutorContext(job, {.attempt = {{"worker", 3}, 2}});
   EXPECT_TRUE(context.ok()) << context.error().message;
   return context.ok() ? *context : LaunchContext{};
@@ -372,7 +372,7 @@ std::vector<std::string> NamesOf(const LaunchContext& context) {
 }
 
 TEST(ExecutorContextTest, WhoMaySeeAndEndItIsTheJobsWord) {
-  JobShipment job = Job();
+  ExecutorInputs job = Job();
   EXPECT_EQ(ContextOf(job).view_acl, " ") << "nobody but the user";
   EXPECT_EQ(ContextOf(job).modify_acl, " ");
   job.spec.yarn.view_acl = "*";
@@ -389,7 +389,7 @@ std::string Shown(const LaunchContext& context) {
 }
 
 TEST(ExecutorContextTest, TheExecutorFindsInItsCredentialsWhatItWasMadeOf) {
-  JobShipment job = Job();
+  ExecutorInputs job = Job();
   job.credentials.tokens["hdfs"] = {.kind = "HDFS_DELEGATION_TOKEN"};
   const LaunchContext context = ContextOf(job);
   EXPECT_TRUE(context.credentials.tokens.contains("hdfs"));
@@ -424,7 +424,7 @@ TEST(ExecutorContextTest, TheCommandIsTheExecutorAndItsLog) {
 }
 
 TEST(ExecutorContextTest, ALargeSpecIsAFile) {
-  JobShipment job = Job();
+  ExecutorInputs job = Job();
   job.spec.execution_env["LARGE"] = std::string(kLargestSpecInLaunch, 'x');
   const auto without = MakeExecutorContext(job, {.attempt = {{"worker", 0}, 1}});
   ASSERT_FALSE(without.ok());
@@ -437,7 +437,7 @@ TEST(ExecutorContextTest, ALargeSpecIsAFile) {
 }
 
 TEST(ExecutorContextTest, AFileThatWasNotSentIsNamed) {
-  JobShipment job = Job();
+  ExecutorInputs job = Job();
   job.files.erase("cc");
   const auto context = MakeExecutorContext(job, {.attempt = {{"worker", 0}, 1}});
   ASSERT_FALSE(context.ok());
@@ -446,7 +446,7 @@ TEST(ExecutorContextTest, AFileThatWasNotSentIsNamed) {
 }
 
 TEST(MasterContextTest, TheMasterStartsByTheLoaderOfItsBundle) {
-  MasterShipment master;
+  AmInputs master;
   master.job = {"application_1_0001"};
   master.program = "tony-yarn-am";
   master.arguments = {"/user/eve/.tony/jobs/x", "it's $5"};

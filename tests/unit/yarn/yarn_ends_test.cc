@@ -74,7 +74,7 @@ TEST(YarnEndsTest, OfALostNodeTheEndIsNotCertain) {
 
 TEST(YarnEndsTest, ANodesOwnTroubleIsNotThatOfTheJobOrTheQueue) {
   const auto is_of_node = [](int exit_status, const std::string& diagnostics = "") {
-    return IsOfNode({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics});
+    return IsNodeFailure({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics});
   };
   for (const int of_node : {-1000, -100, -101, -1, 126, 127}) EXPECT_TRUE(is_of_node(of_node)) << of_node;
   for (const int other : {-102, -103, -104, -105, -106, 0, 1, 137}) EXPECT_FALSE(is_of_node(other)) << other;

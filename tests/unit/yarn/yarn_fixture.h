@@ -15,8 +15,8 @@ inline hadoop::ContainerId YarnId(int64_t number) { return {kMaster, number}; }
 inline AttemptId Attempt(int index, const std::string& role = "worker", int number = 1) {
   return {{role, index}, number};
 }
-inline ContainerAsk AskFor(const AttemptId& attempt, const Resources& size = {.memory_mb = 256},
-                           const std::string& label = "", Placement placement = Placement::kPack) {
+inline ContainerRequest AskFor(const AttemptId& attempt, const Resources& size = {.memory_mb = 256},
+                               const std::string& label = "", Placement placement = Placement::kPack) {
   return {attempt, size, label, placement};
 }
 

@@ -157,7 +157,7 @@ class NobodyRules : public Arbiter {
   ArbiterView Look(const JobRecords&) const override { return {}; }
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords&) const override { return std::optional<JobStatus>(); }
   Status Settle(const JobRecords&) const override { return Ok(); }
-  std::string WhyItEnds(const JobRecords&) const override { return ""; }
+  std::string KeeperFailureHint(const JobRecords&) const override { return ""; }
 };
 
 // At port 1 no node listens.

@@ -7,7 +7,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/yarn/gang_hold.h"
-#include "runtime/yarn/yarn_asks.h"
+#include "runtime/yarn/yarn_requests.h"
 #include "tests/support/run_until.h"
 #include "tests/support/sanitized.h"
 #include "tests/unit/base/event_loop_fixture.h"
@@ -176,7 +176,7 @@ TEST_F(YarnNodesTest, ConnectionsAreBounded) {
 constexpr Instant kBegin{std::chrono::hours(1)};
 
 TEST(BadNodesTest, ANodeThatFailsTwiceIsAvoidedForAWhile) {
-  BadNodes nodes;
+  FailingNodes nodes;
   nodes.Failed("n1", kBegin);
   nodes.Failed("n2", kBegin);
   EXPECT_THAT(nodes.ToAvoid(4, kBegin), IsEmpty());
@@ -186,7 +186,7 @@ TEST(BadNodesTest, ANodeThatFailsTwiceIsAvoidedForAWhile) {
 }
 
 TEST(BadNodesTest, MoreThanHalfAreNotAvoided) {
-  BadNodes nodes;
+  FailingNodes nodes;
   for (const char* host : {"n1", "n2"}) {
     for (int i = 0; i < 2; ++i) nodes.Failed(host, kBegin);
   }
@@ -235,7 +235,7 @@ TEST(NeverGrantedTest, AGangThatAsksForMoreGpusThanAllNodesHaveIsToldSo) {
   spec.roles = {{.name = "ps"}, {.name = "worker", .instances = 3, .resources = {.gpus = 2}}};
   std::vector<hadoop::NodeReport> nodes(2);
   nodes[0].capability.others = {{"yarn.io/gpu", 5}};
-  EXPECT_TRUE(spec.AsksForGpus());
+  EXPECT_TRUE(spec.RequestsGpus());
   EXPECT_EQ(
       WhyTooManyGpus(spec, nodes),
       "the tasks start together and ask for 6 GPUs; the nodes that run have 5: the job waits until there are more");
@@ -297,12 +297,12 @@ TEST_F(GangHoldTest, WhatDoesNotBecomeWholeIsGivenBackAndAskedForLater) {
   const auto given_back = gangs.Look(end);
   EXPECT_THAT(given_back.release, ElementsAre(YarnId(2)));
   EXPECT_THAT(given_back.withdraw, ElementsAre(Attempt(0)));
-  EXPECT_THAT(gangs.WhyItRests(), HasSubstr("gave 1 of 2 containers back at 1970-01-01T"));
+  EXPECT_THAT(gangs.RestReason(), HasSubstr("gave 1 of 2 containers back at 1970-01-01T"));
 
   const Instant again = gangs.NextLook().value();
   EXPECT_GE(again, end + kHold / 2);
   EXPECT_THAT(gangs.Look(again).want, SizeIs(2));
-  EXPECT_EQ(gangs.WhyItRests(), "");
+  EXPECT_EQ(gangs.RestReason(), "");
   EXPECT_FALSE(gangs.NextLook()) << "a hold begins with a container";
   EXPECT_THAT(ReadyIn(gangs.Granted({Grant(0, 4), Grant(1, 5)}, again)), ElementsAre(0, 1));
 }
@@ -358,7 +358,7 @@ TEST_F(GangHoldTest, AWithdrawnGangHandsNothingOut) {
 
 TEST_F(GangHoldTest, AResourceManagerThatBeganAnewIsAskedForWhatWasKept) {
   gangs.Granted({Grant(1, 2)}, begin);
-  const auto news = gangs.BeginAnew();
+  const auto news = gangs.HandleRmRestart();
   EXPECT_THAT(news.release, ElementsAre(YarnId(2)));
   EXPECT_THAT(news.want, SizeIs(1));
   EXPECT_FALSE(gangs.NextLook());
@@ -372,7 +372,7 @@ class Cluster {
     const int all = free_;
     for (int i = 2 + Below(3); i > 0; --i) jobs_.push_back({GangHold(kHold, random_()), all / 2 + 1 + Below(all / 2)});
     for (Job& job : jobs_) {
-      std::vector<ContainerAsk> asks;
+      std::vector<ContainerRequest> asks;
       for (int i = 0; i < job.size; ++i) asks.push_back(AskFor(Attempt(i)));
       Take(job, job.gangs.Want(asks));
     }
@@ -415,7 +415,7 @@ class Cluster {
   void Take(Job& job, const GangHold::News& news) {
     for (const AttemptId& attempt : news.withdraw) std::erase(job.waiting, attempt);
     free_ += static_cast<int>(news.release.size());
-    for (const ContainerAsk& ask : news.want) job.waiting.push_back(ask.attempt);
+    for (const ContainerRequest& ask : news.want) job.waiting.push_back(ask.attempt);
     if (news.ready.empty()) return;
     EXPECT_EQ(std::ssize(news.ready), job.size);
     job.ends = now_ + Duration(Below(5000));

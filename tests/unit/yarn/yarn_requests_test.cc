@@ -45,10 +45,10 @@ class RequestBed {
     return HdfsRecordStore(hdfs, {"", FolderOf(job), "eve"}, Tries(tries_));
   }
   static std::string FolderOf(const JobId& job) { return StrCat("/u/.tony/jobs/", job.value); }
-  void Lay(const JobId& job) const { EXPECT_TRUE(hdfs->MakeFolders(FolderOf(job)).ok()); }
+  void UploadJob(const JobId& job) const { EXPECT_TRUE(hdfs->MakeFolders(FolderOf(job)).ok()); }
   Result<bool> Make(const JobId& job) const { return RecordsOfJob(job).PutNew(kSubmissionRecord, "{}", kKept); }
   void LayAndMake(const JobId& job) const {
-    Lay(job);
+    UploadJob(job);
     EXPECT_TRUE(Make(job).ok());
   }
   static std::string NameOf(const RequestId& request, const std::string& what) {
@@ -133,7 +133,7 @@ TEST_F(YarnRequestsTest, AJobThatIsComingHidesNoResultAndIsSeen) {
   LayAndMake(kFirstJob);
   RequestRecord record{.job = kOtherJob, .job_number = 1};
   record.before = {kFirstJob, 1, {"o0"}};
-  Lay(kOtherJob);
+  UploadJob(kOtherJob);
   ASSERT_TRUE(*here_.Write(kRequest, record));
   const auto seen = **there_.Read(kRequest);
   EXPECT_EQ(seen.job, kFirstJob);
@@ -144,11 +144,11 @@ TEST_F(YarnRequestsTest, AJobThatIsComingHidesNoResultAndIsSeen) {
 }
 
 TEST_F(YarnRequestsTest, ARecordWithoutAJobThatIsComingStopsIt) {
-  Lay(kFirstJob);
+  UploadJob(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   const auto seen = *there_.Read(kRequest);
   ASSERT_EQ(seen->coming, kFirstJob);
-  Lay(kOtherJob);
+  UploadJob(kOtherJob);
   ASSERT_TRUE(*there_.Write(kRequest, After(seen, kOtherJob)));
   EXPECT_FALSE(Make(kFirstJob).ok()) << "its submit stood still, and goes on";
   EXPECT_EQ(hdfs->GetEntry(FolderOf(kFirstJob)).error().code, ErrorCode::kNotFound);
@@ -158,7 +158,7 @@ TEST_F(YarnRequestsTest, ARecordWithoutAJobThatIsComingStopsIt) {
 
 // Of a lower number it may not be made after this.
 TEST_F(YarnRequestsTest, AHigherNumberStopsAJobThatIsComing) {
-  Lay(kFirstJob);
+  UploadJob(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.newest_number = 1, .job = kFirstJob, .job_number = 1}));
   RequestRecord raised = **there_.Read(kRequest);
   EXPECT_EQ(raised.job, std::nullopt);
@@ -169,7 +169,7 @@ TEST_F(YarnRequestsTest, AHigherNumberStopsAJobThatIsComing) {
 }
 
 TEST_F(YarnRequestsTest, AJobThatCameMeanwhileIsNotLeftOut) {
-  Lay(kFirstJob);
+  UploadJob(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   const auto seen = *there_.Read(kRequest);
   ASSERT_TRUE(*Make(kFirstJob));
@@ -252,7 +252,7 @@ TEST_F(YarnRequestsTest, SweepKeepsTheResultBeforeAndAJobThatIsComing) {
   record.before = {kFirstJob, 1, {}};
   ASSERT_TRUE(*here_.Write({"before"}, record));
   EXPECT_EQ(*there_.Sweep(kFuture, kNow, false), 0);
-  Lay(kOtherJob);
+  UploadJob(kOtherJob);
   ASSERT_TRUE(*here_.Write({"coming"}, {.job = kOtherJob}));
   EXPECT_EQ(*there_.Sweep(kFuture, kNow, false), 0);
 }
@@ -275,7 +275,7 @@ TEST_F(YarnRequestsTest, ARecordThatFollowsFromOneThatWasSweptIsNotWritten) {
   ASSERT_TRUE(*here_.Write(kRequest, {.newest_number = 1}));
   const auto seen = *here_.Read(kRequest);
   ASSERT_EQ(*there_.Sweep(kFuture, kNow, false), 1);
-  Lay(kFirstJob);
+  UploadJob(kFirstJob);
   ASSERT_TRUE(*there_.Write(kRequest, {.job = kFirstJob}));
   ASSERT_TRUE(*hdfs->Remove(NameOf(kRequest, "1")));  // and swept again
   EXPECT_FALSE(*here_.Write(kRequest, After(seen, kOtherJob)));

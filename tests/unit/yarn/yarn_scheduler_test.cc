@@ -31,7 +31,7 @@ std::string TextOf(const SchedulerEvent& event) {
                                                e.cls ? ToString(*e.cls) : "");
                                },
                                [](const ContainerPreempting& e) { return StrCat("preempting ", Short(e.container)); },
-                               [](const ContainersDelayed& e) { return StrCat("delayed: ", e.reason); },
+                               [](const ContainersPending& e) { return StrCat("delayed: ", e.reason); },
                                [](const SchedulerReached& e) { return StrCat("reached ", e.running.size()); },
                                [](const SchedulerLost& e) { return StrCat("lost: ", e.reason); }},
                     event);
@@ -41,34 +41,34 @@ class SchedulerWorld : public EventLoopTest {
  public:
   void TestBody() override {}
   void Begin(Duration lease = Duration(10'000)) {
-    scheduler.emplace(YarnSide{.loop = loop,
-                               .names = names,
-                               .resource_manager = {"127.0.0.1", rm->server.port()},
-                               .token = kFakeToken,
-                               .address = {"n1", 4242, "http://n1:1/"},
-                               .kept_at = "http://kept:1/",
-                               .user = "eve",
-                               .am_lease = lease,
-                               .sink =
-                                   [this](const SchedulerEvent& event) {
-                                     events.push_back(TextOf(event));
-                                     if (const auto* granted = std::get_if<ContainerGranted>(&event))
-                                       last = granted->container, log_url = granted->log_url;
-                                   },
-                               .context =
-                                   [this](const ContainerId& id, const ExecutorLaunch& what, const std::string& host) {
-                                     hadoop::LaunchContext context;
-                                     context.command =
-                                         StrCat("run ", Short(id), " ", ToString(what.attempt), " on ", host);
-                                     commands.push_back(context.command);
-                                     return context;
-                                   },
-                               .over = [this](const std::string& reason) { over = reason; },
-                               .list_nodes = list_nodes,
-                               .quick = Duration(5),
-                               .usual = Duration(20),
-                               .gang_hold = gang_hold,
-                               .lost_after = Duration(50)});
+    scheduler.emplace(YarnSchedulerInputs{
+        .loop = loop,
+        .names = names,
+        .resource_manager = {"127.0.0.1", rm->server.port()},
+        .token = kFakeToken,
+        .address = {"n1", 4242, "http://n1:1/"},
+        .page_after_end = "http://kept:1/",
+        .user = "eve",
+        .am_lease = lease,
+        .sink =
+            [this](const SchedulerEvent& event) {
+              events.push_back(TextOf(event));
+              if (const auto* granted = std::get_if<ContainerGranted>(&event))
+                last = granted->container, log_url = granted->log_url;
+            },
+        .context =
+            [this](const ContainerId& id, const ExecutorLaunch& what, const std::string& host) {
+              hadoop::LaunchContext context;
+              context.command = StrCat("run ", Short(id), " ", ToString(what.attempt), " on ", host);
+              commands.push_back(context.command);
+              return context;
+            },
+        .over = [this](const std::string& reason) { over = reason; },
+        .list_nodes = list_nodes,
+        .quick = Duration(5),
+        .usual = Duration(20),
+        .gang_hold = gang_hold,
+        .lost_after = Duration(50)});
   }
   void Await(const std::string& event) {
     EXPECT_TRUE(RunUntil(loop, [&] { return std::ranges::count(events, event) > 0; }))
@@ -100,7 +100,7 @@ class SchedulerWorld : public EventLoopTest {
   ContainerId last;
   std::string log_url;  // of the same
   std::string over;
-  std::function<void(YarnSide::OnNodes)> list_nodes;
+  std::function<void(YarnSchedulerInputs::OnNodes)> list_nodes;
   Duration gang_hold{0};
   std::optional<YarnScheduler> scheduler;
   bool done = false;  // with Finish
@@ -111,7 +111,9 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
       // ---- the ResourceManager and its node, as the row has them
       {"nodes",
        [](auto& w, auto&) {
-         w.list_nodes = [](YarnSide::OnNodes on) { on(std::vector<hadoop::NodeReport>{NodeOf("n1", 8192)}); };
+         w.list_nodes = [](YarnSchedulerInputs::OnNodes on) {
+           on(std::vector<hadoop::NodeReport>{NodeOf("n1", 8192)});
+         };
        }},
       {"cluster", [](auto& w, auto& its) { w.rm->cluster_nodes = static_cast<int>(its.Number(1)); }},
       {"grants", [](auto& w, auto& its) { w.rm->most_grants = static_cast<int>(its.Number(1)); }},
@@ -151,7 +153,7 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
       {"begin", [](auto& w, auto& its) { w.Begin(Duration(its.Number(1, 10'000))); }},
       {"ask",
        [](auto& w, auto& its) {  // of one or more workers, as one gang; "512MB" and a label behind them
-         std::vector<ContainerAsk> asks;
+         std::vector<ContainerRequest> asks;
          Resources size{.memory_mb = 256};
          std::string label;
          for (size_t i = 1; !its[i].empty(); ++i) {
@@ -235,8 +237,8 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
       {"ends",
        [](auto& w, auto&) {
          const auto& end = w.rm->ends.back();
-         return StrCat(w.rm->ends.size(), " ", wire::FinalApplicationStatus_Name(end.final_application_status()),
-                       " ", end.diagnostics(), " ", end.tracking_url());
+         return StrCat(w.rm->ends.size(), " ", wire::FinalApplicationStatus_Name(end.final_application_status()), " ",
+                       end.diagnostics(), " ", end.tracking_url());
        }},
       {"progress-told",
        [](auto& w, auto&) { return w.rm->exchanges.back().progress() == 0.5F ? "a half" : "another"; }},

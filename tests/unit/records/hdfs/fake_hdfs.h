@@ -22,7 +22,7 @@ inline constexpr auto kKept = Durability::kSurvivesPowerCut;
 inline const HdfsFolder kJob = {"hdfs://nn:8020", "/jobs/x", "eve"};
 
 // So many, without pauses.
-inline HdfsPatience Tries(size_t count) { return {.pauses = std::vector<Duration>(count - 1, Duration(0))}; }
+inline HdfsRetryPolicy Tries(size_t count) { return {.pauses = std::vector<Duration>(count - 1, Duration(0))}; }
 
 inline constexpr char kNoXattrs[] =
     "IOException: The XAttr operation has been rejected.  Support for XAttrs has been disabled by setting "

@@ -1,4 +1,4 @@
-#include "runtime/ledger/ledger_witness.h"
+#include "runtime/ledger/process_check.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -33,22 +33,22 @@ std::optional<int64_t> EffectiveUser(const std::string& status) {
   return ids.size() < 2 ? std::nullopt : ParseInt(ids[1]);
 }
 
-std::vector<SeenProcess> ProgramsOfTony() {
-  std::vector<SeenProcess> found;
+std::vector<VisibleProcess> ProgramsOfTony() {
+  std::vector<VisibleProcess> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
   while (const dirent* entry = proc ? readdir(proc.get()) : nullptr) {
     const auto pid = ParseInt(entry->d_name);
     if (!pid) continue;
     const auto name = ReadFile(ProcPath(*pid, "comm"));
     if (!name.ok() || !name->starts_with(kPrograms)) continue;
-    if (auto process = LookAtProcess(*pid)) found.push_back(*std::move(process));
+    if (auto process = ReadVisibleProcess(*pid)) found.push_back(*std::move(process));
   }
   return found;
 }
 
 }  // namespace
 
-std::optional<SeenProcess> LookAtProcess(int64_t pid) {
+std::optional<VisibleProcess> ReadVisibleProcess(int64_t pid) {
   const auto stat = ReadFile(ProcPath(pid, "stat"));
   const auto status = ReadFile(ProcPath(pid, "status"));
   const auto command_line = ReadFile(ProcPath(pid, "cmdline"));
@@ -61,14 +61,14 @@ std::optional<SeenProcess> LookAtProcess(int64_t pid) {
   // The index after the name: the state is 0 here and field 3 in proc(5).
   constexpr size_t kState = 0, kStart = 19;
   if (!user || fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X") return std::nullopt;
-  return SeenProcess{.pid = pid,
-                     .user = *user,
-                     .start = fields[kStart],
-                     .name = stat->substr(name + 1, end - name - 1),
-                     .command_line = *command_line};
+  return VisibleProcess{.pid = pid,
+                        .user = *user,
+                        .start = fields[kStart],
+                        .name = stat->substr(name + 1, end - name - 1),
+                        .command_line = *command_line};
 }
 
-std::string Describe(const SeenProcess& process) {
+std::string Describe(const VisibleProcess& process) {
   std::string name = process.name;
   std::ranges::replace_if(
       name, [](char c) { return c < ' ' || c > '~'; }, '?');
@@ -77,7 +77,7 @@ std::string Describe(const SeenProcess& process) {
 
 LedgerKeeper ThisKeeper() { return {.pid = getpid(), .start = StartTime(getpid()), .namespace_ = OwnNamespace()}; }
 
-bool Runs(const SeenProcess& process, const LedgerEntry& entry) {
+bool Runs(const VisibleProcess& process, const LedgerEntry& entry) {
   if (process.user != entry.user || !process.name.starts_with(kPrograms)) return false;
   // The command line has the folder of the job as an argument, <home>/jobs/<id>.
   const std::string folder = StrCat("/", entry.job.value);
@@ -90,11 +90,11 @@ bool Runs(const SeenProcess& process, const LedgerEntry& entry) {
   return false;
 }
 
-std::optional<SeenProcess> FindKeeper(const JobId& job, int64_t user) {
+std::optional<VisibleProcess> FindKeeper(const JobId& job, int64_t user) {
   std::string folder = StrCat("/", job.value);
   // The id must end the argument, because "jobs" is part of every job's folder.
   folder.push_back('\0');
-  for (SeenProcess& process : ProgramsOfTony()) {
+  for (VisibleProcess& process : ProgramsOfTony()) {
     const bool keeps = process.name == "tony-keeper" && process.command_line.find(folder) != std::string::npos;
     if (keeps && process.user == user) return std::move(process);
   }
@@ -103,23 +103,24 @@ std::optional<SeenProcess> FindKeeper(const JobId& job, int64_t user) {
 
 // If /proc is mounted with hidepid, processes of other users are invisible. Process 1 belongs to root, so it serves as
 // the test.
-Witnesses::Witnesses()
+ProcessChecker::ProcessChecker()
     : namespace_(OwnNamespace()), sees_all_users_(geteuid() == 0 || access("/proc/1/stat", R_OK) == 0) {}
 
-Witness Witnesses::Of(const LedgerEntry& entry) {
-  if (entry.user == 0 || entry.user == geteuid()) return Witness::kRuns;
-  if (!sees_all_users_) return Witness::kCannotTell;
+ProcessCheck ProcessChecker::Of(const LedgerEntry& entry) {
+  if (entry.user == 0 || entry.user == geteuid()) return ProcessCheck::kRuns;
+  if (!sees_all_users_) return ProcessCheck::kCannotTell;
   const bool here = entry.keeper.namespace_.empty() || entry.keeper.namespace_ == namespace_;
   // Only the initial namespace shows the processes of other containers, and under other numbers.
-  if (!here && namespace_ != kFirstNamespace) return Witness::kCannotTell;
+  if (!here && namespace_ != kFirstNamespace) return ProcessCheck::kCannotTell;
   if (here && entry.keeper.pid > 0) {
-    const auto keeper = LookAtProcess(entry.keeper.pid);
-    if (keeper && keeper->start == entry.keeper.start && Runs(*keeper, entry)) return Witness::kRuns;
+    const auto keeper = ReadVisibleProcess(entry.keeper.pid);
+    if (keeper && keeper->start == entry.keeper.start && Runs(*keeper, entry)) return ProcessCheck::kRuns;
   }
   // The keeper may be in another container, be of an earlier release, or have died before its executors.
   if (!programs_) programs_ = ProgramsOfTony();
-  const bool found = std::ranges::any_of(*programs_, [&](const SeenProcess& process) { return Runs(process, entry); });
-  return found ? Witness::kRuns : Witness::kNone;
+  const bool found =
+      std::ranges::any_of(*programs_, [&](const VisibleProcess& process) { return Runs(process, entry); });
+  return found ? ProcessCheck::kRuns : ProcessCheck::kNone;
 }
 
 }  // namespace tony

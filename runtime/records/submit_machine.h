@@ -25,7 +25,7 @@ struct SubmitDigest {
 };
 
 // Returns the names of the parts that both digests have, with different hashes.
-std::vector<std::string> DiffersIn(const SubmitDigest& a, const SubmitDigest& b);
+std::vector<std::string> DifferingParts(const SubmitDigest& a, const SubmitDigest& b);
 
 // The decision about a submit with a request id: the contract's table as one pure function.
 //
@@ -63,7 +63,7 @@ enum class ExistingJob {
   kSucceeded,  // has ended with success
 };
 
-enum class SubmitAsker {
+enum class SubmitterKind {
   kPerson,  // has no owner token
   // The first try of an engine under this id and submission number.
   kFirstTry,
@@ -73,7 +73,7 @@ enum class SubmitAsker {
 struct SubmitAsk {
   int64_t number = 0;  // the submission number N
   OnExisting on_existing = OnExisting::kAdopt;
-  SubmitAsker asker = SubmitAsker::kPerson;
+  SubmitterKind asker = SubmitterKind::kPerson;
   // All tries of one run have the same token; empty: the submit names no run.
   RunToken run{};
 };
@@ -201,14 +201,14 @@ std::string_view ToString(SubmitEnd end);  // "created", "attached", "adopted", 
 
 struct SubmitStep {
   SubmitStepKind kind = SubmitStepKind::kLock;
-  // Set for kCreate, kAttach, kReadRevocation, kKill, kAwaitGone, kStart, and for kPrepare with `to_tell`; also for
+  // Set for kCreate, kAttach, kReadRevocation, kKill, kAwaitGone, kStart, and for kPrepare with `only_for_report`; also for
   // kDone, unless the submit was refused as stale or revoked.
   JobId job;
   RequestRecord record;  // set for kRecord
   // For kKill: true if this submit's owner was revoked; the kill then has the condition that this owner owns the job.
   bool own = false;
   // For kPrepare: the job is found already, and only `differs_in` needs the preparation, which may fail.
-  bool to_tell = false;
+  bool only_for_report = false;
   // For kKill and kDone: the parts of the digest in which the job that was found differs.
   std::vector<std::string> differs_in{};
   SubmitEnd end = SubmitEnd::kCreated;  // set for kDone
@@ -222,7 +222,7 @@ struct RequestSeen {
   bool consumed = false;  // the result of record.job was acknowledged
 };
 struct PreparedSeen {
-  SubmitDigest digest;  // empty: a preparation `to_tell` has failed
+  SubmitDigest digest;  // empty: a preparation `only_for_report` has failed
 };
 struct RecordSeen {
   bool written = true;  // false: another record was written since
@@ -236,13 +236,13 @@ struct AttachSeen {
 struct RevocationSeen {
   bool revoked = false;
 };
-struct StepTaken {};  // for steps without an answer
-using SubmitObservation = std::variant<StepTaken, RequestSeen, AttachSeen, RevocationSeen, PreparedSeen, RecordSeen>;
+struct StepDone {};  // for steps without an answer
+using SubmitObservation = std::variant<StepDone, RequestSeen, AttachSeen, RevocationSeen, PreparedSeen, RecordSeen>;
 
-class SubmitCourse {
+class SubmitMachine {
  public:
   // `new_job` is the id that a created job gets. If `owner` is empty, this submit cannot be revoked.
-  SubmitCourse(SubmitAsk ask, OwnerToken owner, JobId new_job);
+  SubmitMachine(SubmitAsk ask, OwnerToken owner, JobId new_job);
 
   const SubmitStep& step() const { return step_; }  // the step to be taken now
   // Reports the result of step(), which then returns the next step.
@@ -253,14 +253,14 @@ class SubmitCourse {
   void PrepareToDecide();
   ExistingJob Existing(const RequestSeen& seen) const;
   void Create(const RequestSeen& seen);
-  void MakeWay(const RequestSeen& seen, bool kill);
+  void PlanToRemoveOldJob(const RequestSeen& seen, bool kill);
   void Hear(const AttachSeen& seen);
   void Hear(const RevocationSeen& seen);
   void Hear(const PreparedSeen& seen);
   void Hear(const RecordSeen& seen);
   void Plan(SubmitStep step) { ahead_.push_back(std::move(step)); }
   void PlanRecord(const RequestRecord& changed);
-  void PlanTaken(RequestRecord taken);
+  void PlanRecordWithRun(RequestRecord taken);
   void PlanNumber();
   void PlanEnd(SubmitEnd end, const JobId& job);
   void PlanFound(SubmitEnd end, const JobId& job);
@@ -281,11 +281,11 @@ class SubmitCourse {
   std::optional<SubmitEnd> found_as_;
   // Knowledge about a job that does not come from its files: this submit killed the job, or the job answered an attach.
   // The files may show this later, or never if the job was not started.
-  struct FirstHand {
+  struct DirectKnowledge {
     JobId job;
     ExistingJob existing = ExistingJob::kActive;
   };
-  std::optional<FirstHand> first_hand_;
+  std::optional<DirectKnowledge> first_hand_;
 };
 
 }  // namespace tony

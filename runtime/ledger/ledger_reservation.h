@@ -19,7 +19,7 @@
 namespace tony {
 
 // A reservation is used on the loop thread only.
-class LedgerClaim {
+class LedgerReservation {
  public:
   struct Listener {
     std::function<void()> on_admitted;  // called once, never inside Enter()
@@ -29,10 +29,10 @@ class LedgerClaim {
   // Queues the job at the end, or adopts the entry that an earlier keeper of the job left. `runs` means that
   // containers of the job live. Such a job is admitted at once, whatever the ledger contains, because it already
   // uses what it requests. `priority` orders the waiting jobs of one user.
-  static Result<std::unique_ptr<LedgerClaim>> Enter(EventLoop& loop, const LedgerFolder& folder, const JobId& job,
-                                                    const LedgerAsk& ask, bool runs, Listener listener,
-                                                    int64_t priority = 0);
-  virtual ~LedgerClaim() = default;
+  static Result<std::unique_ptr<LedgerReservation>> Enter(EventLoop& loop, const LedgerFolder& folder, const JobId& job,
+                                                          const LedgerRequest& ask, bool runs, Listener listener,
+                                                          int64_t priority = 0);
+  virtual ~LedgerReservation() = default;
 
   virtual bool admitted() const = 0;
   // The GPU numbers of the job on this machine; valid once the job is admitted.

@@ -17,7 +17,7 @@
 
 namespace tony {
 
-class BadNodes {
+class FailingNodes {
  public:
   void Failed(const std::string& host, Instant now) { failures_[host].push_back(now); }
   // Returns the hosts where two containers failed within the last ten minutes. Returns none if these are more than
@@ -37,17 +37,17 @@ class BadNodes {
 //
 // A row states the total number that is still wanted, so it can be sent again at any time. A row is sent if the
 // ResourceManager cannot know that number by itself: it subtracts what it grants. One exchange is under way at a time.
-// Next() returns the request. One of Answered(), Unanswered(), Refused() and BeginAnew() is called for the outcome.
+// Next() returns the request. One of Answered(), Unanswered(), Refused() and HandleRmRestart() is called for the outcome.
 
 struct YarnGrant {
   AttemptId attempt;
   hadoop::Container container;
 };
 
-class YarnAsks {
+class YarnRequests {
  public:
   // Adds an attempt that needs a container. An attempt that already waits is ignored.
-  void Want(const ContainerAsk& ask);
+  void Want(const ContainerRequest& ask);
   void Withdraw(const AttemptId& attempt);
   // Releases a container that was given to an attempt and is not needed. Each exchange repeats the release until the
   // container's end is reported.
@@ -60,7 +60,7 @@ class YarnAsks {
   // are sent.
   void SetNodes(std::vector<hadoop::NodeReport> nodes);
   // Handles a restart of the ResourceManager, which knows none of the earlier requests.
-  void BeginAnew();
+  void HandleRmRestart();
 
   hadoop::Asked Next();
   struct News {
@@ -91,7 +91,7 @@ class YarnAsks {
     Counts told, telling;
     // Containers that have not ended. Key: host.
     Counts given;
-    bool must_tell = false;
+    bool must_send = false;
     bool in_exchange = false;
   };
   struct Released {
@@ -100,12 +100,12 @@ class YarnAsks {
     bool in_exchange = false;
   };
 
-  Line& LineOf(const ContainerAsk& ask);
+  Line& LineOf(const ContainerRequest& ask);
   int32_t PriorityOf(const std::string& role) const;
   std::vector<std::pair<const hadoop::NodeReport*, int64_t>> HostsFor(const Line& line) const;
   Counts PlacesOf(const Line& line) const;
   bool IsTold(const Line& line) const;
-  std::vector<hadoop::ContainerAsk> RowsOf(int64_t number, Line& line) const;
+  std::vector<hadoop::ContainerRequest> RowsOf(int64_t number, Line& line) const;
   void EndExchange(bool is_known_read);
   void Count(const hadoop::Container& container, Line& line);
   void Uncount(const hadoop::ContainerId& container);
@@ -120,9 +120,9 @@ class YarnAsks {
   std::map<hadoop::ContainerId, Released> released_;
   std::set<hadoop::ContainerId> seen_;                                    // containers granted before
   std::map<hadoop::ContainerId, std::pair<int64_t, std::string>> given_;  // value: line and host
-  // `avoided_told_`: hosts that may be on the ResourceManager's blacklist. `avoided_telling_`: hosts of this exchange.
-  std::set<std::string> avoided_, avoided_told_, avoided_telling_;
-  bool is_avoiding_doubtful_ = false;
+  // `avoided_sent_`: hosts that may be on the ResourceManager's blacklist. `avoided_in_exchange_`: hosts of this exchange.
+  std::set<std::string> avoided_, avoided_sent_, avoided_in_exchange_;
+  bool avoided_may_be_unread_ = false;
 };
 
 // Requests that a cluster will never grant, however long a job waits. Pure.

@@ -14,35 +14,35 @@ LedgerKeeper ThisKeeper();
 
 // A process as all users see it. The environment and the program file of another user's process are not readable. Its
 // name and its command line are readable, and the process can choose both.
-struct SeenProcess {
+struct VisibleProcess {
   int64_t pid = 0;
   int64_t user = 0;
   std::string start;
   std::string name;          // e.g. "tony-keeper"
   std::string command_line;  // NUL after each argument
 };
-std::optional<SeenProcess> LookAtProcess(int64_t pid);  // nullopt: not found, or a zombie
+std::optional<VisibleProcess> ReadVisibleProcess(int64_t pid);  // nullopt: not found, or a zombie
 // Returns e.g. "process 1234 (python3) of mallory". A "?" replaces each character that cannot be printed.
-std::string Describe(const SeenProcess& process);
+std::string Describe(const VisibleProcess& process);
 
 // Returns true if the process is a keeper or an executor of the job, judged by its user, name and command line.
-bool Runs(const SeenProcess& process, const LedgerEntry& entry);
+bool Runs(const VisibleProcess& process, const LedgerEntry& entry);
 
 // Returns the keeper of the job among the processes of `user`; nullopt: not found.
-std::optional<SeenProcess> FindKeeper(const JobId& job, int64_t user);
+std::optional<VisibleProcess> FindKeeper(const JobId& job, int64_t user);
 
 // Checks processes of the machine, and reads /proc only as far as needed. Entries of this user and of root are accepted
 // without a check, because these users could do anything to us anyway.
-class Witnesses {
+class ProcessChecker {
  public:
-  Witnesses();
-  Witness Of(const LedgerEntry& entry);
+  ProcessChecker();
+  ProcessCheck Of(const LedgerEntry& entry);
 
  private:
   const std::string namespace_;
   const bool sees_all_users_;
   // TonY's programs of all users. They are read when first needed.
-  std::optional<std::vector<SeenProcess>> programs_;
+  std::optional<std::vector<VisibleProcess>> programs_;
 };
 
 }  // namespace tony

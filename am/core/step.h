@@ -22,33 +22,33 @@ struct AmStarted {
   Epoch epoch;
   Claim claim;  // ownership set by the submitter
   // True if the journal has version 1, in which a crash could separate an attempt's end from the decision about it.
-  bool turns_may_be_torn = false;
+  bool steps_may_be_torn = false;
   bool ends_are_confirmed = false;  // value of Scheduler::ConfirmsEnds()
 };
 // The AM has renewed its lease, so executors can see that it is the leader.
 struct LeaseRenewed {};
 // A deadline of the job has been reached.
 struct TimePassed {};
-struct KillAsked {
+struct KillRequested {
   KillRequest request;
 };
-struct AttachAsked {
+struct AttachRequested {
   Claim claim;
 };
 // A client has requested the job's status, or waits for it. An empty token stands for a client without a name.
-struct Looked {
+struct ClientSeen {
   WatcherToken watcher;
 };
 
 // The result of listing the checkpoint directory, which happens before the first attempts start.
-struct CheckpointsThere {
+struct CheckpointsFound {
   CheckpointListing listing;
   // Another job that uses the directory and has not ended. If set, nothing was listed.
   std::optional<JobId> in_use_by;
 };
 
 // The result of the checkpoint search that a restart requested.
-struct CheckpointSeen {
+struct CheckpointSearched {
   int restart = 0;
   std::optional<Checkpoint> newest;
   // False if the directory could not be read, so the newest checkpoint is unknown.
@@ -80,13 +80,13 @@ struct ContainerEvent {
   SchedulerEvent event;
 };
 
-using Observation =
-    std::variant<AmStarted, LeaseRenewed, TimePassed, KillAsked, AttachAsked, Looked, RegisterCall, AwaitCall,
-                 HeartbeatCall, PublishCall, OutcomeCall, ContainerEvent, CheckpointsThere, CheckpointSeen>;
+using Observation = std::variant<AmStarted, LeaseRenewed, TimePassed, KillRequested, AttachRequested, ClientSeen,
+                                 RegisterCall, AwaitCall, HeartbeatCall, PublishCall, OutcomeCall, ContainerEvent,
+                                 CheckpointsFound, CheckpointSearched>;
 
 // ---- actions: what the AM does once the decisions of a step are journalled
 struct RequestContainers {
-  std::vector<ContainerAsk> asks;
+  std::vector<ContainerRequest> asks;
 };
 struct WithdrawRequests {
   std::vector<AttemptId> attempts;
@@ -101,7 +101,7 @@ struct StopContainer {
 };
 // Answers the executor's parked Await with command `number`, because the executor's command has changed. If a later
 // step has changed the command again, the action of that step answers instead, once its own decisions are on disk.
-struct TellExecutor {
+struct SendCommand {
   AttemptId attempt;
   int64_t number = 0;
   // The attempt that a NEXT command starts. Required because all NEXT commands of a generation have the same `number`.
@@ -109,18 +109,18 @@ struct TellExecutor {
   // The checkpoint of a START command. Required because the command keeps its `number` when a newer checkpoint is
   // noted.
   std::string resume_from;
-  friend bool operator==(const TellExecutor&, const TellExecutor&) = default;
+  friend bool operator==(const SendCommand&, const SendCommand&) = default;
 };
-struct ListCheckpoints {};  // answered with CheckpointsThere
-// Answered with CheckpointSeen.
-struct LookForCheckpoint {
+struct ListCheckpoints {};  // answered with CheckpointsFound
+// Answered with CheckpointSearched.
+struct SearchCheckpoint {
   int restart = 0;
 };
 // Writes the verdict, releases the scheduler and ends the AM.
 struct EndJob {};
 
-using Action = std::variant<RequestContainers, WithdrawRequests, LaunchExecutor, StopContainer, TellExecutor,
-                            ListCheckpoints, LookForCheckpoint, EndJob>;
+using Action = std::variant<RequestContainers, WithdrawRequests, LaunchExecutor, StopContainer, SendCommand,
+                            ListCheckpoints, SearchCheckpoint, EndJob>;
 using Actions = std::vector<Action>;
 
 // The result of Job::Decide() for an observation.
@@ -133,7 +133,7 @@ struct Decided {
 };
 
 // The result of a whole step: its decisions with their time, and the actions that follow once they are journalled.
-struct TurnResult {
+struct CoreStepResult {
   std::vector<Decision> decisions;
   Actions actions;
   std::optional<Refusal> refusal;

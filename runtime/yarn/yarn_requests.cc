@@ -1,4 +1,4 @@
-#include "runtime/yarn/yarn_asks.h"
+#include "runtime/yarn/yarn_requests.h"
 
 #include <algorithm>
 #include <iterator>
@@ -15,7 +15,7 @@ constexpr int kMostFailures = 2;
 
 }  // namespace
 
-std::set<std::string> BadNodes::ToAvoid(int all_nodes, Instant now) {
+std::set<std::string> FailingNodes::ToAvoid(int all_nodes, Instant now) {
   std::set<std::string> avoided;
   for (auto& [host, failures] : failures_) {
     std::erase_if(failures, [now](Instant failure) { return failure + kRemembered <= now; });
@@ -25,7 +25,7 @@ std::set<std::string> BadNodes::ToAvoid(int all_nodes, Instant now) {
   return avoided;
 }
 
-std::string BadNodes::WhyAvoided(const std::string& host) {
+std::string FailingNodes::WhyAvoided(const std::string& host) {
   return StrCat(host, " is avoided for ", kRemembered.count(), " minutes, since ", kMostFailures,
                 " containers failed there");
 }
@@ -59,7 +59,7 @@ int64_t RoomFor(const hadoop::Resource& size, const hadoop::NodeReport& node) {
 
 }  // namespace
 
-YarnAsks::Line& YarnAsks::LineOf(const ContainerAsk& ask) {
+YarnRequests::Line& YarnRequests::LineOf(const ContainerRequest& ask) {
   const std::string& role = ask.attempt.task.role;
   const hadoop::Resource size = ToYarn(ask.resources);
   for (auto& [number, line] : lines_) {
@@ -75,50 +75,50 @@ YarnAsks::Line& YarnAsks::LineOf(const ContainerAsk& ask) {
   return line;
 }
 
-void YarnAsks::Want(const ContainerAsk& ask) {
+void YarnRequests::Want(const ContainerRequest& ask) {
   Line& line = LineOf(ask);
-  line.must_tell |= line.waiting.insert(ask.attempt).second;
+  line.must_send |= line.waiting.insert(ask.attempt).second;
 }
 
-void YarnAsks::Withdraw(const AttemptId& attempt) {
-  for (auto& [number, line] : lines_) line.must_tell |= line.waiting.erase(attempt) > 0;
+void YarnRequests::Withdraw(const AttemptId& attempt) {
+  for (auto& [number, line] : lines_) line.must_send |= line.waiting.erase(attempt) > 0;
 }
 
-void YarnAsks::Release(const hadoop::ContainerId& container) {
+void YarnRequests::Release(const hadoop::ContainerId& container) {
   Uncount(container);
   released_.emplace(container, Released{});
 }
 
-void YarnAsks::Avoid(std::set<std::string> hosts) {
+void YarnRequests::Avoid(std::set<std::string> hosts) {
   if (hosts == avoided_) return;
   avoided_ = std::move(hosts);
   SetNodes(std::move(nodes_));
 }
 
-void YarnAsks::SetNodes(std::vector<hadoop::NodeReport> nodes) {
+void YarnRequests::SetNodes(std::vector<hadoop::NodeReport> nodes) {
   nodes_ = std::move(nodes);
-  for (auto& [number, line] : lines_) line.must_tell |= !line.waiting.empty() && !IsTold(line);
+  for (auto& [number, line] : lines_) line.must_send |= !line.waiting.empty() && !IsTold(line);
 }
 
-void YarnAsks::BeginAnew() {
+void YarnRequests::HandleRmRestart() {
   for (auto& [number, line] : lines_) {
     line.told.clear();
     line.in_exchange = false;
-    line.must_tell = !line.waiting.empty();
+    line.must_send = !line.waiting.empty();
   }
   for (auto& [id, released] : released_) released = Released{};
-  avoided_told_.clear();
-  is_avoiding_doubtful_ = false;
+  avoided_sent_.clear();
+  avoided_may_be_unread_ = false;
 }
 
-int32_t YarnAsks::PriorityOf(const std::string& role) const {
+int32_t YarnRequests::PriorityOf(const std::string& role) const {
   // 0 is the AM's own priority.
   return static_cast<int32_t>(std::ranges::find(roles_, role) - roles_.begin()) + 1;
 }
 
 // Returns the hosts with the most room first. Hosts without room are included, because they may have room before the
 // next check.
-std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnAsks::HostsFor(const Line& line) const {
+std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnRequests::HostsFor(const Line& line) const {
   std::vector<std::pair<const hadoop::NodeReport*, int64_t>> hosts;
   for (const hadoop::NodeReport& node : nodes_) {
     const bool has_label = line.label.empty() ? node.labels.empty() : std::ranges::count(node.labels, line.label) > 0;
@@ -134,7 +134,7 @@ std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnAsks::HostsFor(co
 // PACK: each place gets the full count, because a grant is counted at its host, its rack and "*". SPREAD: each host
 // gets a share. Each container goes to the host with the fewest containers of this line, among the hosts that have
 // room.
-YarnAsks::Counts YarnAsks::PlacesOf(const Line& line) const {
+YarnRequests::Counts YarnRequests::PlacesOf(const Line& line) const {
   Counts places;
   const auto hosts = HostsFor(line);
   const auto all = static_cast<int32_t>(line.waiting.size());
@@ -158,7 +158,7 @@ YarnAsks::Counts YarnAsks::PlacesOf(const Line& line) const {
 }
 
 // PACK compares only places, because the ResourceManager's counts per place differ from ours.
-bool YarnAsks::IsTold(const Line& line) const {
+bool YarnRequests::IsTold(const Line& line) const {
   const Counts places = PlacesOf(line);
   Counts told = line.in_exchange ? line.telling : line.told;
   if (line.placement == Placement::kPack)
@@ -168,11 +168,11 @@ bool YarnAsks::IsTold(const Line& line) const {
 }
 
 // A sent row that the line does not need any more gets the count 0. Spread containers must not go elsewhere.
-std::vector<hadoop::ContainerAsk> YarnAsks::RowsOf(int64_t number, Line& line) const {
+std::vector<hadoop::ContainerRequest> YarnRequests::RowsOf(int64_t number, Line& line) const {
   line.telling = line.waiting.empty() ? Counts() : PlacesOf(line);
-  hadoop::ContainerAsk row{.priority = PriorityOf(line.role), .request_id = number, .resource = line.size};
+  hadoop::ContainerRequest row{.priority = PriorityOf(line.role), .request_id = number, .resource = line.size};
   row.relax = line.placement == Placement::kPack || line.telling.empty();
-  std::vector<hadoop::ContainerAsk> rows;
+  std::vector<hadoop::ContainerRequest> rows;
   Counts places = line.telling;
   for (const auto& [place, count] : line.told) places.try_emplace(place, 0);
   for (const auto& [place, count] : places) {
@@ -188,10 +188,10 @@ std::vector<hadoop::ContainerAsk> YarnAsks::RowsOf(int64_t number, Line& line) c
   return rows;
 }
 
-hadoop::Asked YarnAsks::Next() {
+hadoop::Asked YarnRequests::Next() {
   hadoop::Asked asked;
   for (auto& [number, line] : lines_) {
-    if (!std::exchange(line.must_tell, false)) continue;
+    if (!std::exchange(line.must_send, false)) continue;
     line.in_exchange = true;
     const auto rows = RowsOf(number, line);
     asked.asks.insert(asked.asks.end(), rows.begin(), rows.end());
@@ -200,28 +200,28 @@ hadoop::Asked YarnAsks::Next() {
     released.in_exchange = true;
     asked.release.push_back(id);
   }
-  avoided_telling_ = avoided_;
-  std::ranges::set_difference(avoided_, is_avoiding_doubtful_ ? std::set<std::string>() : avoided_told_,
+  avoided_in_exchange_ = avoided_;
+  std::ranges::set_difference(avoided_, avoided_may_be_unread_ ? std::set<std::string>() : avoided_sent_,
                               std::back_inserter(asked.avoid));
-  std::ranges::set_difference(avoided_told_, avoided_, std::back_inserter(asked.no_longer_avoid));
+  std::ranges::set_difference(avoided_sent_, avoided_, std::back_inserter(asked.no_longer_avoid));
   return asked;
 }
 
-void YarnAsks::EndExchange(bool is_known_read) {
+void YarnRequests::EndExchange(bool is_known_read) {
   for (auto& [number, line] : lines_) {
     if (!std::exchange(line.in_exchange, false)) continue;
     if (is_known_read) line.told = line.telling;
-    line.must_tell |= !is_known_read;
+    line.must_send |= !is_known_read;
   }
   for (auto& [id, released] : released_) {
     if (std::exchange(released.in_exchange, false) && is_known_read) ++released.answers;
   }
-  is_avoiding_doubtful_ = !is_known_read && !avoided_telling_.empty();
-  if (is_known_read) avoided_told_.clear();
-  avoided_told_.insert(avoided_telling_.begin(), avoided_telling_.end());
+  avoided_may_be_unread_ = !is_known_read && !avoided_in_exchange_.empty();
+  if (is_known_read) avoided_sent_.clear();
+  avoided_sent_.insert(avoided_in_exchange_.begin(), avoided_in_exchange_.end());
 }
 
-std::optional<YarnGrant> YarnAsks::Give(const hadoop::Container& container) {
+std::optional<YarnGrant> YarnRequests::Give(const hadoop::Container& container) {
   const auto found = lines_.find(container.request_id);
   if (found == lines_.end()) return std::nullopt;
   Line& line = found->second;
@@ -229,13 +229,13 @@ std::optional<YarnGrant> YarnAsks::Give(const hadoop::Container& container) {
   // in the answer to a row was granted before the row was read, so it was not subtracted. If no attempt waits any more,
   // rows of hosts and racks are left over.
   const bool is_taken = !line.waiting.empty() && Holds(container.resource, line.size);
-  line.must_tell |= !is_taken || line.in_exchange || line.waiting.size() == 1;
+  line.must_send |= !is_taken || line.in_exchange || line.waiting.size() == 1;
   if (!is_taken) return std::nullopt;
   Count(container, line);
   return YarnGrant{line.waiting.extract(line.waiting.begin()).value(), container};
 }
 
-void YarnAsks::Count(const hadoop::Container& container, Line& line) {
+void YarnRequests::Count(const hadoop::Container& container, Line& line) {
   const std::string& host = container.node.host;
   const auto node =
       std::ranges::find(nodes_, host, [](const auto& each) -> const std::string& { return each.id.host; });
@@ -249,14 +249,14 @@ void YarnAsks::Count(const hadoop::Container& container, Line& line) {
   given_[container.id] = {container.request_id, host};
 }
 
-void YarnAsks::Uncount(const hadoop::ContainerId& container) {
+void YarnRequests::Uncount(const hadoop::ContainerId& container) {
   const auto given = given_.extract(container);
   if (given.empty()) return;
   const auto& [number, host] = given.mapped();
   if (const auto line = lines_.find(number); line != lines_.end()) --line->second.given[host];
 }
 
-YarnAsks::News YarnAsks::Answered(const hadoop::Allocation& allocation) {
+YarnRequests::News YarnRequests::Answered(const hadoop::Allocation& allocation) {
   News news;
   std::vector<hadoop::ContainerId> surplus;
   for (const hadoop::Container& container : allocation.granted) {
@@ -282,7 +282,7 @@ YarnAsks::News YarnAsks::Answered(const hadoop::Allocation& allocation) {
 
 // A line that was refused would be refused even with a count of 0, so it is removed. Containers that its older rows
 // still bring belong to no line, and are released.
-std::vector<AttemptId> YarnAsks::Refused() {
+std::vector<AttemptId> YarnRequests::Refused() {
   std::vector<AttemptId> refused;
   for (auto line = lines_.begin(); line != lines_.end();) {
     if (!line->second.in_exchange) {
@@ -296,13 +296,13 @@ std::vector<AttemptId> YarnAsks::Refused() {
   return refused;
 }
 
-bool YarnAsks::HasNews() const {
-  return std::ranges::any_of(lines_, [](const auto& line) { return line.second.must_tell; }) ||
+bool YarnRequests::HasNews() const {
+  return std::ranges::any_of(lines_, [](const auto& line) { return line.second.must_send; }) ||
          std::ranges::any_of(released_, [](const auto& released) { return released.second.answers == 0; }) ||
-         avoided_ != avoided_told_ || is_avoiding_doubtful_;
+         avoided_ != avoided_sent_ || avoided_may_be_unread_;
 }
 
-int YarnAsks::Waiting() const {
+int YarnRequests::Waiting() const {
   size_t waiting = 0;
   for (const auto& [number, line] : lines_) waiting += line.waiting.size();
   return static_cast<int>(waiting);
@@ -355,7 +355,7 @@ std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerL
 std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes) {
   int64_t there = 0;
   const int64_t asked =
-      MostAtOnce(spec, [](const RoleSpec& role) { return int64_t{role.instances} * role.resources.gpus; });
+      LargestConcurrentSum(spec, [](const RoleSpec& role) { return int64_t{role.instances} * role.resources.gpus; });
   for (const hadoop::NodeReport& node : nodes) there += node.capability.Other(kGpuType);
   if (spec.mode != DistributedMode::kGang || asked <= there) return std::nullopt;
   return StrCat("the tasks start together and ask for ", Counted(asked, "GPU"), "; the nodes that run have ", there,

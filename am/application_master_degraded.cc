@@ -37,7 +37,7 @@ constexpr Duration kUnversionedIsNews{5000};
 void ApplicationMaster::OnJournalTrouble(const std::string& why) {
   if (why.empty()) return SetDegraded("");
   SetDegraded(StrCat("journal: ", why, ", new launches wait"));
-  for (const Turn& turn : waiting_) PerformWhatMayNotWait(turn);
+  for (const Turn& turn : waiting_) PerformUrgentActions(turn);
   MakeRoomForTheEnd();
 }
 
@@ -47,7 +47,7 @@ void ApplicationMaster::MakeRoomForTheEnd() {
   if (job_.MayRunTasks() || std::exchange(room_made_, true)) return;
   calls_.Ask(
       [](const JobRecords& records) {
-        records.GiveUpReserve();
+        records.FreeReserve();
         return true;
       },
       [](bool) {});
@@ -59,16 +59,16 @@ void ApplicationMaster::LimitWaitForDisk() {
   if (trouble_.empty()) return disk_timer_.reset();
   if (disk_timer_ || !patience_ || !verdict) return;
   const bool killed = verdict->state == FinalState::kKilled;
-  disk_timer_ = loop_.After(killed ? patience_->killed : patience_->otherwise, [this] { GoOnUnwritten(); });
+  disk_timer_ = loop_.After(killed ? patience_->killed : patience_->otherwise, [this] { EndWithoutJournal(); });
 }
 
-void ApplicationMaster::GoOnUnwritten() {
+void ApplicationMaster::EndWithoutJournal() {
   LogError(StrCat(trouble_, ": the job ends without a record of it"));
   unwritten_ = true;
-  PassUnwritten();
+  FinishUnwritten();
 }
 
-void ApplicationMaster::PassUnwritten() {
+void ApplicationMaster::FinishUnwritten() {
   disk_timer_ = loop_.After(Duration(0), [this] {
     written_ = waiting_.size();
     FinishWritten();
@@ -94,7 +94,7 @@ void ApplicationMaster::SetPendingReason(const std::string& reason) {
 
 void ApplicationMaster::PushUnversionedStatus() {
   unversioned_changed_ = loop_.Now();
-  if (MayTell() && parked_.AnyWatch()) parked_.TellAll(CurrentStatus());
+  if (MayShowStatus() && parked_.AnyWatch()) parked_.TellAll(CurrentStatus());
 }
 
 template <class Match>
@@ -103,10 +103,10 @@ bool ApplicationMaster::Waits(Match match) const {
                              [&](const Turn& turn) { return std::ranges::any_of(turn.result.actions, match); });
 }
 
-bool ApplicationMaster::MayNotWait(const Action& action) const {
+bool ApplicationMaster::IsUrgent(const Action& action) const {
   const auto& verdict = job_.verdict();
   if (!verdict || verdict->state == FinalState::kSucceeded) return false;
-  if (const auto* tell = std::get_if<TellExecutor>(&action)) {
+  if (const auto* tell = std::get_if<SendCommand>(&action)) {
     return job_.CommandFor(tell->attempt).kind == Command::Kind::kStop;
   }
   const auto* stop = std::get_if<StopContainer>(&action);
@@ -119,25 +119,25 @@ bool ApplicationMaster::MayNotWait(const Action& action) const {
   });
 }
 
-void ApplicationMaster::PerformWhatMayNotWait(const Turn& turn) {
+void ApplicationMaster::PerformUrgentActions(const Turn& turn) {
   for (const Action& action : turn.result.actions) {
-    if (MayNotWait(action)) Perform(action);
+    if (IsUrgent(action)) Perform(action);
   }
-  if (!tells_.empty() && !tell_timer_) TellSome();
+  if (!tells_.empty() && !tell_timer_) SendQueuedCommands();
 }
 
 // The call is parked at once, so that a STOP reaches it. The command is sent only if it is on disk, which means that no
 // waiting step changes it. Waiting commands for other attempts of the task count, because an executor that calls for an
 // earlier attempt would receive the newest command.
-void ApplicationMaster::AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply) {
-  if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+void ApplicationMaster::AwaitWhileDegraded(const Caller& caller, int64_t since, const Reply<Command>& reply) {
+  if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
   parked_.ParkAwait(caller.attempt, since, reply);
-  const TellExecutor now = job_.Tell(caller.attempt);
+  const SendCommand now = job_.Tell(caller.attempt);
   const bool unwritten = Waits([&](const Action& waiting) {
-    const auto* tell = std::get_if<TellExecutor>(&waiting);
+    const auto* tell = std::get_if<SendCommand>(&waiting);
     return tell && tell->attempt.task == caller.attempt.task;
   });
-  if (!unwritten || MayNotWait(now)) Tell(now);
+  if (!unwritten || IsUrgent(now)) Tell(now);
   AskForLogs(caller.attempt.task);
 }
 

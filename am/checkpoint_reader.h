@@ -34,14 +34,14 @@ Result<std::optional<Checkpoint>> LookAgain(const CheckpointPlace& place, const 
                                             const CheckpointListing& listing);
 
 // Reads the checkpoint directory in a separate thread, so that the loop is not blocked. Loop thread only.
-class CheckpointLook {
+class CheckpointReader {
  public:
   using Listed = std::function<void(const FirstLook&)>;
   using Found = std::function<void(const Result<std::optional<Checkpoint>>&)>;
 
-  CheckpointLook(EventLoop& loop, CheckpointPlace place, Submission submission, CheckpointSpec spec);
+  CheckpointReader(EventLoop& loop, CheckpointPlace place, Submission submission, CheckpointSpec spec);
   // Forgets a search that has not finished. The search's thread may live until the file system answers.
-  ~CheckpointLook();
+  ~CheckpointReader();
 
   void List(Listed listed);                                   // runs LookFirst()
   void Begin(const CheckpointListing& listing, Found found);  // runs LookAgain()

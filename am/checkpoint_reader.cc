@@ -1,4 +1,4 @@
-#include "am/checkpoint_look.h"
+#include "am/checkpoint_reader.h"
 
 #include <mutex>
 #include <thread>
@@ -64,12 +64,12 @@ CheckpointListing Unknown(const CheckpointSpec& spec, const Error& why) {
 
 }  // namespace
 
-struct CheckpointLook::Shared {
+struct CheckpointReader::Shared {
   std::mutex mutex;
   EventLoop* loop;  // null once no caller waits
 };
 
-CheckpointLook::CheckpointLook(EventLoop& loop, CheckpointPlace place, Submission submission, CheckpointSpec spec)
+CheckpointReader::CheckpointReader(EventLoop& loop, CheckpointPlace place, Submission submission, CheckpointSpec spec)
     : place_(std::move(place)),
       submission_(std::move(submission)),
       spec_(std::move(spec)),
@@ -77,13 +77,13 @@ CheckpointLook::CheckpointLook(EventLoop& loop, CheckpointPlace place, Submissio
   shared_->loop = &loop;
 }
 
-CheckpointLook::~CheckpointLook() {
+CheckpointReader::~CheckpointReader() {
   const std::lock_guard lock(shared_->mutex);
   shared_->loop = nullptr;
 }
 
 template <class Look, class Done>
-void CheckpointLook::Run(Look look, Done done) {
+void CheckpointReader::Run(Look look, Done done) {
   std::thread([look = std::move(look), shared = shared_, done = std::move(done)]() mutable {
     auto seen = look();
     const std::lock_guard lock(shared->mutex);
@@ -94,12 +94,12 @@ void CheckpointLook::Run(Look look, Done done) {
   }).detach();
 }
 
-void CheckpointLook::List(Listed listed) {
+void CheckpointReader::List(Listed listed) {
   Run([place = place_, submission = submission_, spec = spec_] { return LookFirst(place, submission, spec); },
       std::move(listed));
 }
 
-void CheckpointLook::Begin(const CheckpointListing& listing, Found found) {
+void CheckpointReader::Begin(const CheckpointListing& listing, Found found) {
   Run([place = place_, job = submission_.job, spec = spec_, listing] { return LookAgain(place, job, spec, listing); },
       std::move(found));
 }

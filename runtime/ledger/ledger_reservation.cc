@@ -3,7 +3,7 @@
 //   no entry --added--> deferred or queued --first in the queue, and resources free--> admitted --Leave()--> left
 //      ^                  |    \--the entry was removed by someone--> no entry
 //      \--- the ledger cannot be used: retry, with growing delays
-#include "runtime/ledger/ledger_claim.h"
+#include "runtime/ledger/ledger_reservation.h"
 
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -94,7 +94,7 @@ std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& 
   return text;
 }
 
-class FolderClaim : public LedgerClaim {
+class FolderClaim : public LedgerReservation {
  public:
   FolderClaim(EventLoop& loop, LedgerFolder folder, LedgerEntry entry, bool runs, Listener listener)
       : loop_(loop), folder_(std::move(folder)), entry_(std::move(entry)), runs_(runs), listener_(std::move(listener)) {
@@ -161,7 +161,7 @@ class FolderClaim : public LedgerClaim {
         TRY(session.Admit(*held_, mine.gpus.empty() ? view.ledger.GpusFor(mine) : mine.gpus, loop_.Now()));
       }
       if (admitted()) return std::string();
-      const TurnStep step = turn_.Next(view.ledger, held_->entry, loop_.Now());
+      const QueueAction step = turn_.Next(view.ledger, held_->entry, loop_.Now());
       waits_for_ = step.waits_for;
       patience_timer_ = step.look_again ? loop_.At(*step.look_again, [this] { Look(); }) : nullptr;
       TRY_ASSIGN(const bool go_on, Take(session, step));
@@ -178,7 +178,7 @@ class FolderClaim : public LedgerClaim {
 
   // Other keepers of the same user may have moved the entry. If it is missing, it was removed, and a new one is added.
   void FollowEntry(const Ledger& ledger) {
-    if (!held_ || folder_.IsStill(held_->entry)) return;
+    if (!held_ || folder_.IsUnchanged(held_->entry)) return;
     const LedgerEntry* now = ledger.Find(entry_.job, held_->entry.user);
     if (now && !now->admitted()) {
       held_->entry.place = now->place;
@@ -194,9 +194,9 @@ class FolderClaim : public LedgerClaim {
     LedgerEntry entry = entry_;
     entry.number = view.ledger.NextNumber();
     entry.user = geteuid();
-    entry.place = Place::kAside;
-    const TurnStep step = turn_.Next(view.ledger, entry, loop_.Now());
-    if (runs_ || (step.kind == TurnStep::Kind::kJoin && !step.displaced)) entry.place = Place::kInLine;
+    entry.place = Place::kDeferred;
+    const QueueAction step = turn_.Next(view.ledger, entry, loop_.Now());
+    if (runs_ || (step.kind == QueueAction::Kind::kJoin && !step.displaced)) entry.place = Place::kQueued;
     TRY_ASSIGN(held_, session.Add(entry));
     std::vector<LedgerEntry> entries = view.ledger.entries();
     entries.push_back(held_->entry);
@@ -205,16 +205,16 @@ class FolderClaim : public LedgerClaim {
   }
 
   // Returns true if another step can follow at once.
-  Result<bool> Take(LedgerSession& session, const TurnStep& step) {
+  Result<bool> Take(LedgerSession& session, const QueueAction& step) {
     switch (step.kind) {
-      case TurnStep::Kind::kWait:
+      case QueueAction::Kind::kWait:
         return false;
-      case TurnStep::Kind::kJoin:
+      case QueueAction::Kind::kJoin:
         if (step.displaced && !session.MoveAside(*step.displaced).ok()) return true;
-        return GoOnAfter(session.Move(*held_, Place::kInLine, step.number));
-      case TurnStep::Kind::kStepAside:
-        return GoOnAfter(session.Move(*held_, Place::kAside, held_->entry.number));
-      case TurnStep::Kind::kAdmit:
+        return GoOnAfter(session.Move(*held_, Place::kQueued, step.number));
+      case QueueAction::Kind::kDefer:
+        return GoOnAfter(session.Move(*held_, Place::kDeferred, held_->entry.number));
+      case QueueAction::Kind::kAdmit:
         break;
     }
     const Status admitted = session.Admit(*held_, step.gpus, loop_.Now());
@@ -226,12 +226,12 @@ class FolderClaim : public LedgerClaim {
 
   // If another keeper of the same user moved the entry meanwhile, the next read shows that.
   Result<bool> GoOnAfter(const Status& moved) const {
-    if (!moved.ok() && folder_.IsStill(held_->entry)) return moved.error();
+    if (!moved.ok() && folder_.IsUnchanged(held_->entry)) return moved.error();
     return true;
   }
 
   Status Prove(LedgerSession& session) {
-    TRY_ASSIGN(const bool stands, session.StandsAdmitted(*held_));
+    TRY_ASSIGN(const bool stands, session.ConfirmAdmission(*held_));
     unproven_ = false;
     if (stands) return Ok();
     met_ = std::clamp(met_ * 2, kMetFirst, kMetMost);
@@ -291,7 +291,7 @@ class FolderClaim : public LedgerClaim {
       timer_ = loop_.After(std::chrono::ceil<Duration>(quiet), [this] { Glance(); });
       return;
     }
-    const auto is_still = [&](const LedgerEntry& entry) { return folder_.IsStill(entry); };
+    const auto is_still = [&](const LedgerEntry& entry) { return folder_.IsUnchanged(entry); };
     const bool is_the_same = held_ && is_still(held_->entry) && std::ranges::any_of(waits_for_, is_still);
     if (!is_the_same) return Look();
     if (!text_timer_) text_timer_ = loop_.After(kTextAge, [this] { Look(); });
@@ -331,7 +331,7 @@ class FolderClaim : public LedgerClaim {
   std::optional<HeldEntry> held_;
   // True after an admission that was not yet confirmed by a second read.
   bool unproven_ = false;
-  LedgerTurn turn_;
+  LedgerQueueStep turn_;
   // Entries that block this one. Nothing changes for this job while one of them keeps its queue position.
   std::vector<LedgerEntry> waits_for_;
   bool machine_has_gpus_ = false;
@@ -350,11 +350,11 @@ class FolderClaim : public LedgerClaim {
 
 }  // namespace
 
-Result<std::unique_ptr<LedgerClaim>> LedgerClaim::Enter(EventLoop& loop, const LedgerFolder& folder, const JobId& job,
-                                                        const LedgerAsk& ask, bool runs, Listener listener,
-                                                        int64_t priority) {
+Result<std::unique_ptr<LedgerReservation>> LedgerReservation::Enter(EventLoop& loop, const LedgerFolder& folder,
+                                                                    const JobId& job, const LedgerRequest& ask,
+                                                                    bool runs, Listener listener, int64_t priority) {
   LedgerEntry entry{.job = job, .ask = ask, .since = loop.Now(), .priority = priority};
-  return std::unique_ptr<LedgerClaim>(
+  return std::unique_ptr<LedgerReservation>(
       std::make_unique<FolderClaim>(loop, folder, std::move(entry), runs, std::move(listener)));
 }
 

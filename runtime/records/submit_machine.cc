@@ -1,4 +1,4 @@
-#include "runtime/records/submit_course.h"
+#include "runtime/records/submit_machine.h"
 
 #include <array>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace tony {
 
-std::vector<std::string> DiffersIn(const SubmitDigest& a, const SubmitDigest& b) {
+std::vector<std::string> DifferingParts(const SubmitDigest& a, const SubmitDigest& b) {
   std::vector<std::string> names;
   for (const auto& [name, hash] : a.parts) {
     const auto other = b.parts.find(name);
@@ -26,22 +26,22 @@ bool IsOfAnotherRun(const KnownRequest& known, const SubmitAsk& ask) {
   return !ask.run.value.empty() && !known.run.value.empty() && ask.run != known.run;
 }
 
-SubmitAsker AskerOf(const KnownRequest& known, const SubmitAsk& ask) {
-  return ask.asker == SubmitAsker::kLaterTry && IsOfAnotherRun(known, ask) ? SubmitAsker::kFirstTry : ask.asker;
+SubmitterKind RequesterOf(const KnownRequest& known, const SubmitAsk& ask) {
+  return ask.asker == SubmitterKind::kLaterTry && IsOfAnotherRun(known, ask) ? SubmitterKind::kFirstTry : ask.asker;
 }
 
 SubmitDecision OnActive(const KnownRequest& known, const SubmitAsk& ask) {
   if (ask.number != known.job_number || ask.on_existing == OnExisting::kNever) return SubmitDecision::kReplace;
-  const SubmitAsker asker = AskerOf(known, ask);
-  if (!known.differs || asker == SubmitAsker::kLaterTry) return SubmitDecision::kAttach;
-  return asker == SubmitAsker::kFirstTry ? SubmitDecision::kReplace : SubmitDecision::kRefuseDiffers;
+  const SubmitterKind asker = RequesterOf(known, ask);
+  if (!known.differs || asker == SubmitterKind::kLaterTry) return SubmitDecision::kAttach;
+  return asker == SubmitterKind::kFirstTry ? SubmitDecision::kReplace : SubmitDecision::kRefuseDiffers;
 }
 
 SubmitDecision OnSucceeded(const KnownRequest& known, const SubmitAsk& ask) {
   if (ask.number != known.job_number || ask.on_existing != OnExisting::kAdopt) return SubmitDecision::kCreate;
   if (IsOfAnotherRun(known, ask)) return SubmitDecision::kCreate;
-  if (known.consumed && ask.asker == SubmitAsker::kFirstTry) return SubmitDecision::kCreate;
-  if (ask.asker == SubmitAsker::kLaterTry && !known.consumed) return SubmitDecision::kAdopt;
+  if (known.consumed && ask.asker == SubmitterKind::kFirstTry) return SubmitDecision::kCreate;
+  if (ask.asker == SubmitterKind::kLaterTry && !known.consumed) return SubmitDecision::kAdopt;
   return known.differs ? SubmitDecision::kCreate : SubmitDecision::kAdopt;
 }
 
@@ -133,15 +133,15 @@ RequestRecord WithoutItsJob(const RequestRecord& record) {
   return without;
 }
 
-SubmitCourse::SubmitCourse(SubmitAsk ask, OwnerToken owner, JobId new_job)
+SubmitMachine::SubmitMachine(SubmitAsk ask, OwnerToken owner, JobId new_job)
     : ask_(ask), owner_(std::move(owner)), new_job_(std::move(new_job)) {
   Plan({.kind = SubmitStepKind::kRead});
 }
 
-void SubmitCourse::Take(const SubmitObservation& seen) {
+void SubmitMachine::Take(const SubmitObservation& seen) {
   CHECK(step_.kind != SubmitStepKind::kDone && seen.index() == AnswerOf(step_.kind));
   if (step_.kind == SubmitStepKind::kKill && !step_.own) first_hand_ = {step_.job, ExistingJob::kEnding};
-  std::visit(Overloaded{[](const StepTaken&) {}, [&](const RequestSeen& s) { Decide(s); },
+  std::visit(Overloaded{[](const StepDone&) {}, [&](const RequestSeen& s) { Decide(s); },
                         [&](const AttachSeen& s) { Hear(s); }, [&](const RevocationSeen& s) { Hear(s); },
                         [&](const PreparedSeen& s) { Hear(s); }, [&](const RecordSeen& s) { Hear(s); }},
              seen);
@@ -150,7 +150,7 @@ void SubmitCourse::Take(const SubmitObservation& seen) {
   ahead_.pop_front();
 }
 
-void SubmitCourse::Decide(const RequestSeen& seen) {
+void SubmitMachine::Decide(const RequestSeen& seen) {
   const RequestRecord& record = seen.record;
   const JobId job = record.job.value_or(JobId{});
   const ExistingJob existing = Existing(seen);
@@ -162,7 +162,7 @@ void SubmitCourse::Decide(const RequestSeen& seen) {
                         .consumed = seen.consumed,
                         .run = record.run};
   if (!prepared_ && DigestDecides(known, ask_)) return PrepareToDecide();
-  known.differs = !DiffersIn(digest_, record.digest).empty();
+  known.differs = !DifferingParts(digest_, record.digest).empty();
   switch (DecideSubmit(known, ask_)) {
     case SubmitDecision::kRefuseStale:
       return PlanEnd(SubmitEnd::kRefusedStale, {});
@@ -173,27 +173,27 @@ void SubmitCourse::Decide(const RequestSeen& seen) {
     case SubmitDecision::kAdopt: {
       RequestRecord adopted = record;
       adopted.adopter = owner_;
-      PlanTaken(adopted);
+      PlanRecordWithRun(adopted);
       return PlanFound(SubmitEnd::kAdopted, job);
     }
     case SubmitDecision::kAttach:
       return Plan(OfJob(SubmitStepKind::kAttach, job));
     case SubmitDecision::kReplace:
-      return MakeWay(seen, /*kill=*/true);
+      return PlanToRemoveOldJob(seen, /*kill=*/true);
     case SubmitDecision::kCreate:
       // The new job must not run at the same time as the last processes of the old one.
-      if (!prepared_ || (existing != ExistingJob::kNone && !seen.gone)) return MakeWay(seen, /*kill=*/false);
+      if (!prepared_ || (existing != ExistingJob::kNone && !seen.gone)) return PlanToRemoveOldJob(seen, /*kill=*/false);
       return Create(seen);
   }
 }
 
-ExistingJob SubmitCourse::Existing(const RequestSeen& seen) const {
+ExistingJob SubmitMachine::Existing(const RequestSeen& seen) const {
   const bool known = first_hand_ && seen.record.job == first_hand_->job;
   return known && seen.existing == ExistingJob::kActive ? first_hand_->existing : seen.existing;
 }
 
 // The submit is not stale, so its number is the newest.
-void SubmitCourse::Create(const RequestSeen& seen) {
+void SubmitMachine::Create(const RequestSeen& seen) {
   RequestRecord record = {.newest_number = ask_.number,
                           .job = new_job_,
                           .job_number = ask_.number,
@@ -209,7 +209,7 @@ void SubmitCourse::Create(const RequestSeen& seen) {
   Plan(OfJob(SubmitStepKind::kReadRevocation, new_job_));
 }
 
-void SubmitCourse::PrepareToDecide() {
+void SubmitMachine::PrepareToDecide() {
   PlanNumber();
   Plan({.kind = SubmitStepKind::kUnlock});
   Plan({.kind = SubmitStepKind::kPrepare});
@@ -219,12 +219,12 @@ void SubmitCourse::PrepareToDecide() {
 
 // A job is killed under the lock, so that no other submit has attached to it since the decision. Slow work is done
 // without the lock.
-void SubmitCourse::MakeWay(const RequestSeen& seen, bool kill) {
+void SubmitMachine::PlanToRemoveOldJob(const RequestSeen& seen, bool kill) {
   PlanNumber();
   const bool runs = seen.existing != ExistingJob::kNone && !seen.gone;
   if (kill) {
     SubmitStep step = OfJob(SubmitStepKind::kKill, *seen.record.job);
-    step.differs_in = DiffersIn(digest_, record_.digest);
+    step.differs_in = DifferingParts(digest_, record_.digest);
     Plan(std::move(step));
   }
   Plan({.kind = SubmitStepKind::kUnlock});
@@ -234,16 +234,16 @@ void SubmitCourse::MakeWay(const RequestSeen& seen, bool kill) {
   Plan({.kind = SubmitStepKind::kRead});
 }
 
-void SubmitCourse::Hear(const AttachSeen& seen) {
+void SubmitMachine::Hear(const AttachSeen& seen) {
   if (seen.attached) {
-    PlanTaken(record_);
+    PlanRecordWithRun(record_);
     return Plan(OfJob(SubmitStepKind::kReadRevocation, step_.job));
   }
   first_hand_ = {step_.job, seen.ended ? ExistingJob::kSucceeded : ExistingJob::kEnding};
   Plan({.kind = SubmitStepKind::kRead});
 }
 
-void SubmitCourse::Hear(const RevocationSeen& seen) {
+void SubmitMachine::Hear(const RevocationSeen& seen) {
   const bool created = step_.job == new_job_;
   SubmitStep kill = OfJob(SubmitStepKind::kKill, step_.job);
   kill.own = true;
@@ -254,54 +254,54 @@ void SubmitCourse::Hear(const RevocationSeen& seen) {
   PlanFound(SubmitEnd::kAttached, step_.job);
 }
 
-void SubmitCourse::Hear(const PreparedSeen& seen) {
+void SubmitMachine::Hear(const PreparedSeen& seen) {
   prepared_ = true;
   digest_ = seen.digest;
   if (found_as_) Plan(Done(*found_as_, step_.job));
 }
 
-void SubmitCourse::Hear(const RecordSeen& seen) {
+void SubmitMachine::Hear(const RecordSeen& seen) {
   if (seen.written) return;
   ahead_.clear();
   found_as_.reset();
   Plan({.kind = SubmitStepKind::kRead});
 }
 
-void SubmitCourse::PlanRecord(const RequestRecord& changed) {
+void SubmitMachine::PlanRecord(const RequestRecord& changed) {
   if (changed != record_) Plan({.kind = SubmitStepKind::kRecord, .record = changed});
 }
 
 // Records that the job belongs to this submit's run from now on.
-void SubmitCourse::PlanTaken(RequestRecord taken) {
+void SubmitMachine::PlanRecordWithRun(RequestRecord taken) {
   if (!ask_.run.value.empty()) taken.run = ask_.run;
   PlanRecord(taken);
 }
 
-void SubmitCourse::PlanNumber() {
+void SubmitMachine::PlanNumber() {
   RequestRecord raised = record_;
   raised.newest_number = ask_.number;
   PlanRecord(raised);
 }
 
-void SubmitCourse::PlanEnd(SubmitEnd end, const JobId& job) {
+void SubmitMachine::PlanEnd(SubmitEnd end, const JobId& job) {
   Plan({.kind = SubmitStepKind::kUnlock});
   Plan(Done(end, job));
 }
 
 // Ends with a job that another submit made. A submitter that takes any job, whatever it was made of, is informed about
 // the differences.
-void SubmitCourse::PlanFound(SubmitEnd end, const JobId& job) {
+void SubmitMachine::PlanFound(SubmitEnd end, const JobId& job) {
   if (prepared_) return PlanEnd(end, job);
   found_as_ = end;
   Plan({.kind = SubmitStepKind::kUnlock});
   SubmitStep prepare = OfJob(SubmitStepKind::kPrepare, job);
-  prepare.to_tell = true;
+  prepare.only_for_report = true;
   Plan(std::move(prepare));
 }
 
-SubmitStep SubmitCourse::Done(SubmitEnd end, const JobId& job) const {
+SubmitStep SubmitMachine::Done(SubmitEnd end, const JobId& job) const {
   SubmitStep step = {.kind = SubmitStepKind::kDone, .job = job, .end = end};
-  if (end != SubmitEnd::kCreated && !job.value.empty()) step.differs_in = DiffersIn(digest_, record_.digest);
+  if (end != SubmitEnd::kCreated && !job.value.empty()) step.differs_in = DifferingParts(digest_, record_.digest);
   return step;
 }
 
