@@ -163,8 +163,8 @@ EXECUTORS = [
     ("an outcome is not kept", RUN, "  Do(KeepOutcome{*outcome_});\n", ""),
     ("leaves before its outcome is acknowledged", RUN, "leave_at) : leave_at;\n  Report();\n",
      "leave_at) : leave_at;\n  Report();\n  LeaveWith(departure_->exit_code);\n"),
-    ("reports the next attempt before that has begun", RUN, "  Do(BeginAttempt{identity_.attempt});\n  Rejoin();\n",
-     "  Rejoin();\n  Do(BeginAttempt{identity_.attempt});\n"),
+    ("reports the next attempt before that has begun", RUN, "  Do(BeginAttempt{identity_.attempt});\n  RegisterAgain();\n",
+     "  RegisterAgain();\n  Do(BeginAttempt{identity_.attempt});\n"),
     ("tells of a stop before it stops", RUN, "      Do(SignalTree{SIGTERM});\n      Go(Trigger::kStop);\n",
      "      Go(Trigger::kStop);\n      Do(SignalTree{SIGTERM});\n"),
     ("the end of the process is the end of the attempt", RUN_PROCESSES, "    Go(Trigger::kExited);\n    CheckTreeSoon(SIGKILL);\n",
@@ -174,10 +174,10 @@ EXECUTORS = [
      "    ending_ = own;\n"),
     ("asks for the next command before it obeys", LINK,
      "  if (event.command.number > since_ && event.command.kind != Command::Kind::kNone) {\n"
-     "    since_ = event.command.number;\n    Obey(event.command);\n  }\n",
+     "    since_ = event.command.number;\n    ExecuteCommand(event.command);\n  }\n",
      "  Do(SendAwait{Self(), event.command.number});\n"
      "  if (event.command.number > since_ && event.command.kind != Command::Kind::kNone) {\n"
-     "    since_ = event.command.number;\n    Obey(event.command);\n    return;\n  }\n"),
+     "    since_ = event.command.number;\n    ExecuteCommand(event.command);\n    return;\n  }\n"),
     ("registers before it turns to the new AM", LINK,
      "  Do(UseAm{link_number_, lease.am});\n  Do(SendRegister{Self(), {endpoint_, phase(), pid_}});\n",
      "  Do(SendRegister{Self(), {endpoint_, phase(), pid_}});\n  Do(UseAm{link_number_, lease.am});\n"),
@@ -226,8 +226,7 @@ KEEPERS = [
      EXITED + '  if (!container.exited.error.empty()) LogWarn(StrCat("container ", id.value, ": ", container.exited.error));\n' + TOLD_EXITED,
      TOLD_EXITED + EXITED),
     ("a cgroup is removed after the end of its container is recorded", CONTAINERS_END,
-     "  RemoveCgroupOf(container);  // first: a container whose end is recorded is not looked at again\n", "",
-     EXITED, EXITED + "  RemoveCgroupOf(container);\n"),
+     "  RemoveCgroupOf(container);\n" + EXITED, EXITED + "  RemoveCgroupOf(container);\n"),
     ("what lives in a cgroup is not looked for", CONTAINERS_END,
      "    if (ending && !container.cgroup.empty() && KillCgroup(container.cgroup)) victims.containers.insert(id);\n",
      "    (void)ending;\n"),
@@ -240,8 +239,9 @@ KEEPERS = [
      '  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));\n',
      "  End(id, container);\n"),
     ("a container is over before what it left is killed", CONTAINERS_END,
-     "  (void)runner_.ReapAllChildren();  // what has been reaped is no stray child\n",
-     "  for (auto& [id, container] : containers_)\n    if (container.state == State::kSweeping) End(id, container);\n"),
+     "  (void)runner_.ReapAllChildren();\n  Victims victims",
+     "  for (auto& [id, container] : containers_)\n    if (container.state == State::kSweeping) End(id, container);\n"
+     "  Victims victims"),
     ("who a process is is looked at before it is held", CONTAINERS,
      "  if (container.pid > 0) container.process = HeldProcess(container.pid);\n"
      "  // Held first, then looked at: the pid cannot change hands in between.\n"
@@ -332,7 +332,7 @@ SYNCS = [
     ("the folder of all requests is not synced", INDEX,
      "  TRY(SyncHome(home_, {home_ / \"requests\"}));\n  return true;\n", "  return true;\n"),
     ("the folder of all requests is not synced after a revocation", INDEX,
-     "is not met\n  return SyncHome(home_, {home_ / \"requests\"});\n", "is not met\n  return Ok();\n"),
+     "  return SyncHome(home_, {home_ / \"requests\"});\n", "  return Ok();\n"),
     ("home is not synced", FILES, "  folders.push_back(home);\n", ""),
     ("home's own name is not synced", FILES, "access(above.c_str(), R_OK) == 0) folders.push_back(above);", "false) folders.push_back(above);"),
     ("a record of who uses a folder of checkpoints is not synced", HOLDER,
