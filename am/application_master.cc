@@ -132,7 +132,7 @@ void ApplicationMaster::Perform(const Action& action) {
 
 void ApplicationMaster::OnScheduler(SchedulerEvent event) {
   if (const auto* lost = std::get_if<SchedulerLost>(&event)) {
-    LogWarn(StrCat("no longer ruling: ", lost->reason));
+    LogWarn(StrCat("not the leader any more: ", lost->reason));
     is_leader_ = false;
     deadline_timer_.reset();
     return;
@@ -148,8 +148,8 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
 }
 
 std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) const {
-  if (!Knows(token)) return Refusal{RefusalReason::kBadToken, "not the token of this job"};
-  if (!IsLeader()) return Refusal{RefusalReason::kNotLeader, "this application master has lost its arbiter"};
+  if (!Knows(token)) return Refusal{RefusalReason::kBadToken, "the token does not belong to this job"};
+  if (!IsLeader()) return Refusal{RefusalReason::kNotLeader, "this application master is not the leader now, because its scheduler does not answer"};
   return std::nullopt;
 }
 
@@ -274,7 +274,7 @@ void ApplicationMaster::Publish(const Caller& caller, const PublishedValues& val
 // number of writes is limited, and further logs are dropped.
 void ApplicationMaster::KeepLogs(const AttemptId& attempt, std::vector<LogExcerpt> logs) {
   if (logs_under_way_ >= kMostLogsUnderWay)
-    return LogWarn(StrCat("the logs of ", ToString(attempt), " are not kept: ", logs_under_way_, " are before them"));
+    return LogWarn(StrCat("the logs of ", ToString(attempt), " are not kept: ", logs_under_way_, " other writes are not finished"));
   ++logs_under_way_;
   std::optional<AttemptId> oldest;
   kept_logs_.push_back(attempt);
@@ -370,7 +370,7 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
 void ApplicationMaster::Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
   if (!Admit(token, reply)) return;
   if (!trouble_.empty() && !request.IsPlain()) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
-  LogInfo(StrCat("asked for a kill by ", RequesterOf(request), ": ", request.reason));
+  LogInfo(StrCat("a kill was requested by ", RequesterOf(request), ": ", request.reason));
   if (request.IsPlain()) return Decide(request, reply);
   calls_.Ask([](const JobRecords& records) { return records.ReadKills(); },
              [this, token, request, reply](const auto& recorded) {

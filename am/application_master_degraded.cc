@@ -36,7 +36,7 @@ constexpr Duration kUnversionedIsNews{5000};
 
 void ApplicationMaster::OnJournalTrouble(const std::string& why) {
   if (why.empty()) return SetDegraded("");
-  SetDegraded(StrCat("journal: ", why, ", new launches wait"));
+  SetDegraded(StrCat("journal: ", why, "; new tasks start when it can be written"));
   for (const Turn& turn : waiting_) PerformUrgentActions(turn);
   MakeRoomForTheEnd();
 }
@@ -63,7 +63,7 @@ void ApplicationMaster::LimitWaitForDisk() {
 }
 
 void ApplicationMaster::EndWithoutJournal() {
-  LogError(StrCat(trouble_, ": the job ends without a record of it"));
+  LogError(StrCat(trouble_, ": the job ends without a record of its end"));
   unwritten_ = true;
   FinishUnwritten();
 }
@@ -77,7 +77,7 @@ void ApplicationMaster::FinishUnwritten() {
 
 void ApplicationMaster::SetDegraded(const std::string& trouble) {
   if (trouble == trouble_) return;
-  if (trouble.empty()) LogInfo(StrCat("over: ", trouble_));
+  if (trouble.empty()) LogInfo(StrCat("files can be written again: ", trouble_));
   if (!trouble.empty()) LogWarn(trouble);
   trouble_ = trouble;
   PushUnversionedStatus();
@@ -86,7 +86,7 @@ void ApplicationMaster::SetDegraded(const std::string& trouble) {
 
 void ApplicationMaster::SetPendingReason(const std::string& reason) {
   if (reason == pending_reason_) return;
-  LogInfo(reason.empty() ? "no longer delayed" : StrCat("delayed: ", reason));
+  LogInfo(reason.empty() ? "the job does not wait for containers or checkpoints any more" : StrCat("the job waits: ", reason));
   pending_reason_ = reason;
   StatusChanged();
   PushUnversionedStatus();

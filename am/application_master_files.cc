@@ -74,7 +74,7 @@ void ApplicationMaster::TakeKills(const Result<std::vector<RecordedKill>>& kills
     if (!seen_kills_.insert(name).second) continue;
     const KillRequest mine = WithDueByReader(loop_.Now(), request);
     const bool taken = job_.AnswerTo(mine, loop_.Now()) == KillAnswer::kTaken;
-    LogInfo(StrCat("found a kill request by ", RequesterOf(request), ": ", request.reason));
+    LogInfo(StrCat("read a kill request by ", RequesterOf(request), ": ", request.reason));
     Observe(KillRequested{mine}, [this, taken, name = name](const std::optional<Refusal>&) {
       if (taken) return;
       calls_.Ask([name](const JobRecords& records) { return records.RemoveKill(name); },
@@ -124,7 +124,7 @@ void ApplicationMaster::End() {
         if (written.ok() || unwritten_) return TellEnd();
         // The message starts with a file name that differs each time, so only the text behind it is used.
         const std::string& why = written.error().message;
-        SetDegraded(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));
+        SetDegraded(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), "; the job ends when the file can be written"));
         end_timer_ = loop_.After(kBetweenTries, [this] { End(); });
       });
 }

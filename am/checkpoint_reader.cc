@@ -23,7 +23,7 @@ bool IsEnding(const JobRecords& records) {
 
 Result<std::optional<CheckpointListing>> ListingIn(const JobRecords& job) {
   TRY_ASSIGN(const auto bytes, job.ReadJournal());
-  if (!bytes) return NotFoundError(job.PlaceOfJournal(), ": it is gone");
+  if (!bytes) return NotFoundError(job.PlaceOfJournal(), ": the file does not exist any more");
   TRY_ASSIGN(const DecodedJournal decoded, DecodeJournal(*bytes));
   for (const Decision& decision : decoded.decisions) {
     if (const auto* listed = std::get_if<CheckpointsListed>(&decision.body)) return std::optional(listed->listing);
@@ -127,9 +127,9 @@ Result<std::optional<Checkpoint>> LookAgain(const CheckpointPlace& place, const 
   if (spec.resume_latest) return NewestCheckpoint(*place.folder, spec, listing, kSettle);
   TRY_ASSIGN(const auto holder, place.holders->Find(listing.folder));
   if (listing.unknown.empty() && (!holder || holder->job != job))
-    return UnavailableError("checkpoints in ", spec.directory, ": whose they are is not known: ",
+    return UnavailableError("checkpoints in ", spec.directory, ": the job that owns them is not known: ",
                             holder ? StrCat("job ", holder->job.value, " has the folder now")
-                                   : "nothing says any more which job has the folder");
+                                   : "the record of the folder's job is missing");
   return NewestCheckpoint(*place.folder, spec, listing, kSettle);
 }
 

@@ -310,7 +310,7 @@ Result<OpenedJournalFile> OpenJournalFile(const std::string& path) {
   if (!decoded.ok()) return Annotate(decoded.error(), path);
   const std::string beside = path + ".written";
   if (const size_t written = ReadNumber(beside); decoded->valid_bytes < written) {
-    return InvalidError(path, ": damaged at byte ", decoded->valid_bytes, ": it ends here, and had ", written,
+    return InvalidError(path, ": damaged at byte ", decoded->valid_bytes, ": the file ends here, but it had ", written,
                         " bytes");
   }
   // Without O_APPEND, because pwrite() would append. If the disk has no room for this file, the AM runs without it.

@@ -106,7 +106,7 @@ void LogRelay::Read(const LogQuery& query, const Reply<LogAnswer>& reply) {
   if (calls_.size() >= kMostCalls) {
     LogAnswer refused;
     for (size_t i = 0; i < query.wants.size(); ++i)
-      refused.emplace_back(i, LogNews{.problem = StrCat(kMostCalls, " readers of logs are before this one")});
+      refused.emplace_back(i, LogNews{.problem = StrCat(kMostCalls, " other clients are reading logs; try again later")});
     return reply.Success(refused);
   }
   calls_.emplace(id, Call{.wants = query.wants, .waits = query.wait > Duration(0), .reply = reply});
@@ -138,8 +138,8 @@ void LogRelay::AskOf(const TaskId& task, const std::vector<int>& places, int64_t
   Ask& ask = asks_[id] =
       Ask{.ask = {id, std::move(wants), most, wait}, .task = task, .is_given = !has_room, .calls = {call_id}};
   readers.asks.push_back(id);
-  const std::string problem = has_room ? StrCat("no executor of ", ToString(task), " is there")
-                                       : StrCat(kMostAsksOfTask, " others read the logs of ", ToString(task), " now");
+  const std::string problem = has_room ? StrCat("no executor of ", ToString(task), " is connected to the application master")
+                                       : StrCat(kMostAsksOfTask, " other clients are reading the logs of ", ToString(task), " now");
   ask.limit = loop_.After(patience, [this, id, problem] { Fail(id, problem); });
   if (has_room) loop_.Post([this, task] { master_.on_asks(task); });
 }

@@ -52,7 +52,7 @@ constexpr Duration kPagePause{2000};
 constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
 // The time that the ResourceManager gets to accept the end of an AM that failed a CHECK.
 constexpr Duration kFailedCheckLimit{10'000};
-constexpr const char* kSealed = "its journal was sealed: the job was settled without it, or removed";
+constexpr const char* kSealed = "its journal was sealed: the job was finalized without this application master, or removed";
 
 struct Container {
   YarnCluster cluster;
@@ -109,7 +109,7 @@ struct YarnPageParts {
 std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCluster& cluster) {
   const std::string host = hadoop::HostOfUrl(WebProxyOf(cluster));
   const auto proxy = std::make_shared<HostAddress>(loop, host);
-  if (!proxy->known().ok()) LogWarn(StrCat("the job's page is shown to nobody yet: ", proxy->known().error().message));
+  if (!proxy->known().ok()) LogWarn(StrCat("the job's page is not available yet: ", proxy->known().error().message));
   return [host, proxy, refused = std::make_shared<std::set<std::string>>()](const std::string& address) {
     constexpr size_t kMostSaid = 10;
     if (proxy->Is(address)) return true;
@@ -121,11 +121,11 @@ std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCl
 }
 
 HttpAnswer Refused(const Result<bool>& may_see, const std::string& user) {
-  const std::string who = user.empty() ? "who gives no name" : user;
+  const std::string who = user.empty() ? "a visitor without a name" : user;
   if (may_see.ok())
     return TextAnswer(403,
-                      StrCat(who, " may not see this job: its owner may, and who else tony.yarn.view-acl names\n"));
-  return TextAnswer(503, StrCat("the ResourceManager does not say whether ", who,
+                      StrCat(who, " may not see this job; only its owner and the users in tony.yarn.view-acl may\n"));
+  return TextAnswer(503, StrCat("the ResourceManager did not answer whether ", who,
                                 " may see this job: ", may_see.error().message, "\n"));
 }
 

@@ -38,7 +38,7 @@ Result<ExecutorServer> Server(const CommandLine& line) {
 
 Check Folder(const Installation& installation) {
   if (installation.jobtypes.empty())
-    return FailCheck("job types", "the executor server's folder is not to be seen by you",
+    return FailCheck("job types", "you may not see the executor server's folder",
                      "name the folder of job types, or run the doctor as root");
   const std::string path = installation.jobtypes.string();
   const std::string advice =
@@ -93,7 +93,7 @@ Checks StepUsers(const std::vector<std::string>& names, const Installation& inst
   if (!files.ExecutesAsUser()) {
     if (names.empty()) return {};
     return {
-        WarnCheck("users", StrCat("all steps run as ", installation.server.user.name, ", so --user says nothing"), "")};
+        WarnCheck("users", StrCat("all steps run as ", installation.server.user.name, ", so --user has no effect"), "")};
   }
   Checks checks;
   // The folder for the jobs of all users; empty: each user's own home.
@@ -103,9 +103,9 @@ Checks StepUsers(const std::vector<std::string>& names, const Installation& inst
   for (const std::string& name : names) Add(checks, CheckStepUser(name, files, home_of_all));
   if (names.empty() && home_of_all.empty())
     checks.push_back(WarnCheck("users",
-                               "steps run as their users, whose jobs lie in ~/.tony, and no user was named: nobody's "
-                               "home was looked at",
-                               "name them: --user NAME for each; env.TONY_HOME is one folder for all of them"));
+                               "steps run as their users, whose jobs are in ~/.tony, and no user was named, so no "
+                               "home was checked",
+                               "name each user with --user NAME, or set env.TONY_HOME to one folder for all users"));
   return checks;
 }
 
@@ -133,7 +133,7 @@ Result<fs::path> Adapter(const Installation& installation, const PluginFiles& fi
   if (!MayStandInCommand(path))
     return wrong(StrCat("\"", path, "\" has characters that Azkaban does not leave as they are"));
   if (!path.starts_with('/'))
-    return wrong(StrCat("\"", path, "\" is no absolute path: it would be looked for in PATH"));
+    return wrong(StrCat("\"", path, "\" is not an absolute path: Azkaban would search for it in PATH"));
   return fs::path(path);
 }
 
@@ -185,7 +185,7 @@ std::optional<Check> CheckYarnFile(const fs::path& folder, const User& user, con
   std::error_code error;
   if (MayRead(file, user) || (!IsOnYarn(files.plugin) && !fs::exists(file, error))) return std::nullopt;
   return YarnCheck(files, "programs",
-                   StrCat(kYarnFile, ": not in ", folder.string(), ", or not to be read by ", user.name,
+                   StrCat(kYarnFile, ": not in ", folder.string(), ", or not readable by ", user.name,
                           ", and a step with tony.scheduler=yarn needs it"),
                    "install all programs of TonY into one folder");
 }
@@ -229,7 +229,7 @@ Checks CheckOpen(const fs::path& home) {
   struct stat info {};
   if (sight.kind == PathVisibility::Kind::kMissing || stat(home.c_str(), &info) != 0) {
     return {FailCheck(
-        "home", StrCat(home.string(), " is not there: it would be the first user's own, and closed to others"), make)};
+        "home", StrCat(home.string(), " does not exist: the first user's job would make it, and other users could not write there"), make)};
   }
   if (!S_ISDIR(info.st_mode)) return {FailCheck("home", home.string() + " is not a folder", make)};
   const std::string mend = StrCat("its owner or root: chmod 1777 ", home.string());
@@ -237,10 +237,10 @@ Checks CheckOpen(const fs::path& home) {
     return {FailCheck("home", StrCat("not every user can have a folder in ", home.string(), ": ", *obstacle),
                       obstacle->starts_with(home.string() + " ") ? mend : "folders above it: mode 0755")};
   if ((info.st_mode & S_ISVTX) == 0)
-    return {FailCheck("home", home.string() + " is not sticky: users could exchange each other's folders", mend)};
+    return {FailCheck("home", home.string() + " has no sticky bit: users could replace each other's folders", mend)};
   if (info.st_uid == 0) return {};
   return {WarnCheck("home",
-                    StrCat(UserText(info.st_uid), ", who owns ", home.string(), ", can exchange its users' folders"),
+                    StrCat(UserText(info.st_uid), ", who owns ", home.string(), ", can replace its users' folders"),
                     StrCat("as root: chown root ", home.string()))};
 }
 
@@ -265,8 +265,8 @@ VerbSpec DoctorVerb() {
           "[JOBTYPES_FOLDER]",
           0,
           1,
-          "what stands in the way of steps of type=tony on this executor server, and what to do",
-          {{"executor", OptionSpec::Kind::kValue, "PID", "judge for this executor server, its user and its folder"},
+          "check what prevents steps of type=tony on this executor server, with advice",
+          {{"executor", OptionSpec::Kind::kValue, "PID", "check this executor server, with its user and its folder"},
            {"user", OptionSpec::Kind::kRepeated, "NAME", "a user that steps run as, under execute-as-user"},
            {"json", OptionSpec::Kind::kFlag, "", "one JSON object on standard output"}}};
 }
@@ -282,7 +282,7 @@ Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments) {
   Add(all, StepUsers(line.Values("user"), installation, files));
   BecomeLike(installation.server, StepVariables(files));
   if (installation.server.user.uid != geteuid())
-    all.push_back(WarnCheck("rights", StrCat("what follows is judged for you, not for ", installation.server.user.name),
+    all.push_back(WarnCheck("rights", StrCat("the following checks are made for you, not for ", installation.server.user.name),
                             "run the doctor as root or as that user"));
   Add(all, Home(files));
   Add(all, DefaultBackend().operations().Doctor());
@@ -304,8 +304,8 @@ Checks CheckHadoop(const Installation& installation, const PluginFiles& files) {
   const User user = WhoRunsSteps(installation, files);
   for (const char* file : {"core-site.xml", "hdfs-site.xml", "yarn-site.xml"})
     if (!MayRead(fs::path(folder) / file, user))
-      return {YarnCheck(files, name, StrCat(folder, "/", file, ": no such file, or not to be read by ", user.name),
-                        "a step with tony.scheduler=yarn finds its cluster there")};
+      return {YarnCheck(files, name, StrCat(folder, "/", file, ": no such file, or not readable by ", user.name),
+                        "a step with tony.scheduler=yarn reads its cluster's configuration from this folder")};
   return {OkCheck(name, folder)};
 }
 
@@ -318,7 +318,7 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
   if (checks.front().health == Health::kFail || PathVisibilityOf(*adapter).kind != PathVisibility::Kind::kThere)
     return checks;
   if (!IsSameProgram(SiblingProgram(kAdapter), *adapter))
-    checks.push_back(WarnCheck("command", StrCat("not the build that checks it, ", SiblingProgram(kAdapter)),
+    checks.push_back(WarnCheck("command", StrCat("its build differs from the build that checks it, ", SiblingProgram(kAdapter)),
                                "run its own doctor, or install again"));
   for (const std::string_view name : kPrograms) {
     Check check = Runnable("programs", adapter->parent_path() / name, installation, files.ExecutesAsUser());
@@ -330,15 +330,15 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
   if (!has_gpu_twin && fs::exists(kFirstGpu, error))
     checks.push_back(WarnCheck("programs",
                                StrCat(gpu_twin.string(),
-                                      ": no such file, and this machine has a GPU, whose use "
-                                      "nobody sees without it"),
+                                      ": no such file, so the use of this machine's GPU "
+                                      "is not measured"),
                                "install all programs of TonY into one folder"));
   if (auto yarn = CheckYarnFile(adapter->parent_path(), WhoRunsSteps(installation, files), files))
     checks.push_back(*std::move(yarn));
   if (checks.size() == 1) {
     std::vector<std::string> names(std::begin(kPrograms), std::end(kPrograms));
     if (has_gpu_twin) names.emplace_back(kGpuExecutor);
-    checks.push_back(OkCheck("programs", StrCat(Join(names, ", "), " beside ", kAdapter)));
+    checks.push_back(OkCheck("programs", StrCat(Join(names, ", "), " next to ", kAdapter)));
   }
   return checks;
 }
@@ -376,7 +376,7 @@ Checks CheckStepUser(const std::string& name, const PluginFiles& files, const fs
   const auto answer = FindStepUser(name);
   if (!answer.ok())
     return {
-        FailCheck(title, answer.error().message, "is the directory service that knows this machine's users there?")};
+        FailCheck(title, answer.error().message, "check that the directory service with this machine's users works")};
   const auto& account = *answer;
   if (!account)
     return {FailCheck(title, "no such user on this machine: every step of this user fails",

@@ -54,13 +54,13 @@ Check Alias(const Installation& installation, std::string_view name) {
   std::error_code error;
   const std::string title = StrCat("type ", name);
   if (fs::symlink_status(path, error).type() == fs::file_type::not_found)
-    return WarnCheck(title, "no such job type: flows that say so fail",
+    return WarnCheck(title, "no such job type: flows that use it fail",
                      StrCat(kAdapter, " install ", installation.jobtypes.string(), " makes the link"));
   if (fs::equivalent(path, installation.folder(), error)) return OkCheck(title, StrCat("the same as ", kTypeName));
   if (fs::is_symlink(path, error))
     return WarnCheck(title, StrCat(path.string(), " is a link to ", fs::read_symlink(path, error).string()),
                      StrCat(kAdapter, " install --replace ", installation.jobtypes.string()));
-  return WarnCheck(title, StrCat(path.string(), " is a job type of its own: flows that say so do not come here"),
+  return WarnCheck(title, StrCat(path.string(), " is another job type: flows that use it do not run TonY"),
                    StrCat(kAdapter, " install --replace ", installation.jobtypes.string(), " moves it away"));
 }
 
@@ -142,7 +142,7 @@ bool IsSecret(const std::string& key, const std::string& value) { return !value.
 
 Check Process(const ExecutorServer& server) {
   if (server.pid == 0)
-    return OkCheck("executor", StrCat("none named with --executor: judged for you, ", server.user.name));
+    return OkCheck("executor", StrCat("no server was named with --executor: the checks are made for you, ", server.user.name));
   const std::string who = StrCat("process ", server.pid, " of ", server.user.name);
   if (!server.IsJava())
     return FailCheck("executor",
@@ -161,7 +161,7 @@ Check Service(const ExecutorServer& server) {
     return OkCheck("service", "jobs on this machine do not belong to a service");
   return WarnCheck("service",
                    StrCat("the executor server is part of ", service,
-                          ": with it systemd ends the jobs that run on this machine, also when it is only restarted"),
+                          ": when systemd stops or restarts this service, it also ends the jobs on this machine"),
                    "KillMode=process for that service, or start the server in a scope: systemd-run --scope");
 }
 
@@ -170,7 +170,7 @@ Check KillProgram(const ExecutorServer& server) {
     if (!folder.empty() && !Obstacle(fs::path(folder) / "kill", server.user, X_OK))
       return OkCheck("kill", StrCat(folder, "/kill"));
   }
-  return WarnCheck("kill", "no such program in the executor server's PATH; Azkaban cancels a step by it",
+  return WarnCheck("kill", "no such program in the executor server's PATH; Azkaban needs it to cancel a step",
                    "install procps, or add its folder to PATH");
 }
 
@@ -195,7 +195,7 @@ Check HiddenCheck(std::string name, const fs::path& path, const PathVisibility& 
   if (!judged.is_anybody && judged.uid == geteuid())
     return FailCheck(std::move(name), StrCat(path.string(), " cannot be reached by ", judged.name, ": ", sight.closed),
                      "folders 0755");
-  return WarnCheck(std::move(name), StrCat(path.string(), " cannot be looked at by you: ", sight.closed),
+  return WarnCheck(std::move(name), StrCat(path.string(), " is not visible to you: ", sight.closed),
                    StrCat("run the doctor as root", judged.is_anybody ? "" : StrCat(" or as ", judged.name)));
 }
 
@@ -222,11 +222,11 @@ Checks CheckJobtypes(const Installation& installation) {
   if (const auto names = FoldersWithoutType(installation.jobtypes); !names.empty())
     checks.push_back(WarnCheck("folders",
                                StrCat(Join(names, ", "), " in ", installation.jobtypes.string(), " without ",
-                                      kPrivateFile, ": no job type for Azkaban"),
+                                      kPrivateFile, ": Azkaban ignores them"),
                                ""));
   for (const fs::path& leftover : Leftovers(installation.jobtypes))
     checks.push_back(WarnCheck("leftovers",
-                               StrCat(leftover.string(), ": of an installation that was killed, or is at work"),
+                               StrCat(leftover.string(), ": left by an installation that was killed, or used by a running one"),
                                "the next installation removes it"));
   return checks;
 }
@@ -239,15 +239,15 @@ Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb) {
                                StrCat("jobtype.class=", kUsualClass, " in ", kPrivateFile)));
   } else if (type != kUsualClass) {
     checks.push_back(
-        WarnCheck("jobtype.class", StrCat(type, " runs the step; known is what ", kUsualClass, " does"), ""));
+        WarnCheck("jobtype.class", StrCat(type, " runs the step; the doctor does not know whether it does what ", kUsualClass, " does"), ""));
   } else {
     checks.push_back(OkCheck("jobtype.class", type));
   }
   const bool asks = ToLower(files.ServerValue("memCheck.enabled", "true")) == "true";
   if (asks && free_memory_mb < kAzkabanWantsMb) {
     checks.push_back(WarnCheck("memCheck.enabled",
-                               StrCat("not off, and ", free_memory_mb, " MB are free: with less than ", kAzkabanWantsMb,
-                                      " MB Azkaban lets steps wait for hours without a word"),
+                               StrCat("on, and ", free_memory_mb, " MB are free: with less than ", kAzkabanWantsMb,
+                                      " MB Azkaban keeps steps waiting for hours without a message"),
                                StrCat("memCheck.enabled=false in ", kPrivateFile)));
   }
   WarnOfKeys(checks, kPrivateFile, Keys(files.server, IsSecret),
@@ -263,7 +263,7 @@ Checks CheckPluginProperties(const PluginFiles& files) {
   Checks checks;
   const Properties& plugin = files.plugin;
   WarnOfKeys(checks, kPluginFile, Keys(plugin, [](auto& key, auto&) { return IsReadTooEarly(key); }),
-             "has no effect here: Azkaban looks at it before it reads this file", "set it in the flow or the job");
+             "has no effect here: Azkaban uses it before it reads this file", "set it in the flow or the job");
   WarnOfKeys(checks, kPluginFile, Keys(plugin, [](auto& key, auto&) { return IsIn(kServersOwn, key); }),
              "has no effect here", StrCat("it belongs into ", kPrivateFile));
   WarnOfKeys(checks, kPluginFile, Keys(plugin, IsSecret),
@@ -276,7 +276,7 @@ Checks CheckPluginProperties(const PluginFiles& files) {
   WarnOfKeys(checks, kPluginFile, OpenVariables(plugin), "a job that does not define it fails before it starts",
              StrCat("give it a value in ", kPluginFile));
   WarnOfKeys(checks, kPluginFile, Keys(plugin, [](auto& key, auto&) { return key.starts_with("command."); }),
-             "Azkaban runs it after the step, and its exit code decides, too", "");
+             "Azkaban runs it after the step, and the step also fails if it fails", "");
   return checks;
 }
 
@@ -300,7 +300,7 @@ Checks CheckSiteDefaults(const PluginFiles& files) {
     const std::string instances = StrCat("tony.", role, ".instances");
     if (step.Find(instances) == nullptr) step.Set(instances, "1", "the doctor");
   }
-  const char* advice = "every job that does not set it otherwise is refused";
+  const char* advice = "every job that does not set another value is refused";
   const auto parsed = ParseJobSpec(step, "/");
   if (!parsed.ok()) return {FailCheck("site defaults", parsed.error().message, advice)};
   if (const auto replaces = ReplacesOlder(step); !replaces.ok())
@@ -328,7 +328,7 @@ Checks CheckServer(const ExecutorServer& server) {
   if (server.environment_known) {
     checks.push_back(KillProgram(server));
   } else {
-    checks.push_back(WarnCheck("environment", StrCat("that of process ", server.pid, " is not to be seen by you"),
+    checks.push_back(WarnCheck("environment", StrCat("the environment of process ", server.pid, " is not visible to you"),
                                "run the doctor as root or as that user"));
   }
   return checks;

@@ -182,7 +182,7 @@ Result<std::string> Command(const fs::path& jobtypes, const Options& options) {
   const std::string& path = options.with_programs ? jobtypes.string() : adapter;
   if (!MayStandInCommand(path))
     return Error{ErrorCode::kInvalid, StrCat(path,
-                                             ": Azkaban would not leave this path whole as a command; expected one "
+                                             ": Azkaban would change this path in a command; expected a path "
                                              "without blanks, quotes, backslashes, $ and letters beyond ASCII")};
   if (options.with_programs) return StrCat(kOwnFolder, "/", kProgramsFolder, "/", kAdapter);
   if (adapter.starts_with(StrCat((jobtypes / kTypeName).string(), "/")))
@@ -230,7 +230,7 @@ Result<Plan> MakePlan(const fs::path& jobtypes, const Options& options) {
   for (const std::string_view name : names) {
     TRY_ASSIGN(Existing existing, LookAt(jobtypes, name));
     if (existing.kind == Existing::Kind::kForeign && !options.replace)
-      return Error{ErrorCode::kCannotWrite, StrCat((jobtypes / name).string(), ": not ours (", existing.why,
+      return Error{ErrorCode::kCannotWrite, StrCat((jobtypes / name).string(), ": not installed by TonY (", existing.why,
                                                    "); --replace moves it to ", FreeAside(jobtypes, name).string())};
     const bool ours = existing.kind == Existing::Kind::kOurs;
     plan.parts.push_back({std::string(name), std::move(existing), ours});
@@ -371,7 +371,7 @@ Result<WorkFolder> WorkFolder::Make(const fs::path& jobtypes) {
   if (stat(jobtypes.c_str(), &inner) != 0 || stat(parent.c_str(), &outer) != 0) return CannotWrite("read", jobtypes);
   if (inner.st_dev != outer.st_dev)
     return Error{ErrorCode::kCannotWrite,
-                 StrCat(jobtypes.string(), ": a file system of its own; the job type is made in ", parent.string(),
+                 StrCat(jobtypes.string(), ": is on another file system than its parent folder; the job type is made in ", parent.string(),
                         " and renamed into it, which needs one file system for both")};
   fs::path path = parent / StrCat(kWorkPrefix, RandomHex(6));
   if (mkdir(path.c_str(), 0700) != 0) {
@@ -426,7 +426,7 @@ VerbSpec InstallVerb() {
           1,
           "make type=tony known to the executor server that reads this folder, or upgrade it",
           {{"with-programs", kFlag, "", "copy the programs into the job type's folder (Azkaban 3.65 or newer)"},
-           {"replace", kFlag, "", "move job types of these names that are not ours out of the folder"},
+           {"replace", kFlag, "", "move other job types with these names out of the folder"},
            {"no-execute-as-user", kFlag, "", "run jobs as the executor server's user, without its setuid program"}}};
 }
 
@@ -441,7 +441,7 @@ Result<int> RunInstall(const std::vector<std::string>& arguments) {
     PrintLine(StrCat("removed: ", leftover.string(), ", left by an installation that was killed"));
   }
   if (std::ranges::all_of(plan.parts, &Part::done)) {
-    PrintLine(StrCat((jobtypes / kTypeName).string(), ": nothing to do, it is installed like this already"));
+    PrintLine(StrCat((jobtypes / kTypeName).string(), ": nothing to do, because it is already installed in this form"));
     return 0;
   }
   TRY(Install(plan));

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kHelp =
     "tony-azkaban                              run the step that Azkaban describes in $JOB_PROP_FILE\n"
     "tony-azkaban install JOBTYPES_FOLDER      make type=tony, TonyJob and TensorFlowJob there\n"
-    "tony-azkaban doctor [JOBTYPES_FOLDER]     what of an installation stands in the way of steps\n"
+    "tony-azkaban doctor [JOBTYPES_FOLDER]     check what prevents steps of type=tony\n"
     "tony-azkaban VERB --help                  its options\n";
 
 tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string>& arguments) {

@@ -47,8 +47,8 @@ class Collector {
     if (!IsReservedName(name)) {
       made_.values[name] = value;
     } else if (std::ranges::find(kModelNames, name) == std::end(kModelNames)) {
-      made_.notes.push_back(StrCat("output ", Shown(name), " is only ", Shown(longer),
-                                   " for the next steps, where its own name is an order"));
+      made_.notes.push_back(StrCat("output ", Shown(name), " is passed only as ", Shown(longer),
+                                   " to the next steps, because its own name is a setting there"));
     }
   }
 

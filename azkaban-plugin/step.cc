@@ -75,12 +75,12 @@ class StepRun {
     TRY_ASSIGN(const auto index, backend_.Requests(step_.job.site_files));
     TRY_ASSIGN(const auto record, index->Read(step_.request.id));
     if (record && record->newest_number > step_.request.submission)
-      return Error{ErrorCode::kNotPermitted, StrCat("an execution that started later has had this step; by ",
-                                                    kReplaceOlder, "=true no older one trains beside it")};
+      return Error{ErrorCode::kNotPermitted, StrCat("an execution that started later has already run this step; with ",
+                                                    kReplaceOlder, "=true an older execution must not run at the same time")};
     TRY_ASSIGN(const auto older, FindIfExists(record ? record->job : std::nullopt));
     if (!older || record->job_number == step_.request.submission) return Ok();
     if (const auto status = StoredStatus(*older); status.ok() && !HasEnded(*status))
-      PrintInLog(StrCat("job ", older->job().value, " of an older execution is ended before this one's begins (",
+      PrintInLog(StrCat("job ", older->job().value, " of an older execution is ended before the new job begins (",
                         kReplaceOlder, ")"));
     return Ok();
   }
@@ -113,7 +113,7 @@ class StepRun {
     }
     if (watched.signal != 0) return Cancel(records, watched.signal);
     return Exit{static_cast<int>(ErrorCode::kUnavailable),
-                StrCat("what started this step has ended; job ", records.job().value, " goes on for another attempt")};
+                StrCat("the process that started this step has ended; job ", records.job().value, " continues, and another attempt can attach to it")};
   }
 
   // The AM ends the job even if no client waits for the end. If the submit was not complete, the kill is also recorded
@@ -124,7 +124,7 @@ class StepRun {
       TRY_ASSIGN(records, FindForKill(step_.request.id, kill, notes_));
     }
     const int code = 128 + signal;
-    if (!records) return Exit{code, "cancelled before there was a job"};
+    if (!records) return Exit{code, "cancelled before a job was made"};
     const auto recorded = records->WriteKill(kill);
     const WatchOptions options = {.kill = recorded.ok() ? *recorded : RecordedKill{"", kill},
                                   .until_answered = true,
@@ -134,7 +134,7 @@ class StepRun {
     if (!watched.kill && !recorded.ok()) return recorded.error();
     const bool fenced = watched.kill == KillAnswer::kFenced;
     return Exit{code, StrCat("cancelled; job ", records->job().value,
-                             fenced ? " has another owner and goes on" : " is being killed")};
+                             fenced ? " has another owner and continues" : " is being killed")};
   }
 
   Result<Exit> End(const JobRecords& records, const JobStatus& status) {
@@ -198,7 +198,7 @@ Result<StepPlace> PlaceOfStep() {
   const char* properties = std::getenv("JOB_PROP_FILE");
   if (!properties || !*properties)
     return Error{ErrorCode::kUsage,
-                 "JOB_PROP_FILE is not set: this is what Azkaban runs for a step; see tony-azkaban help"};
+                 "JOB_PROP_FILE is not set: Azkaban runs this program for a step; see tony-azkaban help"};
   StepPlace place = {.properties = properties};
   if (const char* outputs = std::getenv("JOB_OUTPUT_PROP_FILE")) place.outputs = outputs;
   std::error_code error;

@@ -132,7 +132,7 @@ Result<int64_t> SubmissionOf(const Properties& properties) {
 
 Status CheckIsKnown(const PropertyValues& values, std::string_view key, bool is_known, std::string_view advice) {
   if (is_known) return Ok();
-  return values.Bad(kReplaceOlder, StrCat("needs ", key, ", which this Azkaban does not tell a step; ", advice));
+  return values.Bad(kReplaceOlder, StrCat("needs ", key, ", which this Azkaban does not pass to a step; ", advice));
 }
 
 // Requires the properties without which the job of another installation or project could be taken for the job of an
@@ -150,13 +150,13 @@ Status CheckSharedIdIsSafe(const PropertyValues& values) {
 std::vector<std::string> Notes(const Properties& properties) {
   if (StepProperty(properties, kUuid).empty())
     return {StrCat("warning: ", kUuid,
-                   " is missing from the step's properties: where another Azkaban or database has the same execution "
-                   "number, flow and step, that step takes this job for its own")};
+                   " is missing from the step's properties: if another Azkaban or database has the same execution "
+                   "number, flow and step, that step uses this job as its own")};
   std::vector<std::string> missing;
   if (AzkabanAddress(properties).empty()) missing.emplace_back(kUrl);
   if (StepProperty(properties, kProject).empty()) missing.emplace_back(kProject);
   if (missing.empty()) return {};
-  return {StrCat("this Azkaban does not tell a step ", Join(missing, " and "), ": its executions are told apart by ",
+  return {StrCat("this Azkaban does not pass to a step: ", Join(missing, " and "), "; its executions are distinguished by ",
                  kUuid, " alone")};
 }
 
@@ -168,7 +168,7 @@ Error WithRequestedResources(Error refused, const JobSpec& spec, const Configura
   for (const RoleSpec& role : spec.roles)
     for (const std::string& key : KeysOf(role))
       if (std::string text = Told(configuration, key); !text.empty()) told.push_back(std::move(text));
-  refused.message += StrCat("; it asks by ", Join(told, ", "));
+  refused.message += StrCat("; these settings request it: ", Join(told, ", "));
   return refused;
 }
 

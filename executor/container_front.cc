@@ -63,7 +63,7 @@ class StaleLeaseRecords : public LocalRecordStore {
     auto record = LocalRecordStore::Get(name);
     if (name != kLease || !record.ok() || !*record) return record;
     if (std::exchange(seen_, (*record)->bytes) != (*record)->bytes) return record;
-    return UnavailableError("nobody has renewed the lease in this container");
+    return UnavailableError("the lease is not renewed in a container");
   }
 
  private:

@@ -104,7 +104,7 @@ OnAnswer<T> Executor::Answered(OnSuccess on_success) {
     if (const auto* value = std::get_if<T>(&answer)) {
       Feed(on_success(link, *value));
     } else if (const auto* refusal = std::get_if<Refusal>(&answer)) {
-      LogWarn(StrCat("refused: ", ToString(refusal->reason), ": ", refusal->message));
+      LogWarn(StrCat("the application master refused a call: ", ToString(refusal->reason), ": ", refusal->message));
       Feed(Refused{link, refusal->reason});
     } else {
       const auto& disconnected = std::get<Disconnected>(answer);
@@ -120,7 +120,7 @@ void Executor::LogDisconnectReason(const std::string& disconnected) {
 }
 
 void Executor::Perform(const UseAm& action) {
-  LogInfo(StrCat("application master at ", ToString(action.am)));
+  LogInfo(StrCat("connects to the application master at ", ToString(action.am)));
   link_ = action.link;
   log_answers_.Forget();
   surroundings_.am.Use(action.am);
@@ -251,7 +251,7 @@ void Executor::Perform(const KeepOutcome& action) {
   // process dies in between.
   if (action.outcome.Succeeded() && IsOutputTask(spec_, place_.attempt.task)) {
     const auto kept = KeepOutputs(OutputFile(place_.folder.work), place_.folder.logs);
-    if (!kept.ok()) LogError(StrCat("outputs: ", kept.error().message));
+    if (!kept.ok()) LogError(StrCat("the outputs could not be kept: ", kept.error().message));
     for (const OutputProblem& problem : kept.ok() ? *kept : std::vector<OutputProblem>())
       LogWarn(StrCat("outputs: ", Describe(problem)));
   }
@@ -297,7 +297,7 @@ std::vector<Event> Executor::Start(const StartProcesses& action) {
 Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action) {
   TRY_ASSIGN(const ClusterSpec cluster, ClusterSpecFromJson(action.cluster_spec));
   const RoleSpec* role = spec_.FindRole(place_.attempt.task.role);
-  if (!role) return Error{ErrorCode::kInternal, "no role " + place_.attempt.task.role};
+  if (!role) return Error{ErrorCode::kInternal, "the job has no role " + place_.attempt.task.role};
   place_.resume_from = action.resume_from;
   place_.ports = surroundings_.named_ports;
   TRY_ASSIGN(const auto secrets, records_.ReadSecrets());
@@ -404,7 +404,7 @@ void Executor::PublishModelParameters(const std::filesystem::path& stdout_file, 
     return;
   }
   outcome.cls = OutcomeClass::kUserError;
-  outcome.message = StrCat("what it printed after \"Model parameters: \" cannot be handed on in ", kModelParams,
+  outcome.message = StrCat("the text that the program printed after \"Model parameters: \" cannot be passed on in ", kModelParams,
                            ": expected at most ", kLongestModelParams, " bytes of one line of UTF-8 text");
 }
 

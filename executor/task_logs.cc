@@ -105,8 +105,8 @@ void LogGrowthNotes::Look(Instant now) {
   if (lstat(log_.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == size_) return;
   if (info.st_size < size_) {
     LogWarn(StrCat(log_.filename().string(), " had ", size_,
-                   " bytes and was emptied by the task, as by \"> /dev/stdout\": ",
-                   "\">> /dev/stdout\" or no redirection keeps them"));
+                   " bytes and was emptied by the task, e.g. by \"> /dev/stdout\"; ",
+                   "use \">> /dev/stdout\" or no redirection to keep them"));
   }
   size_ = info.st_size;
   Append(LineOf({now, static_cast<uint64_t>(size_)}));
@@ -172,7 +172,7 @@ Result<int64_t> LogSizeLimit::Check() {
     if (errno == EINTR || errno == ENOSPC || errno == EDQUOT) return int64_t{0};
     const int error = errno;
     file_.Reset();
-    return UnavailableError("a part of a file cannot be freed here: ", ErrnoText(error));
+    return UnavailableError("this file system cannot free a part of a file: ", ErrnoText(error));
   }
   freed_to_ = end;
   fstat(file_.get(), &info);

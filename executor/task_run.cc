@@ -113,7 +113,7 @@ void TaskRun::BeginNext(int attempt) {
 }
 
 void TaskRun::On(const AttemptNotBegun&) {
-  End(Trigger::kStop, {OutcomeClass::kInfra, std::nullopt, "the attempt's folder could not be made or locked", ""});
+  End(Trigger::kStop, {OutcomeClass::kInfra, std::nullopt, "the attempt's folder could not be created or locked", ""});
 }
 
 // A stop has a reason only if it concerns this task alone. At the end of the whole job there is nothing to prepare for.
@@ -185,7 +185,7 @@ void TaskRun::On(const Tick&) {
   if (due(CutOffDeadline()))
     Stop({OutcomeClass::kNodeLost, std::nullopt, "cut off from its application master", ""}, timers_.grace);
   if (due(OrphanDeadline()))
-    LeaveAfterStop({OutcomeClass::kInfra, std::nullopt, "no application master came back", ""}, {kLeftOrphaned});
+    LeaveAfterStop({OutcomeClass::kInfra, std::nullopt, "no application master was reachable within the orphan timeout", ""}, {kLeftOrphaned});
   if (due(beat_at_)) HeartbeatNow();
   if (due(read_at_)) RequestLeaseRead();
 }

@@ -184,7 +184,7 @@ GpuWatch::~GpuWatch() {
   Stop();
   std::unique_lock lock(shared_->mutex);
   if (!shared_->changed.wait_for(lock, kLongestFarewell, [this] { return shared_->ended; }))
-    LogWarn("the GPU driver does not answer; the thread that asked it is left behind");
+    LogWarn("the GPU driver does not answer; the thread that queries it is abandoned");
 }
 
 std::optional<GpuUsage> GpuWatch::Newest() const {

@@ -127,7 +127,7 @@ std::optional<DecisionBody> Job::ExpiredDeadline(Instant now) const {
     return JobStopping{TimedOut(LateRegistration(*late)), spec_.timers.grace};
   if (deadlines_.Expired(Limit::kPublish, now)) {
     return JobStopping{
-        TimedOut(StrCat("not every task published what others wait for within ", Seconds(spec_.registration_timeout),
+        TimedOut(StrCat("not every task published the values that others wait for within ", Seconds(spec_.registration_timeout),
                         " (tony.container.registration.timeout): missing ", MissingValues())),
         spec_.timers.grace};
   }
@@ -143,7 +143,7 @@ std::optional<DecisionBody> Job::ExpiredDeadline(Instant now) const {
   if (ends_are_confirmed_) return std::nullopt;
   const auto given_up = deadlines_.Expired(Limit::kGiveUp, now);
   if (!given_up) return std::nullopt;
-  return AttemptEnded{*given_up, Silence(", and nobody can say that it ended")};
+  return AttemptEnded{*given_up, Silence(", and its end could not be confirmed")};
 }
 
 std::string Job::LateRegistration(const AttemptId& id) const {
@@ -161,7 +161,7 @@ std::optional<DecisionBody> Job::OwnershipDecision(Instant now) const {
   if (!ownership_.IsAbandoned(now)) return std::nullopt;
   Verdict abandoned{.state = FinalState::kKilled, .cls = OutcomeClass::kAbandoned};
   abandoned.message =
-      StrCat("nobody has asked for the job for ", Seconds(ownership_.claim().watch_timeout), " (watch timeout)");
+      StrCat("no client has requested the status of the job for ", Seconds(ownership_.claim().watch_timeout), " (watch timeout)");
   return JobStopping{std::move(abandoned), spec_.timers.grace};
 }
 

@@ -13,7 +13,7 @@ Decided Refuse(RefusalReason reason, const std::string& message) { return {.refu
 Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
   if (state == AttemptState::kStopping) return {.cls = OutcomeClass::kKilled, .message = "stopped with its container"};
   if (!exited.error.empty()) return {.cls = OutcomeClass::kInfra, .message = exited.error};
-  const std::string how = exited.status ? ToString(*exited.status) : "nobody saw how";
+  const std::string how = exited.status ? ToString(*exited.status) : "its exit status is not known";
   return {.cls = OutcomeClass::kInfra, .message = StrCat("its executor ended without a report: ", how)};
 }
 
@@ -199,7 +199,7 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   const Attempt& attempt = *tasks_.Find(call.caller.attempt);
   // The end was reported before; only the first report counts.
   if (IsFinal(attempt.state)) return out;
-  if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "register first");
+  if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "the executor has to register first");
   const Outcome outcome = WithoutValues(attempt, call.outcome, OutcomeClass::kUserError);
   const Outcome explained = Explained(attempt, outcome);
   out.decisions.push_back(AttemptEnded{attempt.id, explained, /*reported=*/true});
@@ -317,7 +317,7 @@ Decided Job::OnPreempting(const ContainerPreempting& notice) {
   if (IsFinal(state) && IsKept(*tasks_.Find(*id))) return {.decisions = {ContainerKillOrdered{notice.container}}};
   containers_.NotePreemption(notice.container);
   if (IsFinal(state) || state == AttemptState::kStopping) return {};
-  const Outcome because{.cls = OutcomeClass::kPreempted, .message = "its container is being taken away"};
+  const Outcome because{.cls = OutcomeClass::kPreempted, .message = "the scheduler is preempting its container"};
   return {.decisions = {AttemptStopping{*id, because, std::max(Duration(0), notice.notice - kToReport)}}};
 }
 

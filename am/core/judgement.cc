@@ -231,11 +231,11 @@ std::string Job::SilentTasks(const Attempt& failed) const {
 std::string Job::ProbableCause(const Attempt& failed) const {
   if (IsBlamedOnTask(failed)) {
     const std::string others = TasksOnSameMachine(failed);
-    return StrCat("; attempts before ended so, too: its own processes", others.empty() ? "" : ", or those of ", others,
+    return StrCat("; earlier attempts ended in the same way: its own processes", others.empty() ? "" : ", or the processes of ", others,
                   " may have sent the signal");
   }
   if (failed.outcome->source != Source::kPeer) return "";
-  if (const std::string silent = SilentTasks(failed); !silent.empty()) return StrCat("; did not take part: ", silent);
+  if (const std::string silent = SilentTasks(failed); !silent.empty()) return StrCat("; these tasks did not take part: ", silent);
   const Attempt* silent = nullptr;
   // The peer that succeeded last.
   const Attempt* left = nullptr;
@@ -245,7 +245,7 @@ std::string Job::ProbableCause(const Attempt& failed) const {
         spec_.FindRole(id.role)->completion == Completion::kSidecar)
       continue;
     if (peer->endpoint && Names(*failed.outcome, *peer->endpoint))
-      return StrCat("; the address is that of ", ToString(id), " (", ToString(peer->state), ")");
+      return StrCat("; this address belongs to ", ToString(id), " (", ToString(peer->state), ")");
     if (peer->suspect) silent = peer;
     // Times are not compared, because the peer's report may have come after the report of the failure that its end
     // caused.
@@ -437,7 +437,7 @@ std::optional<Verdict> JudgeFailure(const JobSpec& spec, const Ends& before, con
   }
   if (too_many || (tonys && spec.IsChief(task))) {
     Verdict verdict = FailedBy(last);
-    if (earlier.first) verdict.message += StrCat("; before it ", DescribeFailure(*earlier.first));
+    if (earlier.first) verdict.message += StrCat("; an earlier failure: ", DescribeFailure(*earlier.first));
     return verdict;
   }
   const int failed = TrackedEnds(spec, before).failed + (role->completion == Completion::kTracked ? 1 : 0);
@@ -468,7 +468,7 @@ Verdict SuccessOf(const JobSpec& spec, const Ends& ends, const std::optional<End
   }
   if (unneeded > 0) verdict.message += StrCat("; ", unneeded, unneeded == 1 ? " was" : " were", " not needed");
   if (!ignored.empty())
-    verdict.message += StrCat("; those of ", Join(ignored, ", "), " ran on for too long, and were to be ignored then");
+    verdict.message += StrCat("; the tasks of ", Join(ignored, ", "), " ran on for too long and were ignored");
   return verdict;
 }
 

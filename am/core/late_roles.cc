@@ -149,7 +149,7 @@ Decided Job::OnPublish(const PublishCall& call, Instant now) {
   const Attempt& attempt = *tasks_.Find(call.caller.attempt);
   // The values come too late to count. The call is not refused, so that the executor does not repeat it.
   if (IsFinal(attempt.state)) return out;
-  if (attempt.generation.value == 0) return {.refusal = Refusal{RefusalReason::kBadRequest, "not told to start"}};
+  if (attempt.generation.value == 0) return {.refusal = Refusal{RefusalReason::kBadRequest, "the attempt has not received START yet"}};
   ValuesPublished fresh{.attempt = attempt.id};
   for (const std::string& name : ValueNames(spec_, attempt.id.task)) {
     const auto value = call.values.find(name);
@@ -165,8 +165,8 @@ Outcome Job::WithoutValues(const Attempt& attempt, Outcome outcome, OutcomeClass
       !verdict_ && attempt.generation.value > 0 && tasks_.at(attempt.id.task).state == TaskState::kActive;
   if (!counts || !outcome.Succeeded() || HasPublished(spec_, attempt)) return outcome;
   outcome.cls = if_missing;
-  outcome.message = StrCat("it ended without having published ", Join(AwaitedValues(spec_, attempt.id.task), ", "),
-                           ", for which others wait");
+  outcome.message = StrCat("it ended without publishing ", Join(AwaitedValues(spec_, attempt.id.task), ", "),
+                           ", which other tasks wait for");
   return outcome;
 }
 
@@ -194,7 +194,7 @@ Result<Actions> Job::Apply(const ValuesPublished& d, Instant) {
 Result<Actions> Job::Apply(const StageOpened& d, Instant time) {
   const std::vector<AttemptId> held = stages_.HeldIn(d.stage, d.role);
   if (state_ != JobState::kRunning || held.empty())
-    return Misfit(StrCat("nobody waits in ", d.role.empty() ? StrCat("stage ", d.stage) : "role " + d.role));
+    return Misfit(StrCat("no attempt waits in ", d.role.empty() ? StrCat("stage ", d.stage) : "role " + d.role));
   const ClusterSpecText cluster = MakeClusterSpec(d.stage, d.role);
   Actions actions;
   for (const AttemptId& id : held) {
@@ -210,7 +210,7 @@ Result<Actions> Job::Apply(const StageOpened& d, Instant time) {
 Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
   const bool opens = state_ == JobState::kRunning;
   if (!opens) TRY(Step(JobStep::kRequest));
-  if (d.attempts.empty()) return Misfit("nothing is asked for");
+  if (d.attempts.empty()) return Misfit("no container is requested");
   RequestContainers request;
   std::set<TaskId> opening;
   for (const AttemptId& id : d.attempts) {

@@ -23,7 +23,7 @@ bool SameCondition(const KillRequest& a, const KillRequest& b) {
 std::vector<DecisionBody> Ownership::DecideAttach(const Claim& claim) const {
   if (claim == claim_) return {};
   std::vector<DecisionBody> decisions = {OwnerChanged{claim}};
-  const std::string reason = StrCat("owner ", claim.owner.value, " has come");
+  const std::string reason = StrCat("owner ", claim.owner.value, " has attached");
   for (auto& voided : Void(reason, claim, watcher_)) decisions.push_back(std::move(voided));
   return decisions;
 }
@@ -33,7 +33,7 @@ std::vector<DecisionBody> Ownership::DecideClientSeen(const WatcherToken& watche
   last_look_ = std::max(last_look_.value_or(now), now);
   if (watcher.value.empty() || watcher == watcher_) return {};
   std::vector<DecisionBody> decisions = {WatcherChanged{watcher}};
-  for (auto& voided : Void(StrCat("watcher ", watcher.value, " has looked"), claim_, watcher))
+  for (auto& voided : Void(StrCat("watcher ", watcher.value, " is the newest watcher"), claim_, watcher))
     decisions.push_back(std::move(voided));
   return decisions;
 }
@@ -49,7 +49,7 @@ std::vector<DecisionBody> Ownership::DecidePlan(const KillRequest& request) cons
   for (const auto& [number, plan] : plans_) {
     if (!SameCondition(plan, request)) continue;
     if (plan.due <= request.due) return {};
-    decisions.push_back(KillVoided{number, "an earlier one has been asked for"});
+    decisions.push_back(KillVoided{number, "an earlier kill was requested"});
   }
   decisions.push_back(KillPlanned{newest_plan_ + 1, request});
   return decisions;

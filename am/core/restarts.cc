@@ -65,7 +65,7 @@ std::vector<AttemptId> Restarts::Arrive(const Attempt& attempt) {
 }
 
 const CheckpointListing& Checkpoints::listing() const {
-  static const CheckpointListing kNone{.unknown = "a release without listings began this job"};
+  static const CheckpointListing kNone{.unknown = "this job was started by a release that does not list checkpoints"};
   return listing_ ? *listing_ : kNone;
 }
 
@@ -194,7 +194,7 @@ std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) con
 std::optional<DecisionBody> Job::NextOfListing(Instant now) const {
   if (checkpoints_.listing_sought()) {
     if (now < *checkpoints_.listing_sought() + kLookLimit) return std::nullopt;
-    const std::string why = StrCat("it did not answer within ", kLookLimit.count() / 1000, " s");
+    const std::string why = StrCat("the directory did not answer within ", kLookLimit.count() / 1000, " s");
     return CheckpointsListed{{.folder = spec_.checkpoint.directory, .unknown = why}};
   }
   const int registered = tasks_.Count(AttemptState::kRegistered);
@@ -252,7 +252,7 @@ RestartDecided Job::GiveBack(Instant now) const {
           .cause = missing.front(),
           .reason = StrCat(ToString(missing.front().task), others, " got no container for ",
                            Seconds(spec_.ContainerHoldLimit()),
-                           " (tony.yarn.gang-hold); the others give theirs back, and all are asked for again"),
+                           " (tony.yarn.gang-hold); the containers of the other tasks are given back, and all are requested again"),
           .charged = false,
           .tasks = std::move(tasks),
           .not_before = now,
@@ -328,14 +328,14 @@ Status Job::TakeOver(Restart& restart, const TaskId& id, Duration grace, Instant
 }
 
 Result<Actions> Job::Apply(const ListingStarted&, Instant time) {
-  if (checkpoints_.listing_sought()) return Misfit("the checkpoints were listed before");
+  if (checkpoints_.listing_sought()) return Misfit("the checkpoints have been listed already");
   checkpoints_.SeekListing(time);
   return Actions{ListCheckpoints{}};
 }
 
 Result<Actions> Job::Apply(const CheckpointsListed& d, Instant) {
   if (!checkpoints_.listing_sought() || checkpoints_.IsListed())
-    return Misfit("nobody asked for a listing of the checkpoints");
+    return Misfit("no listing of the checkpoints was requested");
   checkpoints_.SetListing(d.listing);
   return Actions{};
 }

@@ -103,7 +103,7 @@ class Walk {
     return {may_not    ? ErrorCode::kNotPermitted
             : is_wrong ? ErrorCode::kCannotWrite
                        : ErrorCode::kUnavailable,
-            StrCat("look at ", part.string(), ": ", ErrnoText(error))};
+            StrCat("check ", part.string(), ": ", ErrnoText(error))};
   }
 
   fs::path at_name_;

@@ -108,7 +108,7 @@ Check CheckHomeDisk(const fs::path& home, const std::string& about) {
     check.advice = "\"tony gc\" removes old jobs";
   } else if (system->network) {
     check.health = Health::kWarn;
-    check.advice = "jobs stop with that file system; set TONY_HOME to a folder on a disk of this machine";
+    check.advice = "jobs stop when that file system stops; set TONY_HOME to a folder on a disk of this machine";
   }
   return check;
 }
@@ -123,8 +123,8 @@ Checks CheckHome() {
   Checks checks = {CheckHomeDisk(home->path, about)};
   if (home->is_open) {
     checks.push_back(
-        {"home", Health::kWarn, StrCat(home->path.string(), ": others may exchange what is in it"),
-         StrCat("chmod go-w ", home->path.string(), "; the next submit does it, and lays its programs down again")});
+        {"home", Health::kWarn, StrCat(home->path.string(), ": other users may replace its content"),
+         StrCat("chmod go-w ", home->path.string(), "; the next submit does this and installs its programs again")});
   }
   const auto walked = WalkPath(home->path);
   const PathRisk* const risk = walked.ok() && !home->is_below ? walked->RiskFromOthers(geteuid()) : nullptr;
@@ -155,7 +155,7 @@ Checks CheckOldJobs() {
       access(kDailyUnit, R_OK) == 0
           ? StrCat("; each day, as root: systemctl enable --now tony-gc@", UserName(geteuid()), ".timer")
           : "";
-  return {{"old jobs", Health::kWarn, StrCat(text, ", of which ", old, " ended more than 14 days ago"),
+  return {{"old jobs", Health::kWarn, StrCat(text, "; ", old, " ended more than 14 days ago"),
            StrCat("tony gc --older-than 14d", daily)}};
 }
 
@@ -168,13 +168,13 @@ Checks CheckPrograms() {
                      "install all programs of TonY into one folder")};
     found.emplace_back(name);
   }
-  const std::string beside = StrCat(Join(found, ", "), " beside tony");
+  const std::string beside = StrCat(Join(found, ", "), " in the folder of tony");
   const auto home = TonyHome();
   if (!home.ok()) return {{"programs", Health::kOk, beside, ""}};
   const std::string store = (*home / "programs").string();
-  if (AllowsExecution(store)) return {{"programs", Health::kOk, StrCat(beside, "; jobs keep theirs in ", store), ""}};
+  if (AllowsExecution(store)) return {{"programs", Health::kOk, StrCat(beside, "; jobs keep copies in ", store), ""}};
   return {{"programs", Health::kWarn,
-           StrCat(beside, "; jobs keep none: ", store, " is on a file system mounted noexec"),
+           StrCat(beside, "; jobs keep no copies: ", store, " is on a file system mounted noexec"),
            "replace programs only while no job runs, or set TONY_HOME to a folder in which programs may run"}};
 }
 
@@ -201,7 +201,7 @@ Checks CheckService() {
     return {{"service", Health::kOk, "jobs submitted here do not belong to a service", ""}};
   return {{"service", Health::kWarn,
            StrCat("jobs submitted here belong to ", service,
-                  ": systemd may end them when it is stopped or restarted, as SIGTERM to a job's keeper kills the job"),
+                  ": systemd may kill them when the service stops or restarts, because SIGTERM to a job's keeper kills the job"),
            StrCat("as root: mkdir -p /etc/systemd/system/", service,
                   ".d; printf '[Service]\\nKillMode=process\\nDelegate=yes\\n' >/etc/systemd/system/", service,
                   ".d/10-tony.conf; systemctl daemon-reload; or submit through systemd-run --scope")}};

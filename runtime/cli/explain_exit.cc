@@ -29,7 +29,7 @@ struct ChargeWords {
 ChargeWords WordsOf(Charge charge) {
   switch (charge) {
     case Charge::kNever:
-      return {"never", "none: trying again would not help"};
+      return {"never", "no: a retry would not help"};
     case Charge::kCharged:
       return {"charged", "if the program has restarts left (tony.restart.<scope>.budget; by default it has none)"};
     case Charge::kFree:
@@ -41,16 +41,16 @@ ChargeWords WordsOf(Charge charge) {
 ChargeWords ChargeOf(const FailureRule& rule) {
   ChargeWords words = WordsOf(tony::ChargeOf(Outcome{.cls = rule.cls, .advice = rule.advice}));
   if (rule.source == Source::kSignal)
-    words.text = "yes, the first time; when it ends the same task again the program is taken to have done it";
+    words.text = "yes, the first time; if the signal ends the same task again, the program counts as the cause";
   return words;
 }
 
 std::string_view OomText(OomEvidence evidence) {
   switch (evidence) {
     case OomEvidence::kUnknown:
-      return "nothing can be known of the kernel's out-of-memory killer";
+      return "nothing is known about the kernel's out-of-memory killer";
     case OomEvidence::kNone:
-      return "the kernel's out-of-memory killer did nothing meanwhile";
+      return "the kernel's out-of-memory killer was not active";
     case OomEvidence::kMachine:
       return "the kernel's out-of-memory killer was at work on the machine";
     case OomEvidence::kCgroup:
@@ -82,8 +82,8 @@ std::string Line(const std::string& name, std::string_view text) {
 }
 
 constexpr std::string_view kPrecedence =
-    "The first rule that holds decides; of those for lines of stderr, the one for the latest line. Before all rules\n"
-    "goes the class in the file that $TONY_ERROR_FILE names, before the built-in ones go the job's own\n"
+    "The first rule that applies decides; among rules for lines of stderr, the rule for the latest line. Before all rules\n"
+    "comes the class in the file that $TONY_ERROR_FILE names; before the built-in rules come the job's own\n"
     "(tony.failure.exit.CODE, tony.failure.signal.NAME, tony.failure.pattern.ANY). Exit code 0 is success.\n";
 
 Result<std::vector<FailureRule>> RulesOfJob(const CommandLine& line) {
@@ -148,7 +148,7 @@ std::string DescribeAsked(const ExitQuery& asked) {
   if (asked.scheduler_status) return StrCat("scheduler status ", *asked.scheduler_status);
   if (asked.signal) return ToString(ExitStatus{ExitStatus::Kind::kSignaled, *asked.signal});
   const std::string signal = SignalName(*asked.exit_code - kShellBase);
-  return StrCat("exit code ", *asked.exit_code, signal.empty() ? "" : StrCat(" (a shell's word for ", signal, ")"));
+  return StrCat("exit code ", *asked.exit_code, signal.empty() ? "" : StrCat(" (as shells report ", signal, ")"));
 }
 
 std::string ConditionText(const FailureRule& rule) {

@@ -80,14 +80,14 @@ class Collection {
     if (!dry_run_) TRY(SweepCheckpointHolders(home_));
     const auto swept = EntryStore::Sweep(
         StagedStore::FolderOf(home_), [this] { return Kept(); }, now_ - kGrace, kStagingPatience, dry_run_);
-    if (!swept.ok()) return Annotate(swept.error(), "staged content was left alone");
+    if (!swept.ok()) return Annotate(swept.error(), "staged content is kept");
     staged_ = swept->names;
     bytes_ += swept->bytes;
-    Stay(swept->in_use, "staged entries of jobs that stay");
+    Stay(swept->in_use, "staged entries of remaining jobs");
     Stay(swept->young, "staged entries less than 1h old, which a submit may be about to use");
     const auto programs = RemoveUnusedPrograms(
         home_, [this] { return ProgramsInUse(); }, now_ - kGrace, kStagingPatience, dry_run_);
-    if (!programs.ok()) return Annotate(programs.error(), "the programs of jobs were left alone");
+    if (!programs.ok()) return Annotate(programs.error(), "the programs of jobs are kept");
     programs_ = programs->names;
     bytes_ += programs->bytes;
     Stay(programs->young, "releases less than 1h old");
@@ -146,7 +146,7 @@ class Collection {
     if (!status.ok()) {
       // Another collection has already removed the job.
       if (records.place().parent_path() == jobs_ && !IsThere(records.place())) return false;
-      Say(StrCat("tony: job ", records.job().value, " left alone: ", status.error().message));
+      Say(StrCat("tony: job ", records.job().value, " is kept: ", status.error().message));
       return false;
     }
     const std::string why = WhyKillFails(records, *status);
@@ -157,9 +157,9 @@ class Collection {
   // Returns the reason why the job stays; empty if it may be removed.
   std::string WhyKillFails(const JobRecords& records, const JobStatus& status) {
     if (!HasEnded(status)) return "have not ended";
-    if (!dry_run_ && !history_.Keep(status)) return "could not be noted in the history";
+    if (!dry_run_ && !history_.Keep(status)) return "could not be recorded in the history";
     if (status.ended.value_or(status.submitted) > now_ - age_) return StrCat("ended less than ", age_text_, " ago");
-    return BackendOf(records.job()).arbiter().Look(records).HasLiveProcess() ? "are being finished by their masters"
+    return BackendOf(records.job()).arbiter().Look(records).HasLiveProcess() ? "are being finished by their application masters"
                                                                              : "";
   }
 
@@ -257,7 +257,7 @@ Result<int> RunGc(const CommandLine& line) {
   const std::string text = line.Has("older-than") ? line.Value("older-than") : std::string(kDefaultAge);
   const auto age = ParseAge(text);
   if (!age)
-    return Error{ErrorCode::kUsage, StrCat("--older-than: \"", text, "\": expected a number with d, h or m, as 14d")};
+    return Error{ErrorCode::kUsage, StrCat("--older-than: \"", text, "\": expected a number with d, h or m, e.g. 14d")};
   TRY_ASSIGN(const fs::path home, TonyHome());
   Collection collection(home, RealClock().Now(), *age, text, line.Has("dry-run"));
   const Status here = collection.Run();

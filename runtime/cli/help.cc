@@ -87,12 +87,12 @@ std::string VerbSection(const VerbSpec& verb) {
 }
 
 constexpr std::string_view kExits[][2] = {
-    {"0", "done; of submit, run, wait and logs -f: the job succeeded"},
-    {"1", "the job ended otherwise; of doctor: something stands in the way of jobs"},
-    {"64", "the command line"},
+    {"0", "success; for submit, run, wait and logs -f: the job succeeded"},
+    {"1", "the job did not succeed; for doctor: something prevents jobs from running"},
+    {"64", "wrong use of the command line"},
     {"65", "a spec, property or file that cannot be accepted"},
     {"66", "an unknown job, task or file"},
-    {"69", "not reachable, or not ended: worth another try"},
+    {"69", "not reachable, or not ended yet: try again"},
     {"70", "a bug of tony"},
     {"73", "a file cannot be written"},
     {"77", "not permitted"},
@@ -110,7 +110,7 @@ std::string Overview() {
       "\n"
       "\"tony help COMMAND\" lists its options; -name V, --name V and --name=V are the same\n"
       "\"tony help keys [PART]\" lists the keys of a job's properties, those with PART in their names\n"
-      "exit codes: 0 done, the job succeeded; 1 the job ended otherwise; 64 usage; 65 spec or properties invalid;\n"
+      "exit codes: 0 success; 1 the job did not succeed; 64 usage; 65 spec or properties invalid;\n"
       "66 unknown job; 69 not reachable or not ended, try again; 70 a bug; 73 cannot write; 77 not permitted;\n"
       "129, 130, 143 interrupted\n";
   return text + Fitted(notes, {ColumnsOfStandardOutput()});
@@ -201,8 +201,8 @@ std::string ManualPage(Instant date) {
   page += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kExits) page += StrCat(".TP\n.B ", RoffQuoted(code), "\n", Roff(meaning), "\n");
   page += StrCat(".SH FILES\n.TP\n.I ", RoffQuoted("~/.tony"), "\n",
-                 Roff("jobs, what is staged for them, and their history; elsewhere with $TONY_HOME"), "\n");
-  page += StrCat(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\n", Roff("if it is set and not empty, nothing is coloured"), "\n");
+                 Roff("jobs, their staged content and their history; $TONY_HOME names another folder"), "\n");
+  page += StrCat(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\n", Roff("if set and not empty, output has no colours"), "\n");
   return page;
 }
 

@@ -13,8 +13,8 @@ namespace tony {
 
 // Explains how a user may name a job.
 inline constexpr std::string_view kJobWords =
-    "JOB is an id; four and more characters that only one begins with, or its last part; the job's name: the newest\n"
-    "of that name; or last: the one submitted last";
+    "JOB is an id; four or more first characters of one id or of its last part; a job's name, for the newest job\n"
+    "of that name; or last, for the job submitted last";
 
 bool RequestsHelp(const std::vector<std::string>& arguments);
 std::string HelpOf(std::string_view program, const VerbSpec& verb);

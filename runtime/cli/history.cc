@@ -140,7 +140,7 @@ Result<int> PortOf(const CommandLine& line) {
 std::string TokenOf(const std::filesystem::path& home) {
   const auto kept = KeepPageToken(home / "history" / "page-token");
   if (kept.ok()) return *kept;
-  Say(StrCat("tony: the address will be another one next time: ", kept.error().message));
+  Say(StrCat("tony: the address will change at the next start: ", kept.error().message));
   return RandomHex(kTokenBytes);
 }
 
@@ -148,7 +148,7 @@ std::string TokenOf(const std::filesystem::path& home) {
 // that with --port the address is the same each time. kUsage: a bad --port; kUnavailable: the port is taken.
 Result<int> ServeHistory(const CommandLine& line) {
   if (!line.words().empty())
-    return Error{ErrorCode::kUsage, "history --serve shows all jobs that have ended: name none"};
+    return Error{ErrorCode::kUsage, "history --serve shows all ended jobs, and takes no JOB"};
   TRY_ASSIGN(const int wanted, PortOf(line));
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
   TRY_ASSIGN(UniqueFd listening, ListenOn({kLoopback, wanted}));
@@ -222,9 +222,9 @@ std::string Summary(const HistoryDocument& told, const TableRoom& room) {
   if (HasEnded(status) && status.verdict->state != FinalState::kSucceeded)
     text += StrCat("  first cause: ", status.verdict->message, "\n");
   if (HasEnded(status) && status.verdict->state == FinalState::kSucceeded && status.tolerated_failures > 0)
-    text += StrCat("  in spite of failures: ", status.verdict->message, "\n");
+    text += StrCat("  despite failures: ", status.verdict->message, "\n");
   text += NoteLines(status);
-  if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
+  if (!status.trouble.empty()) text += StrCat("  degraded: ", status.trouble, "\n");
   text += StrCat("  application masters: ", told.history.epoch.value, ", generations: ", told.history.generation.value,
                  "\n  time: waiting ", Exact(time.waiting), ", running ", Exact(time.running), ", restarting ",
                  Exact(time.restarting), ", stopping ", Exact(time.stopping), "\n");
@@ -253,7 +253,7 @@ Result<Configuration> StoredConfiguration(const JobRecords& records) {
   TRY_ASSIGN(const auto text, records.ReadConfiguration());
   if (!text)
     return Error{ErrorCode::kNotFound,
-                 StrCat("job ", records.job().value, ": an earlier release made it and kept no configuration")};
+                 StrCat("job ", records.job().value, ": an earlier release created it and kept no configuration")};
   auto configuration = ConfigurationFromJson(*text);
   if (!configuration.ok()) return Annotate(configuration.error(), records.PlaceOfConfiguration());
   return configuration;
@@ -291,7 +291,7 @@ Result<int> RunHistory(const CommandLine& line) {
   for (const Decision& decision : told.decisions) text += EventLine(decision, start) + "\n";
   PrintAsIs(events ? Fitted(text, room) : Summary(told, room));
   if (told.torn_bytes > 0)
-    Say(StrCat("tony: the last ", told.torn_bytes, " bytes of the journal are an append that was not finished"));
+    Say(StrCat("tony: the last ", told.torn_bytes, " bytes of the journal are an unfinished append"));
   const std::string& job = records.job().value;
   SuggestNext(line, {StrCat("logs ", job), events ? StrCat("history ", job) : StrCat("history ", job, " --events")});
   return 0;

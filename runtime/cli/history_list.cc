@@ -65,7 +65,7 @@ Result<EndedFilter> ReadFilter(const CommandLine& line, Instant now) {
   }
   if (line.Has("class")) {
     filter.cls = FromName<OutcomeClass>(line.Value("class"));
-    if (!filter.cls) return RefusedOption(line, "class", "an outcome class, as oom or user_error");
+    if (!filter.cls) return RefusedOption(line, "class", "an outcome class, e.g. oom or user_error");
   }
   if (line.Has("name")) filter.name = line.Value("name");
   if (line.Has("user")) filter.user = line.Value("user");
@@ -100,7 +100,7 @@ std::string Table(const EndedFound& found, const fs::path& home, const TableRoom
     table.Add(
         {DayAndTime(job.ended), SafeLine(job.job.value), StyledText(state, style), ToString(job.cls),
          HumanDuration(job.ended - job.submitted), StrCat(job.tasks), StrCat(job.restarts),
-         HasFolder(home, job) ? "kept" : "gone", SafeLine(job.name), job.cause.empty() ? "-" : SafeLine(job.cause)},
+         HasFolder(home, job) ? "kept" : "removed", SafeLine(job.name), job.cause.empty() ? "-" : SafeLine(job.cause)},
         others);
   }
   return table.Text(room);
@@ -158,7 +158,7 @@ std::string StatsText(const EndedStats& stats) {
 
 void SaySkipped(size_t skipped) {
   if (skipped > 0)
-    Say(StrCat("tony: ", skipped, " lines of the log of ended jobs are damaged; \"tony history --reindex\" mends it"));
+    Say(StrCat("tony: ", skipped, " lines of the log of ended jobs are damaged; \"tony history --reindex\" repairs it"));
 }
 
 Result<int> PrintReindexed(const fs::path& home, bool as_json) {
@@ -225,7 +225,7 @@ Status CheckHistoryOptions(const CommandLine& line) {
   const bool has_job = !line.words().empty();
   for (const char* option : kOfTheList)
     if (has_job && line.Has(option))
-      return Error{ErrorCode::kUsage, StrCat(Dashed(option), " is about many jobs: not with a JOB")};
+      return Error{ErrorCode::kUsage, StrCat(Dashed(option), " is for the list of jobs, and cannot be used with a JOB")};
   for (const char* option : kOfAJob)
     if (!has_job && line.Has(option)) return Error{ErrorCode::kUsage, StrCat(Dashed(option), " needs a JOB")};
   return Ok();

@@ -49,7 +49,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 def main():
     on_gpu = torch.cuda.is_available()
-    dist.init_process_group("nccl" if on_gpu else "gloo")  # returns when all workers are there
+    dist.init_process_group("nccl" if on_gpu else "gloo")  # returns when all workers have joined
     rank, workers = dist.get_rank(), dist.get_world_size()
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if on_gpu else torch.device("cpu")
 
@@ -76,7 +76,7 @@ def main():
 if __name__ == "__main__":
     main()
     sys.stdout.flush()
-    os._exit(0)  # threads of gloo may outlive the group, and then abort a Python that is being taken down
+    os._exit(0)  # gloo's threads may outlive the group, and abort Python while it exits
 )";
 
 constexpr std::string_view kJaxJob = R"(# tony submit job.yaml
@@ -112,7 +112,7 @@ def step(weights, x, y):  # over all workers: x and y are spread over them, the 
     return jax.tree.map(lambda weight, slope: weight - 0.5 * slope, weights, gradient), loss
 
 def main():
-    jax.config.update("jax_enable_preemption_service", False)  # or SIGTERM would not end it
+    jax.config.update("jax_enable_preemption_service", False)  # otherwise SIGTERM would not end this worker
     jax.distributed.initialize(
         os.environ["JAX_COORDINATOR_ADDRESS"],
         int(os.environ["JAX_NUM_PROCESSES"]),
@@ -162,7 +162,7 @@ import os
 import tensorflow as tf
 
 def main():
-    strategy = tf.distribute.MultiWorkerMirroredStrategy()  # returns when all workers are there
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()  # returns when all workers have joined
     worker, workers = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
     x = tf.random.stateless_uniform([1000, 1], seed=[worker, 0])  # each worker has its own share of the data
     y = 3 * x + 2
@@ -196,7 +196,7 @@ if __name__ == "__main__":
 
 constexpr std::string_view kBatchJob = R"(# tony submit job.yaml
 name: batch-example
-framework: standalone     # the tasks need nobody, and none waits for the others
+framework: standalone     # the tasks are independent, and do not wait for each other
 src_dir: .                # copied into each task's folder
 executes: python3 work.py
 conf:
@@ -205,10 +205,10 @@ tasks:
   worker:
     instances: 4
     memory: 512m
-    max_restarts: 2       # a task that fails starts again, alone
+    max_restarts: 2       # a task that fails is restarted alone
 )";
 
-constexpr std::string_view kBatchProgram = R"("""One of several tasks that share the work out by their numbers."""
+constexpr std::string_view kBatchProgram = R"("""One of several tasks that divide the work by their numbers."""
 
 import os
 
@@ -247,7 +247,7 @@ Status Write(const JobTemplate& job) {
   for (const std::string_view name : {std::string_view(kJobFile), job.program}) {
     std::error_code ignored;
     if (fs::exists(fs::symlink_status(name, ignored)))
-      return Error{ErrorCode::kCannotWrite, StrCat("init: ", name, " is there already; nothing was written")};
+      return Error{ErrorCode::kCannotWrite, StrCat("init: ", name, " already exists; nothing was written")};
   }
   TRY(WriteFile(kJobFile, job.job_text));
   return WriteFile(job.program, job.program_text);

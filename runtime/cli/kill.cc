@@ -62,17 +62,17 @@ Effect OfEnded(const JobStatus& status, const KillRequest& request) {
   const bool fenced = !request.if_owner.value.empty() && request.if_owner != status.claim.owner;
   return {.killed = !fenced && status.verdict->state == FinalState::kKilled,
           .fenced = fenced,
-          .words = StrCat("has ended already: ", VerdictLine(status))};
+          .words = StrCat("had already ended: ", VerdictLine(status))};
 }
 
 Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest& request) {
   if (watched.kill == KillAnswer::kFenced)
-    return {.fenced = true, .words = "was left alone: somebody else owns or watches it now"};
+    return {.fenced = true, .words = "was not killed: it has another owner or a newer watcher"};
   if (HasEnded(status)) return {.killed = status.verdict->state == FinalState::kKilled, .words = VerdictLine(status)};
   if (watched.kill == KillAnswer::kPlanned)
-    return {.planned = true, .words = StrCat("will be killed at ", ToIso8601(request.due), " if nobody else has come")};
+    return {.planned = true, .words = StrCat("will be killed at ", ToIso8601(request.due), " unless another client takes over")};
   if (watched.kill || request.IsPlain()) return {.killed = true, .words = "is being killed"};
-  return {.planned = true, .words = "will be killed if its application master allows it; it does not answer now"};
+  return {.planned = true, .words = "will be killed if its application master, which does not answer now, accepts the kill"};
 }
 
 // Adds to the reason that root sent the kill, because neither the socket nor the file shows the AM that root acts with
@@ -106,10 +106,10 @@ Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const Job
   if (!*ended) return std::optional<int>();
   const JobStatus& end = **ended;
   if (!HasEnded(end) && limit > Duration(0))
-    return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " still ends ", HumanDuration(limit),
+    return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " has still not ended ", HumanDuration(limit),
                                                  " after its keeper got SIGTERM: ", why.message)};
   if (!HasEnded(end)) return std::optional(Report(line, end, {.killed = true, .words = "is being killed"}));
-  const std::string words = StrCat(VerdictLine(end), "; its files were of no use: ", why.message);
+  const std::string words = StrCat(VerdictLine(end), "; its files could not be used: ", why.message);
   return std::optional(Report(line, end, {.killed = end.verdict->state == FinalState::kKilled, .words = words}));
 }
 
@@ -117,7 +117,7 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
                     const JobStatus& before) {
   // A full disk does not prevent the command from notifying the AM.
   const auto recorded = records.WriteKill(request);
-  if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
+  if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only the application master is notified"));
   EventLoop loop;
   const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
@@ -146,7 +146,7 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
   TRY_ASSIGN(const Watched watched, watch);
   if (watched.signal != 0) {
     Say(StrCat("interrupted; the kill of job ", records.job().value,
-               recorded.ok() ? " is recorded" : " may be forgotten"));
+               recorded.ok() ? " is recorded" : " may be lost"));
     return 128 + watched.signal;
   }
   if (!watched.kill && !watched.status && !recorded.ok()) return recorded.error();

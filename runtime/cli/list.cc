@@ -218,7 +218,7 @@ void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTabl
   const TaskStatus together = TotalUsage(job);
   const std::string state = listed.unruled ? "unruled" : job.state;
   const std::string news =
-      listed.unruled ? StrCat("nobody rules it; tony wait ", job.job.value, " brings it back") : NewsLine(job);
+      listed.unruled ? StrCat("no application master is running; tony wait ", job.job.value, " restarts it") : NewsLine(job);
   const Style style = StyleOfState(state);
   // The other cells are coloured only in a row that needs a person's attention.
   const Style others = style == Style::kGood ? Style::kPlain : style;
@@ -327,7 +327,7 @@ Result<int> RunList(const CommandLine& line) {
   }
   if (!listing.jobs.empty()) PrintAsIs(Table(listing.jobs, RealClock().Now(), room));
   if (listing.left_out > 0)
-    Say(StrCat("tony: ", listing.left_out, " jobs that ended earlier: \"tony history\", or --limit 0"));
+    Say(StrCat("tony: ", listing.left_out, " older ended jobs are not shown: \"tony history\", or --limit 0"));
   if (listing.failure) return *listing.failure;
   if (!listing.jobs.empty()) SuggestNext(line, {"status JOB", "logs JOB", "history"});
   if (listing.jobs.empty()) Print("no jobs\n");

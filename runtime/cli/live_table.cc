@@ -241,7 +241,7 @@ std::vector<std::string> TableLines(const JobStatus& status, const TableView& gi
   Lines lines = {JobLine(status, view)};
   if (!status.verdict) {
     if (!status.delay.empty()) AppendReason(status.delay, view, lines);
-    if (!status.trouble.empty()) AppendReason(StrCat("trouble: ", status.trouble), view, lines);
+    if (!status.trouble.empty()) AppendReason(StrCat("degraded: ", status.trouble), view, lines);
   }
   if (lines.size() < most) AppendRoles(status, most - lines.size(), view, lines);
   if (lines.size() < most) AppendTasks(status, most - lines.size(), view, lines);

@@ -43,7 +43,7 @@ class UnruledNotice {
     // restarted within a moment if a client waits for the job.
     if (unruled && ++seen_ == 2) {
       const std::string& job = records_.job().value;
-      Say(StrCat("nobody rules job ", job, "; tony wait ", job, " brings it back"));
+      Say(StrCat("no application master runs for job ", job, "; tony wait ", job, " restarts it"));
     }
     if (!unruled) seen_ = 0;
   }
@@ -83,10 +83,10 @@ constexpr int64_t kDefaultAnswer = 1 << 20;  // bytes of text per JSON answer
 
 Status CheckTogether(const CommandLine& line) {
   if (line.Has("max-bytes") && line.Has("follow"))
-    return Error{ErrorCode::kUsage, "logs: --max-bytes does not go with -f"};
+    return Error{ErrorCode::kUsage, "logs: --max-bytes cannot be used with -f"};
   for (const char* option : {"tail", "since"})
     if (line.Has(option) && line.Has("cursor"))
-      return Error{ErrorCode::kUsage, StrCat("logs: --", option, " does not go with --cursor")};
+      return Error{ErrorCode::kUsage, StrCat("logs: --", option, " cannot be used with --cursor")};
   return Ok();
 }
 
@@ -319,7 +319,7 @@ void LogSession::SkipToTime() {
       const bool is_newest = newest[attempt.task] == attempt.number || only > 0;
       if (!is_newest && (before == kAll || !times.changed)) continue;
       if (size > 0 && !times.changed && times.notes.empty())
-        Say(StrCat("tony: when the lines of ", ToString(attempt), " were written is not known: all are shown"));
+        Say(StrCat("tony: the times of the lines of ", ToString(attempt), " are unknown: all lines are shown"));
       order_.cursor.Offset(attempt, stream) = before >= size ? size : LineBeginAt(*log, before);
     }
   }

@@ -44,7 +44,7 @@ Result<Duration> WatchTimeout(const CommandLine& line) {
   TRY_ASSIGN(const auto timeout, SecondsOption(line, "watch-timeout"));
   if (!timeout) return Duration(0);
   if (*timeout < std::chrono::seconds(1) || *timeout > kLongest)
-    return RefusedOption(line, "watch-timeout", "seconds, from 1 to those of a year");
+    return RefusedOption(line, "watch-timeout", "a time from 1 second to 366 days");
   return *timeout;
 }
 
@@ -100,8 +100,8 @@ void ResolveInJobFolder(const std::string& spec_file, const std::filesystem::pat
     const fs::path source = property->value;
     if (source.is_absolute() || !fs::exists(beside / source, error)) continue;
     const bool is_here = fs::exists(directory / source, error);
-    Say(StrCat("tony: ", key, " ", source.string(), " is the one ", is_here ? "of this folder, not that " : "",
-               "beside ", spec_file));
+    Say(StrCat("tony: ", key, " ", source.string(), " is taken from ", is_here ? "this folder, not from " : "",
+               "the folder of ", spec_file));
     if (is_here) continue;
     Property found = *property;
     found.value = (beside / source).lexically_normal().string();
@@ -126,7 +126,7 @@ Result<std::optional<Duration>> SecondsOption(const CommandLine& line, const std
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (!whole || !(seconds >= 0) || seconds > kLongestSeconds)
-    return NotA("seconds, as in 30 or 0.5, or a time with a unit, as 10m", line, option);
+    return NotA("seconds, e.g. 30 or 0.5, or a time with a unit, e.g. 10m", line, option);
   return std::optional(Duration(std::llround(seconds * 1000)));
 }
 
@@ -150,7 +150,7 @@ Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::st
     if (text.size() != size) continue;
     if (const auto time = InstantFromIso8601(text.append(kMidnight.substr(size)))) return std::optional(*time);
   }
-  return NotA("an age with d, h, m or s, as 14d, or a time in UTC, as 2026-11-21 or 2026-11-21T09:30:15Z", line,
+  return NotA("an age with d, h, m or s, e.g. 14d, or a time in UTC, e.g. 2026-11-21 or 2026-11-21T09:30:15Z", line,
               option);
 }
 
@@ -187,7 +187,7 @@ Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line) {
   TRY_ASSIGN(order.claim.watch_timeout, WatchTimeout(line));
   for (const char* option : {"submission", "on-existing", "first-try", "run"}) {
     if (line.Has(option) && order.request.value.empty())
-      return Error{ErrorCode::kUsage, StrCat(Dashed(option), " says nothing without --request-id")};
+      return Error{ErrorCode::kUsage, StrCat(Dashed(option), " needs --request-id")};
   }
   TRY_ASSIGN(const auto number, NumberOption(line, "submission"));
   order.ask.number = number.value_or(0);
@@ -220,23 +220,23 @@ std::vector<OptionSpec> SpecOptions() {
   using enum OptionSpec::Kind;
   return {
       {"executes", kFirst, "COMMAND",
-       "what each task runs; a Python file of -src_dir by itself: the job's Python runs it"},
+       "command of each task; a Python file of -src_dir alone is run by the job's Python"},
       {"src_dir", kFirst, "PATH",
-       "the program, a folder or an archive: its content is in each task's working folder; on YARN also hdfs://..."},
-      {"task_params", kFirst, "WORDS", "added to the command"},
+       "the program, a folder or an archive, whose content is copied into each task's working folder; on YARN also hdfs://..."},
+      {"task_params", kFirst, "WORDS", "words added to the command"},
       {"python_binary_path", kFirst, "PATH", "the interpreter before the command; relative: within -python_venv"},
       {"python_venv", kFirst, "PATH",
-       "a virtual environment, archive or folder, or a lock file that uv or conda makes one from: venv in each task's "
+       "a virtual environment (archive or folder), or a lock file from which uv or conda makes one; named venv in each task's "
        "folder; on YARN also an archive at hdfs://..."},
       {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the tasks' processes"},
       {"container_env", kRepeated, "NAME=VALUE[,...]", "environment of executors and tasks"},
-      {"secrets-fd", kValue, "FD", "variables of the tasks that are told nobody, a JSON object on this descriptor"},
-      {"conf", kRepeated, "KEY=VALUE", "one property; wins over every file"},
+      {"secrets-fd", kValue, "FD", "read secret variables of the tasks as a JSON object from this file descriptor"},
+      {"conf", kRepeated, "KEY=VALUE", "one property; overrides every file"},
       {"conf_file", kFirst, "FILE", "properties: tony.xml or job.properties; hdfs://... is read from the cluster"},
-      {"hdfs_classpath", kFirst, "PATHS", "Hadoop's jars, as TonY took them; our tasks need none"},
-      {"sidecar_tensorboard_log_dir", kFirst, "PATH", "run TensorBoard beside a job with roles on this folder"},
-      {"debug", kFlag, "", "TonY kept its temporary files by it; there are none here"},
-      {"strict", kFlag, "", "warnings of keys and values are errors"},
+      {"hdfs_classpath", kFirst, "PATHS", "Hadoop's jars, accepted as in TonY; tasks do not need them"},
+      {"sidecar_tensorboard_log_dir", kFirst, "PATH", "run TensorBoard on this folder, next to a job with roles"},
+      {"debug", kFlag, "", "no effect; TonY kept its temporary files with it"},
+      {"strict", kFlag, "", "treat warnings about keys and values as errors"},
   };
 }
 

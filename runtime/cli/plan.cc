@@ -155,7 +155,7 @@ Result<std::optional<TaskId>> AskedTask(const CommandLine& line, const JobSpec& 
   std::vector<std::string> roles;
   for (const RoleSpec& each : spec.roles) roles.push_back(StrCat(each.instances, " ", each.name));
   return Error{ErrorCode::kUsage,
-               StrCat("--task ", text, ": no task of the job; expected ROLE:INDEX of ", Join(roles, ", "))};
+               StrCat("--task ", text, ": not a task of the job; expected ROLE:INDEX of ", Join(roles, ", "))};
 }
 
 // Returns the plan of the task with secrets masked.

@@ -67,7 +67,7 @@ void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, bool tol
   if (moved && IsNews(after, telling) && !told) lines.push_back(TaskLine(after));
   const bool was_suspect = before && before->suspect;
   if (after.suspect && !was_suspect) lines.push_back(StrCat(Name(after), " is silent: heartbeats are missing"));
-  if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " is heard again"));
+  if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " sends heartbeats again"));
 }
 
 // Adds one line for each role that waits for another role.
@@ -98,7 +98,7 @@ void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& afte
 
 std::string ToleratedText(const JobStatus& status) {
   const int failed = status.tolerated_failures;
-  return StrCat(failed, failed == 1 ? " task has" : " tasks have", " failed, and the job goes on");
+  return StrCat(failed, failed == 1 ? " task has" : " tasks have", " failed, and the job continues");
 }
 
 std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling) {
@@ -110,7 +110,7 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
   if (before && before->epoch < after.epoch && before->epoch.value > 0)
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
   if (after.trouble != (before ? before->trouble : "") && !after.verdict)
-    lines.push_back(after.trouble.empty() ? "the trouble is over" : StrCat("trouble: ", after.trouble));
+    lines.push_back(after.trouble.empty() ? "the job is not degraded any more" : StrCat("degraded: ", after.trouble));
   if (telling == Telling::kEverything) {
     const std::string delay = before ? before->delay : "";
     if (after.delay != delay && !after.delay.empty() && !after.verdict) lines.push_back(StrCat("job ", after.delay));
@@ -142,9 +142,9 @@ std::string WriterText(const CheckpointStatus& checkpoint) {
     case CheckpointWriter::kEarlierJob:
       return StrCat("job ", checkpoint.earlier_job.value_or(JobId{"?"}).value, " of the same request wrote it");
     case CheckpointWriter::kOthers:
-      return "it was there before this job";
+      return "it existed before this job";
     case CheckpointWriter::kUnknown:
-      return "who wrote it is not known";
+      return "its writer is unknown";
   }
   return "";
 }
@@ -157,7 +157,7 @@ std::string CheckpointSummary(const JobStatus& status) {
     text += StrCat("  resumed from ", checkpoint.resumed_from->path, ": ", WriterText(checkpoint), "\n");
   if (!checkpoint.unknown.empty())
     text +=
-        StrCat("  whose the checkpoints in ", checkpoint.directory, " are is not known: ", checkpoint.unknown, "\n");
+        StrCat("  the writer of the checkpoints in ", checkpoint.directory, " is unknown: ", checkpoint.unknown, "\n");
   return text;
 }
 
@@ -212,13 +212,13 @@ std::string JobText(const KnownStatus& known, const JobRecords& records, Instant
   if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
   if (!status.tensorboard_url.empty()) text += StrCat("  tensorboard: ", status.tensorboard_url, "\n");
   if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
-  if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
+  if (!status.trouble.empty()) text += StrCat("  degraded: ", status.trouble, "\n");
   if (status.tolerated_failures > 0) text += StrCat("  ", ToleratedText(status), "\n");
   text += RestartSummary(status) + CheckpointSummary(status);
   if (known.unruled) {
-    text += StrCat("  nobody rules this job; tony wait ", status.job.value, " brings it back\n");
+    text += StrCat("  no application master runs for this job; tony wait ", status.job.value, " restarts it\n");
   } else if (!known.am_reachable && status.epoch.value == 0) {
-    text += "  no application master has begun yet\n";
+    text += "  no application master has started yet\n";
   } else if (!known.am_reachable) {
     text += "  the application master cannot be reached now; this is what it last wrote\n";
   }
@@ -250,7 +250,7 @@ std::string VerdictLine(const JobStatus& status) {
 
 std::string NewsLine(const JobStatus& status) {
   if (status.verdict) return VerdictLine(status);
-  if (!status.trouble.empty()) return StrCat("trouble: ", status.trouble);
+  if (!status.trouble.empty()) return StrCat("degraded: ", status.trouble);
   return status.delay.empty() ? "-" : status.delay;
 }
 
@@ -262,7 +262,7 @@ std::string NoteLines(const JobStatus& status) {
     if (!task.outcome || !task.outcome->Succeeded() || task.outcome->message.empty()) continue;
     if (++found <= kMost) text += StrCat("  ", ToString(task.id), ": ", task.outcome->message, "\n");
   }
-  if (found > kMost) text += StrCat("  and so for ", Counted(found - kMost, "more task"), "\n");
+  if (found > kMost) text += StrCat("  likewise for ", Counted(found - kMost, "more task"), "\n");
   return text;
 }
 
@@ -273,10 +273,10 @@ std::string VerdictText(const JobStatus& status, const JobRecords& records) {
   std::string text = StrCat("job ", job, " ", ToString(verdict.state), " after ", HumanDuration(length), "\n");
   if (verdict.state != FinalState::kSucceeded) text += StrCat("  first cause: ", verdict.message, "\n");
   if (status.tolerated_failures > 0 && verdict.state == FinalState::kSucceeded)
-    text += StrCat("  in spite of failures: ", verdict.message, "\n");
+    text += StrCat("  despite failures: ", verdict.message, "\n");
   text += NoteLines(status);
-  if (!verdict.stderr_tail.empty()) text += StrCat("  its last words on stderr:\n", Indented(verdict.stderr_tail));
-  if (!verdict.stdout_tail.empty()) text += StrCat("  its last words on stdout:\n", Indented(verdict.stdout_tail));
+  if (!verdict.stderr_tail.empty()) text += StrCat("  its last lines on stderr:\n", Indented(verdict.stderr_tail));
+  if (!verdict.stdout_tail.empty()) text += StrCat("  its last lines on stdout:\n", Indented(verdict.stdout_tail));
   if (verdict.attempt && verdict.state != FinalState::kSucceeded)
     text += StrCat("  more: tony logs ", job, " ", ToString(*verdict.attempt), "\n");
   text += RestartSummary(status) + CheckpointSummary(status);

@@ -28,7 +28,7 @@ Result<Recovered> ReviveJob(const JobRecords& records) {
   options.on_status = [](const JobStatus&) { return false; };
   TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, TerminalNotes(), options));
   if (watched.status) return Recovered{*watched.status, "brought_back"};
-  return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " was not brought back: no answer")};
+  return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " was not restarted: its application master does not answer")};
 }
 
 Result<Recovered> Recover(const JobRecords& records) {

@@ -59,7 +59,7 @@ Status CheckSource(const fs::path& folder) {
   std::error_code ignored;
   if (folder != "/" && !(home && fs::equivalent(folder, home, ignored))) return Ok();
   return Error{ErrorCode::kUsage, StrCat("run: ", folder.string(),
-                                         " is no program's folder; go to the one of your program, or name it "
+                                         " cannot be the program's folder; change to your program's folder, or name it "
                                          "with --src_dir")};
 }
 

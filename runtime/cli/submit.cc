@@ -68,7 +68,7 @@ using MoreFields = std::map<std::string, std::string>;
 int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitShow& show, const MoreFields& fields) {
   if (show.json) PrintLine(WithFields(StatusDocument(records, *watched.status), fields));
   if (!HasEnded(*watched.status)) {
-    Say(StrCat("interrupted; job ", records.job().value, " has another owner and goes on"));
+    Say(StrCat("interrupted; job ", records.job().value, " has another owner and continues"));
     return 128 + watched.signal;
   }
   if (!show.json) Print(VerdictText(*watched.status, records));
@@ -113,7 +113,7 @@ std::string Names(const SubmitOrder& order, const JobId& job) {
 Result<int> RunSubmit(const CommandLine& line) {
   const SubmitShow show = {line.Has("json"), line.Has("detach"), line.Has("logs"), line};
   if (show.logs && show.detach)
-    return Error{ErrorCode::kUsage, "--logs does not go with --detach: tony logs -f follows them"};
+    return Error{ErrorCode::kUsage, "--logs cannot be used with --detach; use tony logs -f"};
   TRY_ASSIGN(const SubmitOrder order, ReadSubmitOrder(line));
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));

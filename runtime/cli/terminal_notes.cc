@@ -95,7 +95,7 @@ std::vector<std::string> LeftOutLines(const SourceSummary& sources) {
         StrCat("left out: ", Paths(left), ": ", Amount(left.files, left.bytes), " (", SafeLine(left.rule), ")"));
   }
   if (sources.left_out.size() > kMostRules)
-    lines.push_back(StrCat("left out: what ", sources.left_out.size() - kMostRules, " more rules name"));
+    lines.push_back(StrCat("left out: files of ", sources.left_out.size() - kMostRules, " more rules"));
   return lines;
 }
 

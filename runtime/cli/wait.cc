@@ -72,7 +72,7 @@ Result<int> Report(const WaitOrder& order, const Watched& watched, const JobReco
   if (fails) return error;
   if (watched.status && order.json && !told) PrintLine(Document(watched, records));
   if (watched.signal != 0) {
-    Say(StrCat("interrupted; ", job, " goes on"));
+    Say(StrCat("interrupted; ", job, " continues"));
     return 128 + watched.signal;
   }
   if (!HasEnded(*watched.status)) {  // because of --since or another owner

@@ -167,7 +167,7 @@ void Follower::CheckKeeper(bool was_there) {
   if (missing && keepers_started_++ < kMostKeepers) {
     const auto started = launcher_.Start(records_);
     if (started.ok() && *started)
-      sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was started again"));
+      sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was restarted"));
   }
   timer_ = loop_.After(kKeeperLook, [this, is_there] { CheckKeeper(is_there); });
 }
@@ -183,7 +183,7 @@ void Follower::CheckOverdueEnd() {
   if (pulse.hopeless && kill_ && state_ != State::kEnding)
     return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
                                                  " does not answer, and the kernel does not end it; the kill is kept "
-                                                 "for the next one")});
+                                                 "for the next keeper")});
   if (!pulse.silent) ReportWhoDelaysEnd(now);
 }
 
@@ -234,7 +234,7 @@ void Follower::CheckRefusedKill() {
   if (!kills.ok()) return;
   if (std::ranges::count(*kills, kill_->name, &RecordedKill::name) > 0) return;
   Fail({ErrorCode::kUnavailable,
-        StrCat("job ", records_.job().value, " has no application master, and only that knows who owns and watches ",
+        StrCat("job ", records_.job().value, " has no application master, and only an application master knows the owner and the watchers of ",
                "the job (", (*status)->trouble, "); a kill without a condition ends it")});
 }
 
@@ -305,13 +305,13 @@ void Follower::ReviveJob() {
   if (!settled.ok()) return Fail(settled.error());
   if (keepers_started_++ == kMostKeepers)
     return Fail(
-        {ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value, " ends as soon as it is started; ",
+        {ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value, " exits as soon as it is started; ",
                                          launcher_.KeeperFailureHint(records_))});
   const auto started = launcher_.Start(records_);
   if (!started.ok()) return Fail(started.error());
   // Another client started the keeper, or the job has just ended.
   if (!*started) return SearchAfter(kFirstPause);
-  sink_.on_note(StrCat("nobody ruled job ", records_.job().value, ": its keeper was started"));
+  sink_.on_note(StrCat("no application master ran for job ", records_.job().value, ": its keeper was started"));
   // The folder watch notices the lease of the new AM at once.
   SearchAfter(kLongestPause);
 }
@@ -338,7 +338,7 @@ void Follower::WaitForKeeperExit() {
     }
   }
   if (gone || (loop_.Now() >= give_up_keeper_ && !keeper_is_silent_)) {
-    if (!gone) sink_.on_note(StrCat("the keeper of job ", records_.job().value, " is still sweeping up"));
+    if (!gone) sink_.on_note(StrCat("the keeper of job ", records_.job().value, " is still cleaning up"));
     timer_ = loop_.After(Duration(0), [this] { sink_.on_end(*end_); });
     return;
   }

@@ -22,7 +22,7 @@ constexpr Duration kAskLimit{1000};
 
 Result<JobStatus> AskAm(const JobRecords& records) {
   TRY_ASSIGN(const auto lease, records.ReadLease());
-  if (!lease) return Error{ErrorCode::kUnavailable, "no application master has ruled yet"};
+  if (!lease) return Error{ErrorCode::kUnavailable, "no application master has started yet"};
   TRY_ASSIGN(const std::string token, records.ReadToken());
   TRY_ASSIGN(MakeChannel tls, BackendOf(records.job()).arbiter().WayToAm(records));
   EventLoop loop;
@@ -110,7 +110,7 @@ Error Several(const std::string& word, const std::vector<JobRecords>& jobs) {
 Result<JobRecords> FindJob(const std::string& id) {
   // The id becomes part of a path, so an id that leaves the folder of jobs is refused.
   if (id.empty() || id[0] == '.' || id.find('/') != std::string::npos)
-    return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is no job id; \"tony list\" shows them")};
+    return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is not a job id; \"tony list\" shows them")};
   TRY(CheckConfigured({id}));
   TRY_ASSIGN(const auto jobs, BackendOf({id}).Jobs(JobId{id}));
   return jobs->Find({id});

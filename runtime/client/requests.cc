@@ -48,7 +48,7 @@ Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const Ki
   const Status revoked = owned && certain ? Revoke(request, kill.if_owner) : Ok();
   TRY_ASSIGN(auto job, JobOf(request));
   if (job) {
-    if (!revoked.ok()) notes.note(StrCat("tony: ", revoked.error().message, "; only the job is told"));
+    if (!revoked.ok()) notes.note(StrCat("tony: ", revoked.error().message, "; only the job is notified"));
     return job;
   }
   TRY(revoked);

@@ -33,7 +33,7 @@ Error WhyNotSubmitted(const SubmitStep& last, const SubmitOrder& order) {
                    order.ask.number, ", which replaces it; nothing was submitted")};
   const std::string why = last.end == SubmitEnd::kRefusedStale
                               ? StrCat("a submission newer than ", order.ask.number, " is known")
-                              : StrCat("owner ", order.claim.owner.value, " was told to stop before it came");
+                              : StrCat("owner ", order.claim.owner.value, " was revoked by a kill before this submit");
   return {ErrorCode::kNotPermitted, StrCat("request ", order.request.value, ": ", why, "; nothing was submitted")};
 }
 

@@ -95,7 +95,7 @@ void JobCreator::RunInThread(std::string_view doing, const std::function<void(co
   doing_ = doing;
   ProgressNotes progress(loop_, notes_, doing);
   const auto note_damage = [this](const std::string& what, const std::string& damage) {
-    loop_.Post([this, line = StrCat("tony: what was staged of ", what, " is damaged (", damage, "); it is made anew")] {
+    loop_.Post([this, line = StrCat("tony: the staged content of ", what, " is damaged (", damage, "); it is staged again")] {
       notes_.note(line);
     });
   };
@@ -148,8 +148,8 @@ Status JobCreator::StorePrograms() {
     return Ok();
   }
   programs_warning_ =
-      StrCat("tony: warning: the job keeps no programs of its own: ", kept.error().message, "; it runs those in ",
-             installed.front().parent_path().string(), ", which are not to be replaced before it has ended");
+      StrCat("tony: warning: the job keeps no programs of its own: ", kept.error().message, "; it runs the programs in ",
+             installed.front().parent_path().string(), ", which must not be replaced before the job has ended");
   return Ok();
 }
 
@@ -290,7 +290,7 @@ Result<std::optional<RequestRecord>> CourseSteps::ReadRecord() {
     TRY_ASSIGN(auto record, index_.Read(request_));
     if (!record || !record->coming || record->coming == id_ || signal_ != 0 || loop_.Now() >= limit) return record;
     if (!std::exchange(said, true))
-      notes_.note(StrCat("waiting for the submit that makes job ", record->coming->value));
+      notes_.note(StrCat("waiting for the submit that creates job ", record->coming->value));
   }
 }
 
@@ -318,7 +318,7 @@ Result<SubmitObservation> CourseSteps::Read() {
 Result<SubmitObservation> CourseSteps::Prepare(bool only_for_report) {
   const Status staged = maker_.Stage();
   if (!staged.ok() && only_for_report) {
-    notes_.note(StrCat("tony: whether the job that was found is the same cannot be told: ", staged.error().message));
+    notes_.note(StrCat("tony: cannot compare the job's sources: ", staged.error().message));
     return SubmitObservation(PreparedSeen());
   }
   if (!staged.ok()) return staged.error();
@@ -349,14 +349,14 @@ Status CourseSteps::Kill(const SubmitStep& step) {
   TRY_ASSIGN(const auto records, FindIfExists(step.job));
   if (!records) return Ok();
   if (step.own) {
-    TRY(records->WriteKill({.reason = "its owner was told to stop before it came", .if_owner = claim_.owner}));
+    TRY(records->WriteKill({.reason = "its owner was revoked by a kill before this submit", .if_owner = claim_.owner}));
     return Ok();
   }
   KillRequest kill = {.reason = StrCat("replaced by submission ", asked_.order.ask.number, " of its request")};
   if (!step.differs_in.empty()) kill.reason += StrCat(", with other ", Join(step.differs_in, ", "));
   // A full disk does not prevent the client from notifying the AM.
   const auto recorded = records->WriteKill(kill);
-  if (!recorded.ok()) notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
+  if (!recorded.ok()) notes_.note(StrCat("tony: ", recorded.error().message, "; only the application master is notified"));
   replaced_ = recorded.ok() ? *recorded : RecordedKill{"", kill};
   return Ok();
 }
@@ -364,7 +364,7 @@ Status CourseSteps::Kill(const SubmitStep& step) {
 Status CourseSteps::AwaitGone(const JobId& job) {
   TRY_ASSIGN(const auto records, FindIfExists(job));
   if (!records) return Ok();
-  notes_.note(StrCat("waiting until job ", job.value, " is gone"));
+  notes_.note(StrCat("waiting until job ", job.value, " has ended"));
   const auto spec = records->ReadSpec();
   const Instant limit = loop_.Now() + kGoneLimit + (spec.ok() ? spec->timers.grace : Timers().grace);
   const std::optional<RecordedKill> kill = std::exchange(replaced_, {});
@@ -374,7 +374,7 @@ Status CourseSteps::AwaitGone(const JobId& job) {
     signal_ = watched.signal;
     if (watched.status && IsGone(*records, *watched.status)) break;
     if (loop_.Now() >= limit)
-      return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " is still not gone; nothing was submitted")};
+      return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " has still not ended; nothing was submitted")};
     if (signal_ == 0) RunLoopFor(kGonePause);
   }
   return Ok();

@@ -68,7 +68,7 @@ class Watcher {
     const bool first = watched_.signal == 0;
     if (first) watched_.signal = signal;
     if (!options_.kill_on_signal) return loop_.Stop();
-    const KillRequest request = {.reason = StrCat("the submitting client got ", SignalName(signal)),
+    const KillRequest request = {.reason = StrCat("the submitting client received ", SignalName(signal)),
                                  .grace = first ? Duration(-1) : Duration(0),
                                  .if_owner = options_.kill_as};
     // The AM is notified even if the request could not be recorded.
@@ -81,7 +81,7 @@ class Watcher {
   std::string GraceText() const {
     const auto spec = folder_.ReadSpec();
     if (!spec.ok()) return "";
-    return StrCat("; its tasks have ", HumanDuration(spec->timers.grace), " to stop; once more ends them at once");
+    return StrCat("; its tasks have ", HumanDuration(spec->timers.grace), " to stop; a second signal kills them at once");
   }
 
   EventLoop& loop_;

@@ -82,7 +82,7 @@ Result<DocumentNode> Resolve(std::string text) {
                                              [&](const char* word) { return IsWord(text, word); });
   if (is_switch || IsNumberToSome(text)) {
     return Error{ErrorCode::kInvalid,
-                 StrCat(InQuotes(text), " without quotes: readers of YAML do not agree on what it is; ",
+                 StrCat(InQuotes(text), " without quotes: YAML readers understand it differently; ",
                         is_switch ? "write true or false, or put it in quotes" : "put it in quotes")};
   }
   return DocumentNode{.kind = Kind::kText, .text = std::move(text)};
@@ -117,12 +117,12 @@ class YamlReader {
     Event start, document, first, end, more;
     TRY(Next(start));
     TRY(Next(document));
-    if (document.raw.type != YAML_DOCUMENT_START_EVENT) return At(document, "nothing in it");
+    if (document.raw.type != YAML_DOCUMENT_START_EVENT) return At(document, "the document is empty");
     TRY(Next(first));
     TRY_ASSIGN(DocumentNode root, ReadNode(first, 0));
     TRY(Next(end));
     TRY(Next(more));
-    if (more.raw.type != YAML_STREAM_END_EVENT) return At(more, "a second document; one is a job");
+    if (more.raw.type != YAML_STREAM_END_EVENT) return At(more, "the file has a second document; a job is one document");
     return root;
   }
 
@@ -142,7 +142,7 @@ class YamlReader {
 
   Status Count(const Event& event, size_t values = 1) {
     values_ += values;
-    if (values_ > kMostDocumentValues) return At(event, StrCat("more than ", kMostDocumentValues, " values"));
+    if (values_ > kMostDocumentValues) return At(event, StrCat("the document has more than ", kMostDocumentValues, " values"));
     return Ok();
   }
 
@@ -171,7 +171,7 @@ class YamlReader {
   Result<DocumentNode> ReadAlias(const Event& event, size_t depth) {
     const std::string anchor(View(event.raw.data.alias.anchor));
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) return At(event, StrCat("*", anchor, ": nothing before it is named &", anchor));
+    if (found == anchors_.end()) return At(event, StrCat("*", anchor, ": this alias has no earlier anchor &", anchor));
     const Extent extent = ExtentOf(found->second);
     TRY(Count(event, extent.values - 1));
     TRY(CheckDepth(event, depth + extent.depth));
@@ -210,7 +210,7 @@ class YamlReader {
       TRY(Next(key));
       if (key.raw.type == YAML_MAPPING_END_EVENT) return object;
       TRY_ASSIGN(std::string name, ReadName(key));
-      if (!seen.insert(name).second) return At(key, StrCat("member ", InQuotes(name), " twice"));
+      if (!seen.insert(name).second) return At(key, StrCat("member ", InQuotes(name), " is there twice"));
       TRY(Next(value));
       TRY_ASSIGN(DocumentNode item, ReadNode(value, depth));
       object.names.push_back(std::move(name));
@@ -220,23 +220,23 @@ class YamlReader {
 
   // A member's name is always a text: NO is the name of a variable, not a boolean.
   Result<std::string> ReadName(const Event& event) {
-    if (event.raw.type != YAML_SCALAR_EVENT) return At(event, "a member's name has to be a text");
+    if (event.raw.type != YAML_SCALAR_EVENT) return At(event, "a member's name must be a text");
     const auto& scalar = event.raw.data.scalar;
     TRY(CheckTag(event, scalar.tag, YAML_STR_TAG));
     std::string name(reinterpret_cast<const char*>(scalar.value), scalar.length);
     if (name == "<<" && scalar.style == YAML_PLAIN_SCALAR_STYLE)
-      return At(event, "<<, a merge key, is not of YAML 1.2; write the members out, or name one value by & and *");
+      return At(event, "<< is a merge key, which YAML 1.2 does not have; write the members out, or use an anchor & and an alias *");
     return name;
   }
 
   Status CheckTag(const Event& event, const yaml_char_t* tag, std::string_view allowed = {}) const {
     if (!tag || View(tag) == allowed) return Ok();
-    return At(event, StrCat("the tag ", InQuotes(View(tag)), ": only !!str is known, of a text"));
+    return At(event, StrCat("the tag ", InQuotes(View(tag)), ": only !!str, for a text, is accepted"));
   }
 
   Status CheckDepth(const Event& event, size_t depth) const {
     if (depth <= kMostDocumentDepth) return Ok();
-    return At(event, StrCat("nested more than ", kMostDocumentDepth, " deep"));
+    return At(event, StrCat("nested deeper than ", kMostDocumentDepth, " levels"));
   }
 
   struct Extent {

@@ -197,8 +197,8 @@ void RestoreUtf8(Properties& properties) {
   }
   if (!keys.empty())
     properties.Warn(StrCat(keys,
-                           ": UTF-8 that Azkaban read as ISO-8859-1; read as UTF-8. A .job file that writes its "
-                           "other characters as \\uXXXX says the same to both"));
+                           ": Azkaban read this UTF-8 text as ISO-8859-1; it is used as UTF-8. To avoid this, write "
+                           "characters beyond ASCII as \\uXXXX in the .job file"));
 }
 
 }  // namespace

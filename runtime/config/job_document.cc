@@ -90,7 +90,7 @@ Status CheckObject(const DocumentNode& node, const std::string& path, std::strin
   for (const std::string& name : node.names) {
     const bool control = std::ranges::any_of(name, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; });
     if (name.empty() || control)
-      return Failure(PathOf(path, InQuotes(name)), "expected a name, without control characters");
+      return Failure(PathOf(path, InQuotes(name)), "expected a name that is not empty and has no control characters");
   }
   return Ok();
 }
@@ -244,7 +244,7 @@ class Builder {
   bool on_key(Text part, size_t, Code& code) {
     Append(part);
     std::string name = std::exchange(text_, {});
-    if (!open_.back().seen.insert(name).second) return Refuse(StrCat("member ", InQuotes(name), " twice"), code);
+    if (!open_.back().seen.insert(name).second) return Refuse(StrCat("member ", InQuotes(name), " is there twice"), code);
     open_.back().node.names.push_back(std::move(name));
     return true;
   }
@@ -419,9 +419,9 @@ Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string&
   const std::string& problem = parser.handler().problem();
   if (!problem.empty()) return FailureAt(text, parsed, name, problem);
   if (code == json::error::too_deep)
-    return FailureAt(text, parsed, name, StrCat("nested more than ", kMostDocumentDepth, " deep"));
+    return FailureAt(text, parsed, name, StrCat("nested deeper than ", kMostDocumentDepth, " levels"));
   if (code) return FailureAt(text, parsed, name, StrCat("not JSON: ", code.message()));
-  if (parsed < text.size()) return FailureAt(text, parsed, name, "not JSON: more behind its end");
+  if (parsed < text.size()) return FailureAt(text, parsed, name, "not JSON: text follows the end of the document");
   return parser.handler().TakeRoot();
 }
 

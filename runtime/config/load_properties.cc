@@ -81,11 +81,11 @@ bool IsDocument(const ConfigFile& file) {
 
 Result<JobDocument> LoadDocument(const ConfigFile& file) {
   if (file.is_stdin && ::isatty(STDIN_FILENO)) {
-    return Error{ErrorCode::kUsage, "- reads a job document from standard input, and that is a terminal"};
+    return Error{ErrorCode::kUsage, "- reads a job document from standard input, but standard input is a terminal"};
   }
   TRY_ASSIGN(const std::string text, ReadConfigFile(file));
   const auto format = IsYaml(file) ? DocumentFormat::kYaml : DocumentFormat::kJson;
-  if (Trim(text).empty()) return FileError(file, "empty; expected an object");
+  if (Trim(text).empty()) return FileError(file, "the document is empty; expected an object");
   return ReadJobDocument(text, file.name, format);
 }
 
@@ -103,7 +103,7 @@ Result<LoadedFile> Load(const ConfigFile& file) {
                file.read ? ParseRawHadoopXml(text, file.name) : ParseHadoopXmlWithIncludes(file.path, text, file.name));
     return loaded;
   }
-  if (IsDocument(file)) return FileError(file, "a job document, which main.args cannot name");
+  if (IsDocument(file)) return FileError(file, "this is a job document; main.args must name a tony.xml or a job file");
   TRY_ASSIGN(loaded.properties, ParseJavaProperties(text, file.name));
   loaded.is_job_file = true;
   return loaded;
@@ -139,7 +139,7 @@ Result<Properties> WithConfFile(const Properties& step, const Property& conf_fil
   properties.Merge(loaded->properties);
   if (!left_out.empty()) {
     properties.Warn(StrCat(conf_file.origin,
-                           ": that file is read instead of the step's own tony.* properties, as in TonY; "
+                           ": this file replaces the step's own tony.* properties, as in TonY; "
                            "ignored: ",
                            Join(left_out, ", ")));
   }
@@ -150,7 +150,7 @@ Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const P
   std::optional<ConfigFile> file;
   if (!options.spec_file.empty() && !options.conf_file.empty()) {
     return Error{ErrorCode::kUsage, StrCat("both ", options.spec_file, " and -conf_file ", options.conf_file,
-                                           ": one of them, as the job can have only one file")};
+                                           ": give only one of them, because a job has one file")};
   }
   if (options.spec_file == "-") {
     file = ConfigFile{
@@ -187,7 +187,7 @@ Result<SubmitFlags> TakeStep(Properties& properties, const Places& places) {
   // LinkedIn's DSL writes shell_env, but TonY's job type never read it.
   if (const Property* variables = properties.Find("shell_env"))
     properties.Warn(
-        StrCat("shell_env (from ", variables->origin, "): not read, as in TonY; a variable is worker_env.NAME"));
+        StrCat("shell_env (from ", variables->origin, "): ignored, as in TonY; set a variable by worker_env.NAME"));
   return step;
 }
 

@@ -34,7 +34,7 @@ class Expander {
     if (const auto done = done_.find(key); done != done_.end()) return done->second;
     if (active_.size() >= kMaxDepth) return Failure(property, StrCat("${", key, "} is nested more than 20 deep"));
     for (const auto& outer : active_) {
-      if (outer == key) return Failure(property, StrCat("${", key, "} refers back to itself"));
+      if (outer == key) return Failure(property, StrCat("${", key, "} refers to itself"));
     }
     active_.push_back(key);
     TRY_ASSIGN(std::string value, Substitute(property));
@@ -71,7 +71,7 @@ class Expander {
       rest.remove_prefix(2);
       if (!CannotBeShellVariable(name) || IsKnown(name) || !unknown.insert(name).second) continue;
       out.Warn(StrCat(key, " (from ", property.origin, "): ${", name,
-                      "} is no key, and no system property or variable that is known here: it stays as it is"));
+                      "} is not a key, a system property or a variable that is known here, so it is left unchanged"));
     }
   }
 

@@ -27,8 +27,8 @@ Result<Pair> ParsePair(std::string_view flag, size_t number, const std::string& 
   const size_t equals = text.find('=');
   const std::string name(Trim(std::string_view(text).substr(0, equals)));
   if (equals == std::string::npos || name.empty()) {
-    return Error{ErrorCode::kUsage, StrCat(flag, " (number ", number, " of these): expected ", form,
-                                           ", and there is no ", equals == std::string::npos ? "=" : "name before =")};
+    return Error{ErrorCode::kUsage, StrCat(flag, " (number ", number, " of its kind): expected ", form,
+                                           ", but the value has no ", equals == std::string::npos ? "=" : "name before =")};
   }
   if (!IsUtf8(text)) return Error{ErrorCode::kUsage, StrCat(flag, " ", name, ": not valid UTF-8")};
   return Pair{name, text.substr(equals + 1)};
@@ -51,10 +51,10 @@ Result<SubmitFlags::Variables> ParseVariables(const std::string& flag, const std
     for (const std::string& text : CutAtCommas(texts[i])) {
       TRY_ASSIGN(Pair pair, ParsePair(flag, i + 1, text, "NAME=VALUE"));
       if (pair.value.find(',') != pair.value.npos)
-        warnings.push_back(StrCat(flag, " ", pair.name, ": one value, with its commas; TonY cut it there"));
+        warnings.push_back(StrCat(flag, " ", pair.name, ": the commas are part of the value; TonY would have cut it there"));
       else if (const auto second = NameAfterBlank(pair.value); !second.empty())
-        warnings.push_back(StrCat(flag, " ", pair.name, ": one value, with its blanks; ", second,
-                                  " is a variable of its own only behind a comma or in a ", flag, " of its own"));
+        warnings.push_back(StrCat(flag, " ", pair.name, ": the blanks are part of the value; to set ", second,
+                                  " as another variable, put it behind a comma or into a ", flag, " of its own"));
       variables[pair.name] = {std::move(pair.value), flag};
     }
   }
@@ -139,7 +139,7 @@ Status SetCommand(const SubmitFlags& flags, Properties& properties) {
     const bool from_flag = flags.task_params.origin.starts_with('-');
     return Error{from_flag ? ErrorCode::kUsage : ErrorCode::kInvalid,
                  StrCat("task_params (from ", flags.task_params.origin,
-                        ") without executes: there is no command to add them to")};
+                        ") needs executes: the job has no command to which the parameters could be added")};
   }
   Property command = flags.executes;
   if (!flags.python_binary_path.value.empty()) {
@@ -214,10 +214,10 @@ class Reader {
       const auto word = ReadOption(words_[next_++]);
       if (!word) {
         return Failure(
-            "", StrCat("expected an option; a value of several words belongs in quotes. Options: ", AllOptions()));
+            "", StrCat("expected an option; put a value of several words in quotes. Options: ", AllOptions()));
       }
       if (!word->option) {
-        return Failure(LooksLikeName(word->name) ? word->name : "", StrCat("no such option; expected ", AllOptions()));
+        return Failure(LooksLikeName(word->name) ? word->name : "", StrCat("this option is unknown; expected ", AllOptions()));
       }
       TRY(Take(*word));
     }

@@ -76,7 +76,7 @@ Result<std::string> Iconv(std::string_view text, const std::string& encoding) {
   const auto answer = RunProgram({std::string(kIconv), "-f", encoding, "-t", "UTF-8", file}, kLimit);
   if (!answer.ok()) return Error{ErrorCode::kInvalid, answer.error().message};
   if (answer->exit_code == 0 && IsUtf8(answer->output)) return answer->output;
-  return Error{ErrorCode::kInvalid, "iconv does not know it, or the text is not in it"};
+  return Error{ErrorCode::kInvalid, "iconv does not know this encoding, or the text is not valid in it"};
 }
 
 constexpr size_t kMostNested = 20;
@@ -173,7 +173,7 @@ class HadoopXml {
 
   Result<Inclusion::File> WhatIsIncluded(pugi::xml_node node) const {
     std::string href = node.attribute("href").value();
-    if (inclusion_.open.empty()) return Failure(node, "include: no file may be included here");
+    if (inclusion_.open.empty()) return Failure(node, "include: files cannot be included here");
     if (href.empty()) return Failure(node, "include: expected href=\"FILE\"");
     if (node.attribute("xpointer") ||
         (node.attribute("parse") && node.attribute("parse").value() != std::string_view("xml")))
@@ -197,7 +197,7 @@ class HadoopXml {
     }
     if (is_cycle) return Failure(node, StrCat("include: a cycle: ", chain, file.name));
     if (inclusion_.open.size() <= kMostNested) return Ok();
-    return Failure(node, StrCat("include ", file.name, ": more than ", kMostNested, " files within one another"));
+    return Failure(node, StrCat("include ", file.name, ": more than ", kMostNested, " files included in one another"));
   }
 
   // Name, value and final are elements or, in Hadoop's short form, attributes. Without a value the key is not set.
@@ -206,7 +206,7 @@ class HadoopXml {
     TRY_ASSIGN(auto value, Part(node, "value"));
     TRY_ASSIGN(const auto final, Part(node, "final"));
     const std::string key(Trim(name.value_or("")));
-    if (key.empty()) return Failure(node, "a <property> without a <name>");
+    if (key.empty()) return Failure(node, "this <property> has no <name>");
     const Property* present = properties.Find(key);
     if (!value || (present && present->is_final)) return Ok();
     properties.Set(key,

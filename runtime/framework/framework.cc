@@ -49,7 +49,7 @@ Status CheckFcfs(const JobSpec& spec) {
   if (spec.framework == FrameworkKind::kTensorflow || spec.framework == FrameworkKind::kStandalone) return Ok();
   return Error{ErrorCode::kInvalid,
                StrCat("tony.application.distributed-mode FCFS: framework ", ToString(spec.framework),
-                      " wires tasks that wait for each other; expected GANG, or framework standalone for tasks that "
+                      " connects tasks that wait for each other; expected GANG, or framework standalone for tasks that "
                       "do not")};
 }
 
@@ -101,7 +101,7 @@ Status CheckProcesses(const JobSpec& spec) {
     if (role.processes == 1 || FrameworkOf(spec).several_processes) continue;
     return Error{ErrorCode::kInvalid,
                  StrCat(role.Key("nproc-per-node"), "=", role.processes, ": framework ", ToString(spec.framework),
-                        " knows of one process a task; expected 1, or framework pytorch")};
+                        " supports one process for each task; expected 1, or framework pytorch")};
   }
   return Ok();
 }
@@ -125,7 +125,7 @@ Status CheckTogether(const JobSpec& spec) {
   if (framework.stage) {
     return Error{ErrorCode::kInvalid, StrCat("framework ", ToString(spec.framework),
                                              " starts roles in an order of its own; expected no stages, depends-on or "
-                                             "preprocessing beside it")};
+                                             "preprocessing with it")};
   }
   for (const RoleSpec& role : spec.roles) {
     if (IsAwaited(spec, role.name, Dependency::Until::kSucceeded)) continue;
@@ -136,7 +136,7 @@ Status CheckTogether(const JobSpec& spec) {
       if (tracked(ConcurrentRoles(spec, other)) == tracked(with)) continue;
       return Error{ErrorCode::kInvalid,
                    StrCat("framework ", ToString(spec.framework), " counts the tasks that run together, and roles ",
-                          role.name, " and ", other, " would count different ones: let both wait for the same (",
+                          role.name, " and ", other, " would count different tasks: let both wait for the same roles (",
                           role.Key("depends-on"), ", ", spec.FindRole(other)->Key("depends-on"), ")")};
     }
   }
@@ -340,7 +340,7 @@ std::vector<std::string> ScopeWarnings(const JobSpec& spec) {
     if (!role.restart_scope || *role.restart_scope >= smallest) continue;
     warnings.push_back(StrCat("role ", role.name, ": restart scope ", ToString(*role.restart_scope), " is less than ",
                               ToString(smallest), ", which ", ToString(spec.framework),
-                              " needs: tasks that run on may hang, or compute the wrong thing"));
+                              " needs: tasks that keep running may hang, or compute wrong results"));
   }
   return warnings;
 }
@@ -354,8 +354,8 @@ std::vector<std::string> ToleranceWarnings(const JobSpec& spec) {
     const bool may_fail = role.CountsFailures() && role.FailureLimit() != 1 && !decides;
     if (!may_fail || SmallestScope(spec, role, true) < RestartScope::kGang) continue;
     warnings.push_back(StrCat("role ", role.name, ": its tasks may fail without failing the job, but a collective of ",
-                              ToString(spec.framework), " cannot go on without one: the others may hang; tasks that ",
-                              "do not need each other: tony.application.distributed-mode=FCFS"));
+                              ToString(spec.framework), " cannot go on without one of them: the others may hang; run tasks that ",
+                              "do not need each other with tony.application.distributed-mode=FCFS"));
   }
   return warnings;
 }

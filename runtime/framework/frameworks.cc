@@ -129,7 +129,7 @@ Status CheckOneTask(const JobSpec& spec) {
   if (count == 1) return Ok();
   return Error{ErrorCode::kInvalid,
                StrCat("framework standalone runs exactly one task, but the job has ", count, " (", Join(counts, ", "),
-                      "); tasks that need nobody are run by "
+                      "); tasks that do not need each other are run by "
                       "tony.application.distributed-mode=FCFS")};
 }
 
@@ -212,7 +212,7 @@ Status CheckTracker(const JobSpec& spec) {
                tracker ? tracker->instances : 0, ": set tony.tracker.instances=1 and tony.tracker.command")};
   }
   if (Workers(spec) > 0) return Ok();
-  return Error{ErrorCode::kInvalid, "framework xgboost needs a tracked role beside tracker, as worker"};
+  return Error{ErrorCode::kInvalid, "framework xgboost needs a tracked role besides tracker, e.g. worker"};
 }
 
 Environment XgBoostEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int) {

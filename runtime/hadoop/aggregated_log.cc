@@ -35,7 +35,7 @@ Result<bool> MaySee(const Result<HttpResponse>& response) {
   boost::system::error_code error;
   const boost::json::value document = boost::json::parse(response->body, error);
   if (error || !document.find_pointer("/app/id", error))
-    return UnavailableError("not what a ResourceManager says of an application");
+    return UnavailableError("the answer is not a ResourceManager's report of an application");
   return document.find_pointer("/app/amContainerLogs", error) != nullptr;
 }
 
@@ -45,7 +45,7 @@ ApplicationViewers::ApplicationViewers(EventLoop& loop, std::string rm_web, std:
     : loop_(loop), url_(StrCat(std::move(rm_web), "/ws/v1/cluster/apps/", application)), http_(loop) {}
 
 void ApplicationViewers::Ask(const std::string& user, Done done) {
-  if (!IsEncoded(user)) return done(InvalidError("a user's name that is not encoded"));
+  if (!IsEncoded(user)) return done(InvalidError("the user's name is not percent-encoded"));
   const auto known = known_.find(user);
   if (known != known_.end() && loop_.Now() < known->second.until) return done(known->second.may_see);
   HttpCall call{.url = user.empty() ? url_ : StrCat(url_, "?user.name=", user),
@@ -67,7 +67,7 @@ namespace {
 
 constexpr int64_t kWindow = 64 << 10;  // bytes per read
 
-Error NotATFile(std::string_view what) { return InvalidError("not as a TFile should be: ", what); }
+Error NotATFile(std::string_view what) { return InvalidError("not a valid TFile: ", what); }
 
 // Reads the bytes of a part of a file in order, plain or inflated.
 class TFileBytes {
@@ -110,7 +110,7 @@ class PlainBytes : public TFileBytes {
   Result<std::string> Window(int64_t wanted) {
     const int64_t count = std::min(end_ - at_, std::max(wanted, kWindow));
     TRY_ASSIGN(std::string bytes, read_(at_, count));
-    if (static_cast<int64_t>(bytes.size()) != count) return NotATFile("it has got shorter");
+    if (static_cast<int64_t>(bytes.size()) != count) return NotATFile("it has become shorter");
     at_ += count;
     return bytes;
   }
@@ -167,7 +167,7 @@ class InflatedBytes : public TFileBytes {
     return some;
   }
   Status Inflate() {
-    if (!is_open_) return Error{ErrorCode::kInternal, "zlib cannot begin"};
+    if (!is_open_) return Error{ErrorCode::kInternal, "zlib cannot start"};
     if (z_.avail_in == 0) {
       TRY_ASSIGN(in_, packed_.Take(std::min(packed_.left(), kWindow)));
       if (in_.empty()) return NotATFile("a block ends early");
@@ -219,7 +219,7 @@ Result<int64_t> TFileNumber(TFileBytes& in) {
   TRY_ASSIGN(const int64_t first, BigEndian(in, 1));
   if (first >= -32) return first;
   if (first < -120) {
-    if (first < -125) return NotATFile("a number");
+    if (first < -125) return NotATFile("a number is malformed");
     return BigEndian(in, static_cast<int>(first + 129));
   }
   const int more = first >= -72 ? 1 : first >= -104 ? 2 : 3;
@@ -232,7 +232,7 @@ Result<int64_t> TFileNumber(TFileBytes& in) {
 
 Result<std::string> TFileText(TFileBytes& in) {
   TRY_ASSIGN(const int64_t length, TFileNumber(in));
-  if (length < 0 || length > kLongestName) return NotATFile("the length of a name");
+  if (length < 0 || length > kLongestName) return NotATFile("a name has a wrong length");
   return in.Take(length);
 }
 
@@ -250,7 +250,7 @@ Result<Region> ReadRegion(TFileBytes& in, int64_t file_length) {
   TRY_ASSIGN(const int64_t begin, TFileNumber(in));
   TRY_ASSIGN(const int64_t size, TFileNumber(in));
   TRY(TFileNumber(in));  // inflated size, not used
-  if (begin < 0 || size < 0 || begin > file_length || size > file_length - begin) return NotATFile("a block's place");
+  if (begin < 0 || size < 0 || begin > file_length || size > file_length - begin) return NotATFile("a block lies outside the file");
   return Region{begin, begin + size};
 }
 
@@ -272,7 +272,7 @@ Result<Blocks> ReadBlockIndex(TFileBytes& in, int64_t file_length) {
   Blocks blocks;
   TRY_ASSIGN(blocks.compression, TFileText(in));
   TRY_ASSIGN(const int64_t count, TFileNumber(in));
-  if (count < 0 || count > std::min(kMostBlocks, file_length)) return NotATFile("the number of blocks");
+  if (count < 0 || count > std::min(kMostBlocks, file_length)) return NotATFile("the number of blocks is wrong");
   for (int64_t i = 0; i < count; ++i) {
     TRY_ASSIGN(const Region region, ReadRegion(in, file_length));
     if (!blocks.regions.empty() && region.begin < blocks.regions.back().end) return NotATFile("blocks overlap");
@@ -287,9 +287,9 @@ Result<Blocks> FindBlocks(const ReadRange& read, int64_t length, int64_t& budget
   TRY_ASSIGN(const int64_t index, BigEndian(footer, 8));
   TRY(footer.Skip(4));
   TRY_ASSIGN(const std::string magic, footer.Take(static_cast<int64_t>(kMagic.size())));
-  if (magic != kMagic) return NotATFile("its end");
+  if (magic != kMagic) return NotATFile("its last bytes are wrong");
   const int64_t end = length - kFooter;
-  if (index < 0 || index > end || end - index > kLargestIndex) return NotATFile("the place of its index");
+  if (index < 0 || index > end || end - index > kLargestIndex) return NotATFile("the offset of its index is wrong");
   PlainBytes meta(read, index, end);
   TRY_ASSIGN(const int64_t count, TFileNumber(meta));
   for (int64_t i = 0; i < count; ++i) {
@@ -297,7 +297,7 @@ Result<Blocks> FindBlocks(const ReadRange& read, int64_t length, int64_t& budget
     TRY_ASSIGN(const std::string compression, TFileText(meta));
     TRY_ASSIGN(const Region region, ReadRegion(meta, length));
     if (name != "data:BCFile.index") continue;
-    if (region.end - region.begin > kLargestIndex) return NotATFile("the size of its index");
+    if (region.end - region.begin > kLargestIndex) return NotATFile("its index is too large");
     TRY_ASSIGN(const auto in, OpenBlock(read, region, compression, budget));
     return ReadBlockIndex(*in, length);
   }
@@ -331,7 +331,7 @@ class ValueBytes : public TFileBytes {
   Result<bool> AtEnd() override {
     while (left_ == 0 && !is_last_) {
       TRY_ASSIGN(const int64_t length, TFileNumber(in_));
-      if (length == INT64_MIN) return NotATFile("the length of a chunk");
+      if (length == INT64_MIN) return NotATFile("a chunk has a wrong length");
       is_last_ = length >= 0;
       left_ = is_last_ ? length : -length;
     }
@@ -364,7 +364,7 @@ Result<AggregatedLog> FindLog(ValueBytes& value, const std::string& stream, int6
     TRY_ASSIGN(const std::string name, JavaText(value));
     TRY_ASSIGN(const std::string digits, JavaText(value));
     const auto size = ParseInt(digits);
-    if (!size || *size < 0) return NotATFile("the length of a log");
+    if (!size || *size < 0) return NotATFile("a log has a wrong length");
     const int64_t tail = name == stream ? std::min(*size, most) : 0;
     TRY(value.Skip(*size - tail));
     if (name != stream) continue;
@@ -406,7 +406,7 @@ Result<AggregatedLog> ReadAggregatedLog(const ReadRange& read, int64_t length, c
     TRY_ASSIGN(auto log, FindInBlock(*in, container, stream, most));
     if (log) return *std::move(log);
   }
-  return NotFoundError("nothing of ", container, " is in it");
+  return NotFoundError("no entry for ", container, " is in the file");
 }
 
 }  // namespace tony::hadoop

@@ -211,9 +211,9 @@ Result<Credentials> DecodeCredentials(std::string_view bytes) {
   if (!bytes.starts_with(kMagic)) return Refused("they do not begin with HDTS");
   ByteReader from(bytes.substr(kMagic.size()));
   const auto format = from.Byte();
-  if (!format || (*format != kWritable && *format != kProtobuf)) return Refused("of an unknown format");
+  if (!format || (*format != kWritable && *format != kProtobuf)) return Refused("their format is unknown");
   auto credentials = *format == kWritable ? ReadWritable(from) : ReadProtobuf(from);
-  if (!credentials) return Refused("damaged or cut off");
+  if (!credentials) return Refused("they are damaged or cut off");
   return *std::move(credentials);
 }
 

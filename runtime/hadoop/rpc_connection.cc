@@ -240,7 +240,7 @@ Status RpcConnection::Prove(const RpcResponse& response) {
 void RpcConnection::TakeAnswer(const RpcResponse& response) {
   const auto call = open_calls_.find(response.call_id);
   if (call == open_calls_.end())
-    return Drop(ProtocolFailure(StrCat("an answer to call ", response.call_id, ", which nobody made")));
+    return Drop(ProtocolFailure(StrCat("an answer to call ", response.call_id, ", which this client did not make")));
   const OnReply done = std::move(call->second.done);
   open_calls_.erase(call);
   if (response.header.status() == wire::RpcResponseHeader::SUCCESS) {

@@ -46,7 +46,7 @@ Result<std::string_view> TakeDelimited(std::string_view& rest) {
     rest.remove_prefix(size);
     return message;
   }
-  return InvalidError("a message of an RPC frame is cut");
+  return InvalidError("a message in an RPC frame is cut off");
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ namespace {
 
 Error NotTheProtocol(const wire::RpcSasl& message) {
   return InvalidError("the server answers with SASL state ", static_cast<int>(message.state()),
-                      ", which is not its turn");
+                      ", which is not expected now");
 }
 
 std::string Methods(const wire::RpcSasl& offer) {
@@ -192,7 +192,7 @@ Result<wire::RpcSasl> SaslExchange::Initiate(const wire::RpcSasl& offer) {
   const auto& auths = offer.auths();
   const auto token = std::ranges::find_if(auths, [](const auto& auth) { return auth.method() == "TOKEN"; });
   if (!is_offer || token == auths.end())
-    return NotPermittedError("the server takes no token; it offers ", Methods(offer));
+    return NotPermittedError("the server accepts no token; it offers ", Methods(offer));
   if (token->mechanism() != "DIGEST-MD5")
     return NotPermittedError("the server checks tokens by ", token->mechanism(), "; only DIGEST-MD5 is supported");
   TRY_ASSIGN(DigestAnswer answer, AnswerDigest(token_, token->challenge(),

@@ -27,7 +27,7 @@ std::string BoolText(bool value) { return value ? "true" : "false"; }
 Status Checked(const Result<HttpResponse>& response, std::string_view subject, bool writes) {
   if (!response.ok()) return response.error();
   if (const auto refusal = RefusalIn(*response)) return refusal->ToError(subject, writes);
-  if (response->status == 307) return InvalidError(subject, ": sent on to one more server");
+  if (response->status == 307) return InvalidError(subject, ": redirected to a second server");
   return Ok();
 }
 
@@ -63,7 +63,7 @@ Result<std::string> LocationIn(const HttpResponse& response, const std::string& 
   const bool is_redirect = response.status == 307 && !header.empty();
   TRY_ASSIGN(const std::string location, is_redirect ? Result<std::string>(header) : TextIn(response.body, "Location"));
   if (base.starts_with("https:") && !location.starts_with("https:"))
-    return InvalidError("sent on to a server without TLS");
+    return InvalidError("redirected to a server without TLS");
   return location;
 }
 
@@ -125,7 +125,7 @@ WebHdfs::Handle WebHdfs::MakeFolders(const std::string& path, int permission, Do
   const Operation operation{"PUT", "MKDIRS", path, {{"permission", OctalText(permission)}}};
   const auto parse = [](const HttpResponse& response) -> Result<bool> {
     TRY_ASSIGN(const bool made, BooleanIn(response.body));
-    if (!made) return Error{ErrorCode::kCannotWrite, "not made"};
+    if (!made) return Error{ErrorCode::kCannotWrite, "the folder was not created"};
     return true;
   };
   const Done<Result<bool>> on_made = [done = std::move(done)](const Result<bool>& made) { done(made.status()); };
@@ -171,7 +171,7 @@ class WebHdfs::Listing : public EventLoop::Handle {
     // The listing of a file is one entry without a name.
     if (more.size() == 1 && more[0].name.empty()) return done(Failed("is not a folder"));
     if (!entries_.empty() && !more.empty() && more[0].name == entries_[0].name)
-      return done(Failed("is listed from its beginning each time"));
+      return done(Failed("the server lists it from the beginning each time"));
     entries_.insert(entries_.end(), more.begin(), more.end());
     if (entries_.size() > kMostEntries) return done(Failed(StrCat("has more than ", kMostEntries, " entries")));
     if ((*some).remaining == 0 || more.empty()) return done(std::move(entries_));
@@ -274,7 +274,7 @@ class Put : public EventLoop::Handle {
     const HdfsCreation how{.permission = permission};
     running_ = hdfs_.Create(temporary_, std::move(body), how, [this](const Result<bool>& created) {
       if (!created.ok()) return CleanUp(created.error());
-      if (!*created) return CleanUp(UnavailableError(temporary_, ": somebody has taken the name"));
+      if (!*created) return CleanUp(UnavailableError(temporary_, ": the temporary file already exists"));
       CheckLength();
     });
   }

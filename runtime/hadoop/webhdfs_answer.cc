@@ -85,7 +85,7 @@ std::string FirstLine(std::string_view text) {
   return line;
 }
 
-Error NoAnswer(std::string_view expected) { return InvalidError("the answer is not WebHDFS': no ", expected); }
+Error NoAnswer(std::string_view expected) { return InvalidError("the answer is not from WebHDFS: it has no ", expected); }
 
 // Returns nullptr if one of the names on the way is missing.
 const json::value* Find(const json::value& document, std::initializer_list<std::string_view> names) {

@@ -178,7 +178,7 @@ void RmClient::Queue(const std::string& name, Done<QueueReport> done) {
   CallFor(connection_, "getQueueInfo", request, +convert,
           [name, done = std::move(done)](const Result<wire::GetQueueInfoResponse>& answer) {
             if (!answer.ok()) return done(answer.error());
-            if (!answer->has_queueinfo()) return done(NotFoundError("queue ", name, ": there is none"));
+            if (!answer->has_queueinfo()) return done(NotFoundError("queue ", name, ": the cluster has no such queue"));
             done(QueueIn(answer->queueinfo()));
           });
 }

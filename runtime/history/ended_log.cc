@@ -153,7 +153,7 @@ Result<UniqueFd> OpenLocked(const fs::path& path, bool (*try_lock)(int), std::ch
     while (IsUnchanged(fd.get(), path)) {
       if (try_lock(fd.get()) && IsUnchanged(fd.get(), path)) return fd;
       if (std::chrono::steady_clock::now() >= give_up)
-        return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process has it")};
+        return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process holds it")};
       std::this_thread::sleep_for(kBetweenTries);
     }
   }
@@ -168,7 +168,7 @@ bool EndsWithinLine(int fd) {
 
 Result<EndedText> Map(int fd, const fs::path& path) {
   struct stat info {};
-  if (fstat(fd, &info) != 0) return FileError(ErrorCode::kUnavailable, "look at", path, errno);
+  if (fstat(fd, &info) != 0) return FileError(ErrorCode::kUnavailable, "read the size of", path, errno);
   if (info.st_size == 0) return EndedText();
   void* begin = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
   if (begin == MAP_FAILED) return FileError(ErrorCode::kUnavailable, "map", path, errno);
@@ -400,7 +400,7 @@ Status RecordEnd(const JobRecords& records) {
   const fs::path jobs = records.place().parent_path();
   if (jobs.filename() != "jobs")
     return Error{ErrorCode::kNotFound,
-                 StrCat("record the end of ", records.place().string(), ": not in a folder jobs")};
+                 StrCat("record the end of ", records.place().string(), ": not in a folder named jobs")};
   TRY_ASSIGN(const auto status, records.ReadStatus());
   if (!status || !status->verdict)
     return Error{ErrorCode::kUnavailable, StrCat("record the end of ", records.job().value, ": it has no verdict")};

@@ -19,15 +19,15 @@ constexpr auto kPeer = Source::kPeer;
 constexpr auto kOfSignal = Source::kSignal;
 
 constexpr const char* kAskForMore =
-    "ask for more memory (tony.<role>.memory), or use less: smaller batches, fewer loader processes";
+    "request more memory (tony.<role>.memory), or use less: smaller batches, fewer loader processes";
 constexpr const char* kUseLessGpuMemory =
     "smaller batches or models for each GPU, or more GPUs; see who else uses the GPU";
-constexpr const char* kSeeThePeer = "look at how the other tasks ended: the first of them is the cause";
+constexpr const char* kSeeThePeer = "check how the other tasks ended: the first end is the cause";
 constexpr const char* kSeeTheCore = "the stack: PYTHONFAULTHANDLER=1 prints it; ulimit -c keeps a core file";
 constexpr const char* kSeeNothing = "";
 constexpr const char* kSeeThePath = "PATH on the node (-shell_env PATH=...), the role's command";
 constexpr const char* kSeeTheMode = "chmod +x, the script's first line, the node's architecture";
-constexpr const char* kToldToEnd = "a signal told it to end, from outside of the job or from its own processes";
+constexpr const char* kToldToEnd = "a signal ended it, sent from outside of the job or by one of its own processes";
 constexpr const char* kWhoEndedIt =
     "who sent it: a process of the task, an administrator, a service manager, the machine going down";
 
@@ -54,23 +54,23 @@ Rules SaidByTheScheduler() {
       {.name = "yarn-preempted", .scheduler_status = -102, .cls = kPreempted,
        .meaning = "YARN gave the resources to an application of higher priority", .remedy = "the queue's share"},
       {.name = "yarn-virtual-memory", .scheduler_status = -103, .cls = kOom,
-       .meaning = "more virtual memory than YARN allows", .remedy = "programs that use CUDA need yarn.nodemanager.vmem-check-enabled=false, or more memory asked for"},
+       .meaning = "more virtual memory than YARN allows", .remedy = "programs that use CUDA need yarn.nodemanager.vmem-check-enabled=false, or a larger memory request"},
       {.name = "yarn-memory", .scheduler_status = -104, .cls = kOom,
-       .meaning = "more memory than was asked for", .remedy = kAskForMore},
+       .meaning = "more memory than was requested", .remedy = kAskForMore},
       {.name = "yarn-stopped-by-am", .scheduler_status = -105, .cls = kKilled,
        .meaning = "stopped by the application master", .remedy = kSeeNothing},
       {.name = "yarn-stopped-by-rm", .scheduler_status = -106, .cls = kInfra,
        .meaning = "stopped by YARN's resource manager", .remedy = "the resource manager's log"},
       {.name = "yarn-after-the-end", .scheduler_status = -107, .cls = kKilled,
-       .meaning = "swept after the application had ended", .remedy = kSeeNothing},
+       .meaning = "cleaned up after the application had ended", .remedy = kSeeNothing},
       {.name = "yarn-evicted", .scheduler_status = -108, .cls = kPreempted,
        .meaning = "an opportunistic container that had to make room", .remedy = "ask for guaranteed containers"},
       {.name = "yarn-excess-logs", .scheduler_status = -109, .cls = kUserConfig,
        .meaning = "it wrote more log than YARN allows", .remedy = "log less, or rotate"},
       {.name = "yarn-never-ran", .scheduler_status = -1000, .cls = kInfra,
-       .meaning = "the container never ran, most often because a file could not be brought to the node; one that changed, is gone or may not be read ends the job: user_config or auth", .remedy = "the container's diagnostics"},
+       .meaning = "the container never ran, most often because a file could not be copied to the node; a file that changed, is missing or may not be read ends the job as user_config or auth", .remedy = "the container's diagnostics"},
       {.name = "yarn-node-manager-lost-it", .scheduler_status = 154, .cls = kInfra,
-       .meaning = "the node manager was started again and could not find out how the container had ended", .remedy = "the node manager's log"},
+       .meaning = "the node manager was restarted and could not find out how the container had ended", .remedy = "the node manager's log"},
   };
 }
 
@@ -106,7 +106,7 @@ Rules WrittenByThePrograms() {
       {.name = "python-module", .pattern = PYTHON "(ModuleNotFoundError|ImportError):", .cls = kUserConfig,
        .meaning = "a Python module is missing or broken in the task's environment", .remedy = "install it where the tasks run, or ship it with -src_dir"},
       {.name = "python-syntax", .pattern = PYTHON "(SyntaxError|IndentationError|TabError):", .cls = kUserConfig,
-       .meaning = "the program is no valid Python for this interpreter", .remedy = "the line it names; python --version on the node"},
+       .meaning = "the program is not valid Python for this interpreter", .remedy = "the line it names; python --version on the node"},
       {.name = "python-script", .pattern = "^[^ ]*python[0-9.]*: (can't open file|No module named)", .cls = kUserConfig,
        .meaning = "Python cannot find the program", .remedy = "the command's path: it starts in a folder with the contents of -src_dir"},
       {.name = "arguments", .pattern = ": error: (unrecognized arguments|the following arguments are required|argument |ambiguous option)", .cls = kUserConfig,
@@ -120,9 +120,9 @@ Rules WrittenByThePrograms() {
       {.name = "unset-variable", .pattern = "(: unbound variable|: parameter (null or )?not set|: parameter null)$", .cls = kUserConfig,
        .meaning = "its script needs a variable that is not set", .remedy = "-shell_env NAME=VALUE, or the script"},
       {.name = "shell-syntax", .pattern = "(: syntax error near unexpected token|: syntax error: |: Syntax error: |: unexpected EOF while looking for)", .cls = kUserConfig,
-       .meaning = "its command is no valid script for the shell", .remedy = "quotes, brackets and what follows \"do\" or \"then\" in the command"},
+       .meaning = "its command is not a valid script for the shell", .remedy = "quotes, brackets and what follows \"do\" or \"then\" in the command"},
       {.name = "interpreter-missing", .pattern = "(: required file not found|: bad interpreter: No such file or directory)$", .cls = kUserConfig,
-       .meaning = "its interpreter, which its first line names, or its loader is not there", .remedy = "the script's first line; line ends of Windows are part of the name"},
+       .meaning = "the interpreter in its first line, or its loader, does not exist", .remedy = "the script's first line; Windows line ends become part of the name"},
       {.name = "command-not-found", .exit_code = 127, .pattern = "(: command not found|: not found|: No such file or directory)$", .cls = kUserConfig,
        .meaning = "the command was not found", .remedy = kSeeThePath},
       {.name = "command-not-executable", .exit_code = 126, .pattern = "(: Permission denied|: Is a directory|: cannot execute|: Exec format error)", .cls = kUserConfig,
@@ -138,19 +138,19 @@ Rules WrittenByThePrograms() {
       {.name = "address-in-use", .pattern = "([Aa]ddress already in use|EADDRINUSE)", .cls = kUserError,
        .meaning = "the port that it wants to listen at is in use: by another process, by one of its own, or by a connection of an earlier attempt", .remedy = "the port that it names; each task has one of its own in the cluster's description"},
       {.name = "native-assertion", .pattern = "(: Assertion [`'].*' failed|: [Aa]ssertion failed|Check failed: )", .cls = kUserError,
-       .meaning = "native code found that something was wrong", .remedy = kSeeTheCore},
+       .meaning = "an assertion in native code failed", .remedy = kSeeTheCore},
       {.name = "native-thread", .pattern = "^terminate called without an active exception", .cls = kUserError,
-       .meaning = "native code was taken down while one of its threads was still running", .remedy = "a program of PyTorch that has done its work: os._exit(0) as its last line; others: join the threads"},
+       .meaning = "native code was ended while one of its threads was still running", .remedy = "a program of PyTorch that has done its work: os._exit(0) as its last line; others: join the threads"},
       {.name = "native-exception", .pattern = "(^terminate called|^ *what\\(\\): )", .cls = kUserError,
        .meaning = "an exception that native code did not catch", .remedy = kSeeTheCore},
       {.name = "heap-damaged", .pattern = "^(double free or corruption|free\\(\\): |malloc\\(\\): |realloc\\(\\): |munmap_chunk\\(\\): |corrupted |\\*\\*\\* stack smashing)", .cls = kUserError,
-       .meaning = "native code has written where it must not", .remedy = kSeeTheCore},
+       .meaning = "native code has written to memory that it must not use", .remedy = kSeeTheCore},
       {.name = "child-killed", .pattern = "(Signal (9|15) \\(SIG(KILL|TERM)\\) received|got signal: |killed by signal: (Killed|Terminated)|<Signals\\.SIG(KILL|TERM)|exited on signal (9|15) |terminated with signal SIG(KILL|TERM))", .cls = kInfra,
        .source = kOfSignal, .meaning = "a process of the task was killed from outside of the job, or by another of its own", .remedy = kWhoEndedIt},
       {.name = "permission-denied", .pattern = "(Permission denied|Operation not permitted)", .cls = kUserError,
        .meaning = "it may not use a file or a device", .remedy = "the owner and mode of what it names; the user that the tasks run as"},
       {.name = "file-missing", .pattern = "No such file or directory", .cls = kUserError,
-       .meaning = "a file that it needs is not there", .remedy = "the path that it names; relative ones start in a folder with the contents of -src_dir"},
+       .meaning = "a file that it needs does not exist", .remedy = "the path that it names; relative ones start in a folder with the contents of -src_dir"},
       {.name = "python-exception", .pattern = PYTHON "[A-Za-z_][A-Za-z0-9_]*(Error|Exception)(:|$)", .cls = kUserError,
        .meaning = "an exception that the program did not catch", .remedy = "the exception: tony logs JOB TASK --stderr"},
   };
@@ -164,9 +164,9 @@ Rules SaidByTheSystem() {
       {.name = "timeout-command", .exit_code = 124, .cls = kTimeout,
        .meaning = "the limit of the command timeout(1)", .remedy = "the limit in the role's command"},
       {.name = "not-executable", .exit_code = 126, .cls = kUserConfig,
-       .meaning = "a shell's word for a command that may not be executed", .remedy = kSeeTheMode},
+       .meaning = "a shell's exit code for a command that may not be executed", .remedy = kSeeTheMode},
       {.name = "not-found", .exit_code = 127, .cls = kUserConfig,
-       .meaning = "a shell's word for a command that was not found, or a variable that is not set", .remedy = kSeeThePath},
+       .meaning = "a shell's exit code for a command that was not found, or for a variable that is not set", .remedy = kSeeThePath},
       {.name = "job-disk-full", .full_disk = true, .cls = kUserError,
        .meaning = "the disk under the job's folder has no room left", .remedy = "df on the node; what the program writes, and where; TONY_HOME"},
       {.name = "misuse", .exit_code = 2, .cls = kUserError,
@@ -176,27 +176,27 @@ Rules SaidByTheSystem() {
       {.name = "interrupt", .signal = SIGINT, .cls = kInfra,
        .source = kOfSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
       {.name = "quit", .signal = SIGQUIT, .cls = kUserError,
-       .meaning = "ended by a request for its stacks that it does not handle", .remedy = "who sent SIGQUIT"},
+       .meaning = "ended by SIGQUIT, a request for stack traces that it does not handle", .remedy = "who sent SIGQUIT"},
       {.name = "illegal-instruction", .signal = SIGILL, .cls = kUserError,
        .meaning = "an instruction that this processor does not know", .remedy = "whether it was built for a newer processor than the node's"},
       {.name = "trap", .signal = SIGTRAP, .cls = kUserError,
        .meaning = "an assertion or breakpoint in native code", .remedy = kSeeTheCore},
       {.name = "abort", .signal = SIGABRT, .cls = kUserError,
-       .meaning = "native code gave up: a failed assertion or an exception that nobody caught", .remedy = kSeeTheCore},
+       .meaning = "native code aborted: a failed assertion or an uncaught exception", .remedy = kSeeTheCore},
       {.name = "bus-error", .signal = SIGBUS, .cls = kUserError,
-       .meaning = "memory that could not be brought in: most often /dev/shm or the disk below a mapped file is full", .remedy = "df /dev/shm and df on the node"},
+       .meaning = "memory could not be loaded: most often /dev/shm or the disk below a mapped file is full", .remedy = "df /dev/shm and df on the node"},
       {.name = "arithmetic", .signal = SIGFPE, .cls = kUserError,
        .meaning = "an integer division by zero in native code", .remedy = kSeeTheCore},
       {.name = "killed-oom-near", .signal = SIGKILL, .oom = OomEvidence::kMachine, .cls = kInfra,
-       .source = kOfSignal, .meaning = "killed by something outside of the job; the kernel killed processes of this machine for want of memory meanwhile, and this may be one of them", .remedy = "dmesg on the node (\"Out of memory: Killed process\"), then more memory"},
+       .source = kOfSignal, .meaning = "killed by something outside of the job; meanwhile the kernel killed processes on this machine for want of memory, possibly this one", .remedy = "dmesg on the node (\"Out of memory: Killed process\"), then more memory"},
       {.name = "killed-no-oom", .signal = SIGKILL, .oom = OomEvidence::kNone, .cls = kInfra,
        .source = kOfSignal, .meaning = "killed by something outside of the job; the kernel did not do it for want of memory", .remedy = "who killed it: an administrator, a node manager, a limit of the machine"},
       {.name = "killed", .signal = SIGKILL, .cls = kInfra,
-       .source = kOfSignal, .meaning = "killed by something outside of the job; for want of memory, perhaps, which cannot be known here", .remedy = "dmesg on the node (\"Out of memory: Killed process\"); else who killed it"},
+       .source = kOfSignal, .meaning = "killed by something outside of the job; possibly for want of memory, which cannot be determined on this machine", .remedy = "dmesg on the node (\"Out of memory: Killed process\"); otherwise who killed it"},
       {.name = "segmentation-fault", .signal = SIGSEGV, .cls = kUserError,
        .meaning = "native code used memory that is not its own", .remedy = kSeeTheCore},
       {.name = "broken-pipe", .signal = SIGPIPE, .cls = kUserError,
-       .meaning = "it wrote to a pipe or connection that nobody reads", .remedy = "the other end of the pipe in the role's command"},
+       .meaning = "it wrote to a pipe or connection that has no reader", .remedy = "the other end of the pipe in the role's command"},
       {.name = "alarm", .signal = SIGALRM, .cls = kTimeout,
        .meaning = "a timer that the program set itself", .remedy = "its own limits"},
       {.name = "terminated", .signal = SIGTERM, .cls = kInfra,
@@ -208,7 +208,7 @@ Rules SaidByTheSystem() {
       {.name = "bad-system-call", .signal = SIGSYS, .cls = kUserError,
        .meaning = "a system call that a sandbox forbids", .remedy = "the container's seccomp profile"},
       {.name = "failed", .cls = kUserError,
-       .meaning = "the program failed, and nothing says more of the cause", .remedy = "the last lines of its log: tony logs JOB TASK --stderr"},
+       .meaning = "the program failed, and its cause is not known", .remedy = "the last lines of its log: tony logs JOB TASK --stderr"},
   };
 }
 // clang-format on

@@ -20,27 +20,27 @@ struct OutcomeRow {
   std::string_view meaning;
 };
 constexpr std::array kOutcomes = {
-    OutcomeRow{OutcomeClass::kSuccess, false, Charge::kNever, "what had to end well did"},
-    OutcomeRow{OutcomeClass::kUserError, true, Charge::kCharged, "the program failed; the engine's own retries decide"},
+    OutcomeRow{OutcomeClass::kSuccess, false, Charge::kNever, "everything that had to succeed has succeeded"},
+    OutcomeRow{OutcomeClass::kUserError, true, Charge::kCharged, "the program failed; the workflow engine's own retry setting decides"},
     OutcomeRow{OutcomeClass::kUserConfig, false, Charge::kNever,
                "the command cannot be run or found, or a setting of the job is wrong"},
     OutcomeRow{OutcomeClass::kOom, false, Charge::kNever,
-               "more memory than was asked for or than there is; the same ask would run out of it again"},
-    OutcomeRow{OutcomeClass::kNodeLost, true, Charge::kFree, "a node or executor was lost; another may live"},
-    OutcomeRow{OutcomeClass::kPreempted, true, Charge::kFree, "the resources went to somebody of higher priority"},
+               "the task used more memory than it requested, or than the machine has; the same request would run out of memory again"},
+    OutcomeRow{OutcomeClass::kNodeLost, true, Charge::kFree, "a node or executor was lost; another one may work"},
+    OutcomeRow{OutcomeClass::kPreempted, true, Charge::kFree, "the resources went to a job of higher priority"},
     OutcomeRow{OutcomeClass::kInfra, true, Charge::kFree, "TonY's or the cluster's fault"},
     OutcomeRow{OutcomeClass::kHung, true, Charge::kCharged,
-               "a task made no progress: a lost peer or a stuck device, mostly"},
+               "a task made no progress, most often because of a lost peer or a stuck device"},
     OutcomeRow{OutcomeClass::kTimeout, true, Charge::kCharged,
                "a time limit has passed, maybe while waiting for resources"},
-    OutcomeRow{OutcomeClass::kKilled, false, Charge::kNever, "somebody asked for its end"},
+    OutcomeRow{OutcomeClass::kKilled, false, Charge::kNever, "its end was requested"},
     OutcomeRow{OutcomeClass::kAbandoned, true, Charge::kNever,
-               "nobody has watched it for as long as its watch timeout; an engine that is back may run it again"},
+               "no client has watched it for the length of its watch timeout; an engine that returns may run it again"},
     // Attempts never end with these classes. A submission is refused with them, or a scheduler refuses the job.
     OutcomeRow{OutcomeClass::kSpecInvalid, false, Charge::kNever,
                "the job's properties were refused, and would be again"},
     OutcomeRow{OutcomeClass::kAuth, false, Charge::kNever, "not permitted; a person has to permit it"},
-    OutcomeRow{OutcomeClass::kQuota, true, Charge::kNever, "a queue or quota has no room; others may leave some"},
+    OutcomeRow{OutcomeClass::kQuota, true, Charge::kNever, "a queue or quota is full; it may have room later"},
 };
 
 const OutcomeRow& RowOf(OutcomeClass c) {

@@ -119,7 +119,7 @@ class Scanner {
 
   Result<Outputs> Run() {
     SkipBlanks();
-    if (Next() != '{') return Bad(at_, "no JSON object begins here");
+    if (Next() != '{') return Bad(at_, "expected a JSON object");
     const Status read = Members();
     if (!read.ok() && outputs_.members.empty()) return read.error();
     if (!read.ok()) outputs_.Add({name_, StrCat(read.error().message, "; what follows is not read")});
@@ -172,7 +172,7 @@ class Scanner {
     SkipBlanks();
     // The reading ends here, because the text after an unexpected character may belong to another value.
     if (Next() != ',' && Next() != '}') return Bad(at_, "expected , or } after the member");
-    if (++names_[name_] == 2) outputs_.Add({name_, Bad(begin, "the name is there twice").message});
+    if (++names_[name_] == 2) outputs_.Add({name_, Bad(begin, "the name occurs twice").message});
     if (names_[name_] > 1) return Ok();
     if (!spoiled_.empty()) {
       outputs_.Add({name_, spoiled_});
@@ -223,7 +223,7 @@ class Scanner {
   }
 
   Status TakeAsText(std::string_view word) {
-    if (as_text_.empty()) as_text_ = Bad(at_, StrCat(word, " is no JSON number")).message;
+    if (as_text_.empty()) as_text_ = Bad(at_, StrCat(word, " is not a JSON number")).message;
     last_string_ = word;
     out_.append(StrCat("\"", word, "\""));
     at_ += word.size();
@@ -258,7 +258,7 @@ class Scanner {
       SkipBlanks();
       const size_t begin = at_;
       TRY_ASSIGN(const std::string name, Name());
-      if (!names.insert(name).second) Spoil(begin, StrCat("the name \"", name, "\" is there twice"));
+      if (!names.insert(name).second) Spoil(begin, StrCat("the name \"", name, "\" occurs twice"));
       TRY(Value(depth + 1));
       SkipBlanks();
     } while (TakeIf(','));

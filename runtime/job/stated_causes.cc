@@ -282,7 +282,7 @@ class Choice {
   std::string Competing(const StatedCause& cause) const {
     constexpr size_t kFew = 2;
     if (!stated_.first_failed.empty() && Match({cause.line}).rule->source == Source::kPeer)
-      return StrCat("the first that failed: ", stated_.first_failed);
+      return StrCat("the first failed process: ", stated_.first_failed);
     for (const StatedCause& other : stated_.causes) {
       const bool before = other.end <= cause.begin && (other.kind == Kind::kThread || other.kind == Kind::kChild);
       if (before && cause.kind == Kind::kUncaught && !other.remark.empty())

@@ -143,11 +143,11 @@ void AmSupervision::Begin() {
   if (epoch_.value == 0) return Start();  // new job: skips the process search
   const auto alive = Alive();
   if (alive.empty() && !JobFolder(records_).IsLocked("am.lock")) return Start();
-  LogInfo(StrCat("an AM is alive, waiting for its hello, epoch ", epoch_.value));
+  LogInfo(StrCat("an AM is alive; waiting for its hello of epoch ", epoch_.value));
   state_ = State::kAwaited;
   if (!alive.empty()) WatchMarked(alive.back());
   timer_ = loop_.After(options_.adoption, [this] {
-    LogWarn("no hello from the AM: killing it");
+    LogWarn("the AM did not say hello in time: killing it");
     watch_.reset();
     Kill();
     Start();
@@ -261,7 +261,7 @@ void AmSupervision::OnEnded(std::optional<ExitStatus> status) {
   process_ = {};
   pid_ = 0;
   timer_.reset();
-  const std::string how = status ? ToString(*status) : "not seen how";
+  const std::string how = status ? ToString(*status) : "cause unknown";
   LogInfo(StrCat("AM ended: epoch ", epoch_.value, ", ", how));
   switch (state_) {
     case State::kAwaited:
@@ -294,7 +294,7 @@ void AmSupervision::OnDeath(AmDeath::Kind kind, const std::string& how) {
   const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(DeathBudget::kWindow).count();
   EnterGone(listener_.on_gave_up, StrCat("the application master ", crashed ? "crashed " : "was killed ",
                                          crashed ? DeathBudget::kMostCrashes : DeathBudget::kMostKills,
-                                         " times within ", minutes, " min, at last: ", how));
+                                         " times within ", minutes, " min; the last cause: ", how));
 }
 
 void AmSupervision::EnterGone(const std::function<void(const std::string&)>& tell, const std::string& why) {
@@ -315,7 +315,7 @@ void AmSupervision::KillRetired() {
   Kill();
   if (pid_ == 0) return EnterRetired();
   timer_ = loop_.After(kDying, [this] {
-    LogError(StrCat("AM, pid ", pid_, ", does not die: the job ends without it"));
+    LogError(StrCat("AM, pid ", pid_, ", survives SIGKILL: the job ends without waiting for it"));
     EnterRetired();
   });
 }

@@ -257,7 +257,7 @@ Status Containers::AdoptOne(const ContainerRecord& record) {
   const bool is_it = record.pid == 0 ? HasEnvironmentSetting(container.pid, StrCat(kContainerMark, "=", mark))
                                      : StartTime(container.pid) == record.start_time;
   if (!container.process.valid() || !is_it) {
-    LogInfo(StrCat("container ", record.id.value, " ended unseen"));
+    LogInfo(StrCat("container ", record.id.value, " ended while no keeper was running"));
     JudgeMemory(container, std::nullopt);
     container.state = State::kSweeping;
     return Ok();
@@ -299,7 +299,7 @@ bool Containers::MayStart(const LaunchContainer& launch) {
     return true;
   }
   if (asked > std::ssize(admission_->gpus)) {
-    container.exited.error = StrCat("launch: ", asked, " GPUs are asked for, the job has ", admission_->gpus.size());
+    container.exited.error = StrCat("launch: ", asked, " GPUs are requested, the job has ", admission_->gpus.size());
     End(launch.container, container);
   } else {
     containers_.erase(launch.container);

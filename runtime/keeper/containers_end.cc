@@ -38,7 +38,7 @@ void Containers::OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus
   if (container.state == State::kRunning) JudgeMemory(container, status);
   if (container.state != State::kLeft) container.state = State::kSweeping;
   container.exited.status = status;
-  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));
+  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "cause unknown"));
   SweepSoon();
 }
 
@@ -164,7 +164,7 @@ void Containers::JudgeLeft(const ContainerId& id, Container& container, const st
     if (known.contains(pid)) continue;
     std::string why = WhyKillFails(pid);
     if (why.empty() && container.killed_for < kMorePatience * patience_) return;
-    if (why.empty()) why = StrCat(DescribeWithState(pid), ", is not ended by SIGKILL");
+    if (why.empty()) why = StrCat(DescribeWithState(pid), ", survives SIGKILL");
     if (first.empty()) first = std::move(why);
   }
   if (first.empty()) return;
@@ -235,20 +235,20 @@ std::string Containers::KillAllOfJob() {
       std::ranges::copy(ProcessesInCgroup(container.cgroup), std::back_inserter(left));
   if (left.empty()) return NothingCanBeLeft() ? "" : "a child of the keeper";
   return left.size() == 1 ? DescribeWithState(left[0])
-                          : StrCat(left.size(), " processes, ", DescribeWithState(left[0]), " for one");
+                          : StrCat(left.size(), " processes, ", DescribeWithState(left[0]), ", for example");
 }
 
 // The cgroups of the containers. Containers run without cgroups too, but then nothing limits their memory.
 
 void Containers::FindCgroups(bool with_limits) {
-  auto place = with_limits ? FindCgroupPlace() : Result<CgroupPlace>(UnavailableError("the job wants none"));
+  auto place = with_limits ? FindCgroupPlace() : Result<CgroupPlace>(UnavailableError("the job turned them off (tony.local.memory-limits)"));
   if (place.ok()) {
     LogInfo(StrCat("memory limits by cgroup ", ToString(place->version), " below ", place->folder.string()));
   } else {
     LogInfo(StrCat("no memory limits: ", place.error().message));
     place = FindPlaceWithoutLimits();
     if (!place.ok()) return LogInfo(StrCat("no cgroups for containers: ", place.error().message));
-    LogInfo(StrCat("containers are kept together by cgroup v2 below ", place->folder.string()));
+    LogInfo(StrCat("the processes of a container are grouped by cgroup v2, without limits, below ", place->folder.string()));
   }
   cgroups_ = *place;
   warmth_ = KeepCgroupsWarm();
@@ -272,7 +272,7 @@ void Containers::CheckThatItsCgroupHasIt(Container& container) {
   siginfo_t info{};
   waitid(P_PID, static_cast<id_t>(container.pid), &info, WEXITED | WNOHANG | WNOWAIT);
   if (info.si_pid != 0) return;  // already ended, so nothing was visible
-  DoWithoutCgroups(container, StrCat(container.cgroup.string(), " lets nobody in"));
+  DoWithoutCgroups(container, StrCat(container.cgroup.string(), " does not accept the executor"));
 }
 
 void Containers::DoWithoutCgroups(Container& container, const std::string& why) {

@@ -117,7 +117,7 @@ void Keeper::OnMessage(Peer from, std::string_view message) {
 
 void Keeper::OnRequest(Peer from, const AmHello& hello) {
   if (!am_.OnHello(hello.epoch, peers_.at(from)->PeerProcess())) {
-    LogWarn(StrCat("hello of epoch ", hello.epoch.value, " refused: it does not rule, or cannot be watched"));
+    LogWarn(StrCat("hello of epoch ", hello.epoch.value, " refused: this AM is not the leader, or its end could not be noticed"));
     return Drop(from);
   }
   HearAm();
@@ -167,7 +167,7 @@ void Keeper::OnSignal(const EventLoop::SentSignal& signal) {
   if (signal.number == SIGCHLD) return (void)runner_.ReapAllChildren();
   const std::string sender = signal.sender > 0 ? StrCat(" from process ", signal.sender, " of uid ", signal.user) : "";
   const std::string what = StrCat("the job's keeper got SIG", sigabbrev_np(signal.number), sender);
-  if (!stop_reason_.empty()) return LogInfo(StrCat(what, ", and is stopping already"));
+  if (!stop_reason_.empty()) return LogInfo(StrCat(what, ", and is already ending the job"));
   LogInfo(what);
   Stop(what);
 }
@@ -249,7 +249,7 @@ void Keeper::WatchRunTime() {
 void Keeper::EndAtRunLimit(int64_t minutes) {
   const std::string reason =
       StrCat("the job has run for ", minutes, minutes == 1 ? " minute" : " minutes",
-             ", all that machine.json lets a job of ", UserName(geteuid()), " run here (run_minutes)");
+             ": machine.json limits the run time of a job of ", UserName(geteuid()), " on this machine (run_minutes)");
   EndBecause(reason);
 }
 

@@ -101,7 +101,7 @@ void Keeper::Finish() {
   // gets another keeper, which writes the line too. A job never fails because of its line, and waits for it no longer
   // than the limit.
   timer_ = loop_.After(kRecordLimit, [this] {
-    LogWarn("the log of ended jobs does not answer");
+    LogWarn("writing the log of ended jobs takes too long: going on without it");
     WriteFinished();
   });
   if (!StartWriter(WriteEndedLine, [this] { WriteFinished(); })) WriteFinished();
@@ -124,11 +124,11 @@ void Keeper::LeaveUnwritten(const Error& error) {
   if (!status.ok()) EndStatus(first_status_, verdict_, loop_.Now());
   const Result<std::filesystem::path> kept =
       ledger_ ? KeepUnwrittenEnd(ledger_->path(), status.ok() ? *status : first_status_)
-              : Result<std::filesystem::path>(Error{ErrorCode::kCannotWrite, "there is no ledger"});
+              : Result<std::filesystem::path>(Error{ErrorCode::kCannotWrite, "the ledger was not found"});
   end_ =
       Error{ErrorCode::kCannotWrite, StrCat("the end of the job, ", ToString(verdict_.state), " (", verdict_.message,
                                             "), is not recorded: ", error.message,
-                                            kept.ok() ? "; the next look at the job takes it from " : "; it is lost: ",
+                                            kept.ok() ? "; the next tony command for the job reads it from " : "; it is lost: ",
                                             kept.ok() ? kept->string() : kept.error().message)};
   LogError(end_.error().message);
   TakeLeave();
@@ -153,7 +153,7 @@ void Keeper::GiveUp(const std::string& reason) {
 
 void Keeper::RunOut(const std::string& reason) {
   if (phase_ != Phase::kServing) return;
-  LogError(StrCat("no application master can rule this job; its tasks go on: ", reason));
+  LogError(StrCat("no application master can run this job; its tasks continue: ", reason));
   verdict_ = InfraVerdict(records_, reason);
   phase_ = Phase::kRunningOut;
   Proceed();
@@ -197,7 +197,7 @@ void Keeper::LeaveGoneFolder() {
       phase_ == Phase::kDone)
     return;
   end_ = presence_.RemovedError();
-  LogError(StrCat(end_.error().message, ": ending what runs of it"));
+  LogError(StrCat(end_.error().message, ": ending the job's processes"));
   stop_timer_.reset();
   phase_ = Phase::kFinishing;
   am_.RetireAtOnce();
@@ -270,7 +270,7 @@ void Keeper::WriteHistory() {
   if (!history.ok()) LogWarn(history.error().message);
   if (!history.ok() || !*history || !StartWriter(WriteHistoryEnd, [this] { LeaveFolder(); })) return LeaveFolder();
   timer_ = loop_.After(kHistoryLimit, [this] {
-    LogWarn("the folder of the history does not answer");
+    LogWarn("writing the history takes too long: going on without it");
     LeaveFolder();
   });
 }
@@ -280,7 +280,7 @@ void Keeper::LeaveFolder() {
   RemoveKeeperSocket(records_);
   if (left_.empty()) return EnterDone();
   phase_ = Phase::kHolding;
-  LogError(StrCat("the job has ended and keeps its place on the machine: ", left_));
+  LogError(StrCat("the job has ended and keeps its memory and GPUs reserved: ", left_));
   accepting_.reset();
   listener_ = UniqueFd();
   peers_.clear();
@@ -300,7 +300,7 @@ void Keeper::HoldReservation() {
 void Keeper::EnterDone() {
   if (phase_ == Phase::kDone) return;
   LeaveLedger();
-  LogInfo(phase_ == Phase::kHolding && !stop_reason_.empty() ? "the place is given back as asked" : "nothing is left");
+  LogInfo(phase_ == Phase::kHolding && !stop_reason_.empty() ? "the reservation is given back after a stop signal" : "no process of the job is left");
   phase_ = Phase::kDone;
   on_done_();
 }
@@ -351,7 +351,7 @@ void Keeper::CheckUnansweredKill(bool overslept) {
   if (!unheard_kill_ || overslept) unheard_kill_ = now;
   const Duration patience = am_peer_ == 0 ? kPatienceUnconnected : kPatienceConnected + am_lease_ / 3;
   if (phase_ != Phase::kServing || now - std::max(*unheard_kill_, am_heard_) < patience) return;
-  LogWarn("the application master does not hear of the kill");
+  LogWarn("the application master does not react to the kill");
   EndForKill(*kill);
 }
 

@@ -49,7 +49,7 @@ std::string WhyKillFails(pid_t pid) {
                   "\" as root ends it");
   if (!IsHeldByKernel(*stat)) return "";
   return StrCat(Describe(*process), " does not end: the kernel holds it (state D) until its disk, network or device ",
-                "answers, or its cgroup is thawed");
+                "responds, or its cgroup is thawed");
 }
 
 std::string DescribeBlocker(const JobRecords& records) {

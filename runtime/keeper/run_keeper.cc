@@ -37,7 +37,7 @@ Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
   EventLoop loop;
   Keeper keeper(loop, records, WithoutMarks(environment), am, [&loop] { loop.Stop(); });
   TRY(keeper.Begin());
-  LogInfo("keeping " + records.job().value);
+  LogInfo("supervising job " + records.job().value);
   loop.Run();
   return keeper.end();
 }

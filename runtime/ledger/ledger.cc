@@ -141,9 +141,9 @@ std::string Ledger::WhyOverLimit(const LedgerEntry& entry) const {
   const LedgerRequest held = HeldBy(entry.user);
   if (limits.memory_mb && held.memory_mb + entry.ask.memory_mb > *limits.memory_mb)
     return StrCat("waits for ", entry.ask.memory_mb, " MB of memory: its user may have ", *limits.memory_mb,
-                  " MB at a time, by machine.json, and has ", held.memory_mb);
+                  " MB at a time (machine.json), and has ", held.memory_mb);
   return StrCat("waits for ", Counted(entry.ask.gpus, "GPU"), ": its user may have ", limits.gpus.value_or(0),
-                " at a time, by machine.json, and has ", held.gpus);
+                " at a time (machine.json), and has ", held.gpus);
 }
 
 std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
@@ -231,7 +231,7 @@ LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environ
 std::string WhyNestedCannotWait(const JobId& above, const std::string& why) {
   return StrCat(
       "a task of job ", above.value, " submits this job, which ", why,
-      "; such a job is not queued, because the task may keep what it waits for. Ask for less, or submit the job "
+      "; such a job is not queued, because the task may hold what the job waits for. Request less, or submit the job "
       "from outside of job ",
       above.value);
 }
@@ -305,14 +305,14 @@ QueueAction LedgerQueueStep::NextAside(const Ledger& ledger, const LedgerEntry& 
     if (!GoesBefore(other, mine) || !EverFits(other.ask, ledger.machine(), other.user)) continue;
     if (!next || GoesBefore(*next, other)) next = other;
   }
-  if (next) return Waits(StrCat("waits for its turn; its user's job ", next->job.value, " goes before it"), {*next});
+  if (next) return Waits(StrCat("waits for its turn; its user's job ", next->job.value, " is ahead of it"), {*next});
   if (ledger.IsOverLimit(mine)) return Waits(ledger.WhyItWaits(mine, 0), {});
   QueueAction join{.kind = QueueAction::Kind::kJoin, .number = ledger.NextNumber()};
   for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kQueued)) {
     if (!EverFits(other.ask, ledger.machine(), other.user)) continue;
     // A keeper that does not know priorities keeps its queue position.
     if (other.priority >= mine.priority || other.keeper.pid == 0 || join.displaced)
-      return Waits(StrCat("waits for its turn; its user's job ", other.job.value, " is in the line"), {other});
+      return Waits(StrCat("waits for its turn; its user's job ", other.job.value, " is queued"), {other});
     join.displaced = other;
     join.number = other.number;
   }
@@ -402,13 +402,13 @@ std::string WhyDoubted(const UncheckedEntry& sighting, const Machine& machine, c
   const LedgerEntry& entry = sighting.entry;
   if (sighting.writable_by_others) return "others than its owner may write to it";
   if (!sighting.content_job.empty() && sighting.content_job != entry.job.value)
-    return "its name and its content speak of two jobs";
-  if (entry.number > kMostNumber) return StrCat("no ledger has come to number ", entry.number);
+    return "its name and its content name different jobs";
+  if (entry.number > kMostNumber) return StrCat("its number is impossibly high: ", entry.number);
   if (!entry.admitted()) return "";
   if (sighting.content_never_admitted) return "its file has another name, and was never admitted";
   const int64_t memory = std::max(machine.memory_mb, detected.memory_mb);
   if (entry.ask.memory_mb > memory)
-    return StrCat("it says that it holds ", entry.ask.memory_mb, " MB of memory, this machine has ", memory);
+    return StrCat("it claims to hold ", entry.ask.memory_mb, " MB of memory, this machine has ", memory);
   if (static_cast<int64_t>(entry.gpus.size()) > entry.ask.gpus)
     return StrCat("it holds ", entry.gpus.size(), " GPUs and asks for ", entry.ask.gpus);
   return "";

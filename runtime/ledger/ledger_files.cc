@@ -129,7 +129,7 @@ Status LockFreeByte(int fd, const fs::path& path) {
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return Ok();
     if (errno != EAGAIN && errno != EACCES) return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
   }
-  return UnavailableError("lock ", path.string(), ": others hold locks on all of it");
+  return UnavailableError("lock ", path.string(), ": other processes hold locks on all of it");
 }
 
 Result<std::optional<OpenEntry>> OpenFile(const fs::path& path, int flags) {
@@ -185,7 +185,7 @@ constexpr int64_t kMostWarnings = 10;
 constexpr int kReads = 3;
 
 std::string LeftOut(const fs::path& path, const std::string& why) {
-  return StrCat("the ledger's ", path.string(), " is left out: ", why);
+  return StrCat("the ledger's ", path.string(), " is ignored: ", why);
 }
 
 class Look {
@@ -281,10 +281,10 @@ class Look {
   LedgerView View() {
     ValidatedEntries belief = Judge(std::move(sightings_), machine_, detected_);
     for (const Doubt& doubt : belief.doubts)
-      WarnOf(doubt.user, StrCat("the ledger's ", (folder_ / doubt.name).string(), " is not believed: ", doubt.why));
+      WarnOf(doubt.user, StrCat("the ledger's ", (folder_ / doubt.name).string(), " is rejected: ", doubt.why));
     for (const auto& [user, count] : of_user_) {
       if (count > kMostOfOneUser)
-        Warn(StrCat(UserName(user), " has ", count, " entries in the ledger; ", kMostOfOneUser, " are looked at"));
+        Warn(StrCat(UserName(user), " has ", count, " entries in the ledger; ", kMostOfOneUser, " are read"));
     }
     for (const auto& [user, count] : warned_of_) {
       if (count > kMostWarnings)

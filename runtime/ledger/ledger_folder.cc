@@ -131,7 +131,7 @@ Status MakeShared(const fs::path& path) {
 Status CheckLedgerPlace(const fs::path& path, const FileSystem& file_system) {
   if (!file_system.network) return Ok();
   return InvalidError("the ledger cannot be ", path.string(), ": on ", file_system.type,
-                      ", a network file system, locks do not tell which jobs live on this machine; set ", kVariable,
+                      ", a network file system, locks do not show which jobs run on this machine; set ", kVariable,
                       " to a folder on a disk of this machine, such as /dev/shm/tony-ledger");
 }
 
@@ -162,7 +162,7 @@ Result<LedgerFolder> LedgerFolder::FindFor(const JobRecords& records) {
 }
 
 std::string LedgerFolder::Announcement() const {
-  return StrCat("the ledger is private (", path_.string(), "), as ", why_private_,
+  return StrCat("the ledger is private (", path_.string(), "), because ", why_private_,
                 "; jobs of other users are not counted. Make that folder with mode 1777, or set ", kVariable);
 }
 
@@ -375,7 +375,7 @@ std::string DescribeHolders(const std::vector<int64_t>& holders) {
     if (texts.size() == kMostPids) break;
     if (const auto process = ReadVisibleProcess(pid)) texts.push_back(Describe(*process));
   }
-  if (texts.empty()) return "a process that cannot be seen from here, or whose parent took the lock and ended";
+  if (texts.empty()) return "a process that is not visible from here, or whose parent took the lock and ended";
   if (holders.size() > kMostPids) texts.push_back(StrCat(holders.size() - kMostPids, " more"));
   return Join(texts, ", ");
 }

@@ -84,13 +84,13 @@ std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& 
   std::string text = WhoHolds(view.ledger, job);
   if (!text.empty()) text.insert(0, "; ");
   for (size_t i = 0; i < std::min(passed.size(), kMostNamed); ++i)
-    text += StrCat("; ", UserName(passed[i].user), "'s job ", passed[i].job.value, " does not take its turn");
+    text += StrCat("; ", UserName(passed[i].user), "'s job ", passed[i].job.value, " could start and does not");
   for (size_t i = 0; i < std::min(view.doubts.size(), kMostNamed); ++i) {
     const Doubt& doubt = view.doubts[i];
-    text += StrCat("; ", doubt.name, " of ", UserName(doubt.user), " is not believed: ", doubt.why);
+    text += StrCat("; ", doubt.name, " of ", UserName(doubt.user), " is rejected: ", doubt.why);
   }
   if (view.doubts.size() > kMostNamed)
-    text += StrCat("; ", view.doubts.size() - kMostNamed, " more entries are not believed, see tony list --queue");
+    text += StrCat("; ", view.doubts.size() - kMostNamed, " more entries are rejected, see tony list --queue");
   return text;
 }
 
@@ -170,7 +170,7 @@ class FolderClaim : public LedgerReservation {
       besides_ = TextBesides(view, turn_.Passed(), entry_.job);
       if (without_lock_)
         besides_ += StrCat("; the ledger's lock is held by ", DescribeHolders(LockHolders(folder_.path())),
-                           ", and is gone around");
+                           "; continuing without the lock");
       if (!go_on) break;
     }
     return why;
@@ -386,7 +386,7 @@ std::string WhoHolds(const Ledger& ledger, const JobId& job) {
 std::string LockWarning(const LedgerView& view) {
   if (!view.went_without_lock) return "";
   return StrCat("the ledger's lock is held by ", DescribeHolders(view.lock_holders),
-                "; nobody needs it for more than a millisecond, jobs go around it");
+                "; a normal use takes about a millisecond, so jobs continue without the lock");
 }
 
 bool LedgerNews::IsNew(const std::string& why, const std::string& besides, Instant now) {

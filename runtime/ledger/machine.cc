@@ -116,7 +116,7 @@ Result<StatedMachine> MachineFromJson(std::string_view json, Machine detected) {
   StatedMachine stated{std::move(detected), {}};
   // Unknown fields are only a warning, because earlier releases ignored them and such files must stay valid.
   for (const std::string& name : Unknown(fields, {"schema", "memory_mb", "gpus", "user_limits", "users"}))
-    stated.warnings.push_back(StrCat("has no effect by its field ", name, ", which is not known"));
+    stated.warnings.push_back(StrCat("has the unknown field ", name, ", which is ignored"));
   if (fields.Has("user_limits")) {
     TRY_ASSIGN(stated.machine.user_limits, LimitsFrom(fields.Nested("user_limits")));
   }
@@ -130,7 +130,7 @@ Result<StatedMachine> MachineFromJson(std::string_view json, Machine detected) {
     if (const auto user = UserNumber(name)) {
       stated.machine.users[*user] = limits;
     } else {
-      stated.warnings.push_back(StrCat("has no effect for ", name, ", a user whom this machine does not know"));
+      stated.warnings.push_back(StrCat("has no effect for ", name, ": this machine has no such user"));
     }
   }
   TRY(fields.status());

@@ -39,7 +39,7 @@ std::string KeeperOf(const JobRecords& records) {
   const std::filesystem::path own = JobFolder(records).home() / "programs" / name;
   if (HasAll(own)) return (own / "tony-keeper").string();
   LogWarn(
-      StrCat("job ", records.job().value, ": its own programs are not in ", own.string(), ": going on with ", beside));
+      StrCat("job ", records.job().value, ": its own programs are missing in ", own.string(), ": continuing with ", beside));
   return beside;
 }
 
@@ -90,11 +90,11 @@ AmLauncher::Pulse LocalAmLauncher::LookAfter(const JobRecords& records) {
   const auto limit = std::chrono::duration_cast<std::chrono::seconds>(KeeperPulse::kLongestSilence).count();
   if (ends) {
     EndKeeper(records);
-    pulse.note = StrCat(who, ", has not answered for ", limit, " s: it is killed, and another takes its place");
+    pulse.note = StrCat(who, ", has not responded for ", limit, " s: killing it and starting another");
   } else {
-    pulse.note = StrCat("waits for ", who, ", which has not answered since ", ToIso8601(silent_since_),
+    pulse.note = StrCat("waits for ", who, ", which has not responded since ", ToIso8601(silent_since_),
                         "; it is replaced after ", limit, " s",
-                        keepers.empty() ? "" : StrCat("; \"kill -CONT ", keepers[0], "\" wakes one that is stopped"));
+                        keepers.empty() ? "" : StrCat("; \"kill -CONT ", keepers[0], "\" resumes it if it is stopped"));
   }
   return pulse;
 }

@@ -72,12 +72,12 @@ Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& jo
   }
   const auto ledger = LedgerFolder::FindHere();
   if (auto end = ledger.ok() ? FindUnwrittenEnd(ledger->path(), job) : std::nullopt) return end;
-  if (!keeper) return UnavailableError("no keeper of it runs here for ", UserName(geteuid()));
+  if (!keeper) return UnavailableError("the job has no running keeper here of user ", UserName(geteuid()));
   JobStatus killed{.job = job, .user = UserName(geteuid())};
   EndStatus(killed,
             {.state = FinalState::kKilled,
              .cls = OutcomeClass::kKilled,
-             .message = StrCat(who, ", ended it after SIGTERM; no record of that was found")},
+             .message = StrCat(who, ", ended the job after SIGTERM; the record of the end was not found")},
             RealClock().Now());
   return std::optional(std::move(killed));
 }

@@ -144,7 +144,7 @@ void LocalScheduler::OnClosed() {
 void LocalScheduler::RestartKeeper() {
   if (loop_.Now() < next_launch_ || launcher_.Look(records_).WillBeKept()) return;
   next_launch_ = loop_.Now() + kBetweenLaunches;
-  LogWarn("the keeper is gone: starting another");
+  LogWarn("the keeper has exited: starting another");
   const auto started = launcher_.Start(records_);
   if (!started.ok()) LogWarn(started.error().message);
 }

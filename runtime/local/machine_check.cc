@@ -92,7 +92,7 @@ std::string GpuNote(const JobSpec& spec, const Machine& machine, const std::vect
   const LedgerRequest ask = AskOf(spec, environment);
   const std::string shown = StrCat("warning: ", kVisibleGpus, "=", pin, " of this shell: ");
   if (ask.gpus == 0)
-    return StrCat(shown, "the job asks for no GPU, so its tasks see none; set ", spec.roles.front().Key("gpus"));
+    return StrCat(shown, "the job requests no GPU, so its tasks see none; set ", spec.roles.front().Key("gpus"));
   if (!ask.gpus_among.empty()) return {};
   return StrCat(shown, "expected the numbers of GPUs, separated by commas; the job gets any that are free");
 }
@@ -150,10 +150,10 @@ Check LedgerPlace(const LedgerFolder& folder) {
   const bool all = (status.st_mode & 07777) == 01777;
   const std::string whose = all ? "shared by all users" : "not shared by all users: its mode is not 1777";
   Check check{"ledger", Health::kOk, StrCat(path, ", ", whose, system.ok() ? StrCat(", ", Describe(*system)) : ""),
-              all ? "" : StrCat("if all users shall share it, its owner or root: chmod 1777 ", path)};
+              all ? "" : StrCat("to share it with all users, its owner or root runs: chmod 1777 ", path)};
   if (!system.ok() || system->type != "fuse") return check;
   check.health = Health::kWarn;
-  check.advice = "if other machines have that folder, too, set TONY_LEDGER to one that they have not";
+  check.advice = "if other machines share that folder, set TONY_LEDGER to a folder that only this machine has";
   return check;
 }
 
@@ -166,7 +166,7 @@ Check MachineHas(const LedgerFolder& folder, const Machine& machine) {
               ""};
   if (machine.memory_mb > 0) return check;
   check.health = Health::kFail;
-  check.advice = StrCat("say what jobs may have in ", (folder.path() / "machine.json").string(),
+  check.advice = StrCat("limit the jobs' resources in ", (folder.path() / "machine.json").string(),
                         R"(: {"memory_mb": 16000, "gpus": [0]})");
   return check;
 }
@@ -178,7 +178,7 @@ Check Queue(const LedgerView& view) {
   std::string text = StrCat(Counted(run, "job"), run == 1 ? " runs, " : " run, ", wait,
                             wait == 1 ? " waits; " : " wait; ", view.ledger.FreeMemory(), " MB and ",
                             Counted(static_cast<int64_t>(view.ledger.FreeGpus().size()), "GPU"), " are free");
-  if (view.dead > 0) text += StrCat("; ", view.dead, " left by the dead, removed by the next job");
+  if (view.dead > 0) text += StrCat("; ", view.dead, " entries of dead processes remain, the next job removes them");
   if (const std::string who = WhoHolds(view.ledger, {}); !who.empty()) text += StrCat("; ", who);
   return {"queue", Health::kOk, text, wait > 0 ? "\"tony list --queue\" shows them" : ""};
 }
@@ -187,7 +187,7 @@ Check Queue(const LedgerView& view) {
 Check DefaultTask(const Machine& machine) {
   const int64_t memory = Resources().memory_mb;
   const int64_t fit = machine.memory_mb / memory;
-  const std::string text = StrCat("a task asks for ", memory, " MB unless told otherwise; ", fit,
+  const std::string text = StrCat("a task requests ", memory, " MB by default; ", fit,
                                   fit == 1 ? " fits" : " fit", " here at once");
   if (fit >= 2) return {"defaults", Health::kOk, text, ""};
   return {"defaults", Health::kWarn, text,
@@ -198,7 +198,7 @@ Check MemoryLimits() {
   const std::string limits = DescribeMemoryLimits();
   if (!limits.starts_with("none")) return {"memory limits", Health::kOk, limits, ""};
   return {"memory limits", Health::kWarn, limits,
-          "tasks that use more than they asked for are not stopped; on a machine with systemd, run in a scope of your "
+          "tasks that use more than they requested are not stopped; on a machine with systemd, run in a scope of your "
           "own: systemd-run --user --scope -p Delegate=yes"};
 }
 
@@ -217,11 +217,11 @@ Check Limit(const char* name, int resource, int64_t enough, const char* why, con
 Check Watchers() {
   const auto text = ReadFile("/proc/sys/fs/inotify/max_user_instances");
   const auto most = text.ok() ? ParseInt(Trim(*text)) : std::nullopt;
-  if (!most) return {"inotify", Health::kWarn, "not to be seen: those who wait look once a second", ""};
+  if (!most) return {"inotify", Health::kWarn, "the limit cannot be read: waiting jobs poll once a second", ""};
   Check check{"inotify", Health::kOk, StrCat("at most ", Counted(*most, "instance"), " for each user"), ""};
   if (*most >= kEnoughWatchers) return check;
   check.health = Health::kWarn;
-  check.text += "; beyond that those who wait look once a second instead of being woken";
+  check.text += "; beyond that waiting jobs poll once a second instead of being woken";
   check.advice = StrCat("as root: echo fs.inotify.max_user_instances=", kEnoughWatchers,
                         " >/etc/sysctl.d/60-tony.conf; sysctl -p /etc/sysctl.d/60-tony.conf");
   return check;
@@ -235,7 +235,7 @@ Checks CheckLedger() {
   const Machine& machine = view->ledger.machine();
   Checks checks = {LedgerPlace(*folder), MachineHas(*folder, machine), Queue(*view), DefaultTask(machine)};
   for (const std::string& warning : view->warnings)
-    checks.push_back({"ledger", Health::kWarn, warning, "its owner or root should remove that file"});
+    checks.push_back({"ledger", Health::kWarn, warning, "its owner or root should remove or repair that file"});
   if (const std::string lock = LockWarning(*view); !lock.empty())
     checks.push_back({"ledger", Health::kWarn, lock, "root can end that process"});
   return checks;
@@ -250,7 +250,7 @@ Checks CheckMachineHealth() {
       Limit("open files", RLIMIT_NOFILE, kEnoughFiles, "jobs of a thousand tasks need more",
             "as root: echo '* - nofile 65536' >/etc/security/limits.d/60-tony-files.conf; then log in again"));
   checks.push_back(
-      Limit("processes", RLIMIT_NPROC, kEnoughProcesses, "each task is two or more, and threads count",
+      Limit("processes", RLIMIT_NPROC, kEnoughProcesses, "each task has two or more processes, and threads count",
             "as root: echo '* - nproc 65536' >/etc/security/limits.d/60-tony-processes.conf; then log in again"));
   checks.push_back(Watchers());
   return checks;
@@ -262,7 +262,7 @@ std::string Why(const Ledger& ledger, const LedgerEntry& entry) {
   if (entry.admitted()) return "";
   std::string why = ledger.WhyItWaits(entry);
   if (entry.place != Place::kDeferred || ledger.IsOverLimit(entry)) return why;
-  return StrCat("stands aside, behind its user's other jobs; ", why);
+  return StrCat("deferred behind its user's other jobs; ", why);
 }
 
 QueuedJob JobOf(const Ledger& ledger, const LedgerEntry& entry) {

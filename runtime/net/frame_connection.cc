@@ -71,8 +71,8 @@ Result<std::optional<std::string_view>> FrameCutter::Next() {
   if (rest.size() < kFrameLengthSize) return frame;
   const uint32_t length = ReadLength(rest);
   if (length == 0 || length > max_frame_) {
-    if (rest.starts_with("HTTP")) return InvalidError("HTTP where frames were expected");
-    return InvalidError("frame of ", length, " bytes, expected 1 to ", max_frame_);
+    if (rest.starts_with("HTTP")) return InvalidError("received HTTP instead of frames");
+    return InvalidError("received a frame of ", length, " bytes, expected 1 to ", max_frame_);
   }
   if (rest.size() - kFrameLengthSize < length) return frame;
   begin_ += kFrameLengthSize + length;
@@ -113,7 +113,7 @@ void FrameConnection::Allow(uint32_t max_frame, size_t max_unsent) {
 
 void FrameConnection::Send(std::string bytes) {
   if (!running()) return;
-  if (unsent() + bytes.size() > limits_.max_unsent) return Abort("too many unsent bytes");
+  if (unsent() + bytes.size() > limits_.max_unsent) return Abort("too many unsent bytes: the peer does not read");
   if (unsent() == 0) {
     out_ = std::move(bytes);
     sent_ = 0;
@@ -185,7 +185,7 @@ void FrameConnection::ReadSome() {
   if (finishing_) return;
   cutter_.Add({chunk.data(), step.bytes});
   CutFrames();
-  if (running() && !Charge()) End("too many bytes of unfinished frames, of all peers together");
+  if (running() && !Charge()) End("all peers together have sent too many bytes of incomplete frames");
 }
 
 bool FrameConnection::Charge() {

@@ -180,7 +180,7 @@ Error Transfer::Failed(ErrorCode code, std::string why) const {
 Result<HttpResponse> Transfer::Finish(int code) {
   if (refused_) return *refused_;
   if (requests_ == 0 && (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL))
-    return Failed(ErrorCode::kInvalid, "a bad URL");
+    return Failed(ErrorCode::kInvalid, "the URL is not valid");
   // libcurl regards an answer that ends within its headers as complete.
   if (code == CURLE_OK && !has_all_headers_) code = CURLE_PARTIAL_FILE;
   if (code != CURLE_OK) return Failed(ErrorCode::kUnavailable, ReasonFor(code));
@@ -201,7 +201,7 @@ std::string Transfer::ReasonFor(int code) const {
     case CURLE_OPERATION_TIMEDOUT:
       if (resolved == 0) return StrCat("resolve: no answer within ", call_.limits.connect.count(), " ms");
       if (connected == 0) return StrCat("no connection within ", call_.limits.connect.count(), " ms");
-      return StrCat("no whole answer within ", call_.limits.whole.count(), " ms");
+      return StrCat("no complete answer within ", call_.limits.whole.count(), " ms");
     case CURLE_GOT_NOTHING:
     case CURLE_ABORTED_BY_CALLBACK:
       return "the server closed the connection without an answer";
@@ -240,7 +240,7 @@ class HttpClient::RunningCall : public EventLoop::Handle {
     if (curl_multi_add_handle(client_.multi_, transfer_.easy()) == CURLM_OK) return;
     left_ = true;
     stall_.reset();
-    Tell(transfer_.Failed(ErrorCode::kUnavailable, "calls have just been ended for want of descriptors"));
+    Tell(transfer_.Failed(ErrorCode::kUnavailable, "the process has no file descriptors left, so all calls were ended; raise the limit (ulimit -n)"));
   }
   ~RunningCall() override {
     Leave();
@@ -278,7 +278,7 @@ class HttpClient::RunningCall : public EventLoop::Handle {
     stall_ = client_.loop_.At(last_byte_ + limit, [this, limit] {
       if (client_.loop_.Now() < last_byte_ + limit) return AwaitStall();
       Leave();
-      Tell(transfer_.Failed(ErrorCode::kUnavailable, StrCat("no byte in ", limit.count(), " ms")));
+      Tell(transfer_.Failed(ErrorCode::kUnavailable, StrCat("no byte was transferred in ", limit.count(), " ms")));
     });
   }
 

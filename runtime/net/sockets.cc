@@ -42,9 +42,9 @@ Result<Peer> PeerOf(const UniqueFd& socket) {
   int domain = 0;
   socklen_t domain_size = sizeof domain;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) != 0 || domain != AF_UNIX)
-    return UnavailableError("a peer's user is known on a Unix socket alone");
+    return UnavailableError("a peer's user is known only on a Unix socket");
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
-    return UnavailableError("ask for a peer's user: ", ErrnoText(errno));
+    return UnavailableError("query a peer's user: ", ErrnoText(errno));
   return Peer{credentials.uid, credentials.pid};
 }
 
@@ -64,7 +64,7 @@ Status CheckOwnUser() {
   if (IsOneOf(::geteuid(), {::geteuid()}, names)) return Ok();
   return NotPermittedError(
       "in this user namespace uid ", names.overflow,
-      " stands for everybody who has no name: a job's processes could not tell their own user from "
+      " stands for every unmapped user: a job's processes could not distinguish their own user from "
       "strangers; expected a mapped user, as with \"unshare --map-root-user\"");
 }
 
@@ -201,7 +201,7 @@ void Listener::AcceptSome() {
     if (!accepted.valid()) return;
     if (IsReservedDescriptor(accepted)) {
       if (!make_room_()) {
-        if (!std::exchange(starved_, true)) LogWarn("connections are refused: too few descriptors are left");
+        if (!std::exchange(starved_, true)) LogWarn("connections are refused, because too few file descriptors are left; raise the limit (ulimit -n)");
         continue;
       }
       // Moves the new socket to a number that has been freed. Otherwise each connection that makes room would free a

@@ -167,7 +167,7 @@ int TlsChannel::Receive(BIO* bio, char* to, int most) {
   if (side_->server && heard_.size() < kLooked) {
     heard_.append(to, std::min(static_cast<size_t>(got), kLooked - heard_.size()));
     if (heard_.size() == kLooked && !BeginsLikeTls(heard_)) {
-      socket_problem_ = "the peer does not begin with TLS, or with too long a hello";
+      socket_problem_ = "the peer does not begin with TLS, or its hello is too long";
       return -1;
     }
   }
@@ -198,7 +198,7 @@ bool TlsChannel::Judge(bool signed_well, X509_STORE_CTX* chain) {
   if (!signed_well) {
     const int error = X509_STORE_CTX_get_error(chain);
     const bool of_time = error == X509_V_ERR_CERT_HAS_EXPIRED || error == X509_V_ERR_CERT_NOT_YET_VALID;
-    refusal_ = StrCat(of_time ? "the peer's certificate: " : "the peer is not of this job: ",
+    refusal_ = StrCat(of_time ? "the peer's certificate: " : "the peer does not belong to this job: ",
                       X509_verify_cert_error_string(error));
   } else if (X509_STORE_CTX_get_error_depth(chain) == 0) {
     const std::string role = RoleIn(X509_STORE_CTX_get_current_cert(chain));
@@ -217,7 +217,7 @@ std::optional<Channel::Step> TlsChannel::Establish() {
   if (const int done = SSL_do_handshake(ssl_.get()); done != 1) return StepAfter(done);
   known_ = right_role_;
   if (known_) return std::nullopt;
-  return Step{Kind::kEnded, 0, {ErrorCode::kNotPermitted, "the peer has shown no certificate"}};
+  return Step{Kind::kEnded, 0, {ErrorCode::kNotPermitted, "the peer did not send a certificate"}};
 }
 
 Channel::Step TlsChannel::StepAfter(int done) {
@@ -243,16 +243,16 @@ Error TlsChannel::WhyItEnded() const {
   const ErrorCode code = known_ || side_->server ? ErrorCode::kUnavailable : ErrorCode::kNotPermitted;
   if (reason > SSL_AD_REASON_OFFSET) {
     return {code,
-            StrCat("the peer refuses this program's TLS: ", SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET))};
+            StrCat("the peer refused the TLS connection: ", SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET))};
   }
-  return {code, StrCat("no TLS with the peer: ", ReasonOfTls())};
+  return {code, StrCat("cannot establish TLS with the peer: ", ReasonOfTls())};
 }
 
 // Logs only the first refusal. It shows people why no program joins, e.g. because a clock is wrong by days.
 void TlsChannel::LogFirstRefusal() {
   if (!side_->server || refusal_.empty() || std::exchange(side_->told, true)) return;
   const auto peer = PeerAddress(socket_);
-  LogWarn(StrCat("refused a TLS connection of ", peer.ok() ? peer->host : "an unknown host", ": ", refusal_));
+  LogWarn(StrCat("refused a TLS connection from ", peer.ok() ? peer->host : "an unknown host", ": ", refusal_));
 }
 
 int OnCertificate(int signed_well, X509_STORE_CTX* chain) {
@@ -296,7 +296,7 @@ Status Use(SSL_CTX* context, const TlsIdentity& own, const std::vector<TlsRole>&
   const Owned<EVP_PKEY, EVP_PKEY_free> key(
       PEM_read_bio_PrivateKey(Memory(own.key).get(), nullptr, NoPassword, nullptr));
   if (!key || SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1)
-    return Unreadable("key, or it is another certificate's");
+    return Unreadable("key, or the key does not match the certificate");
   const std::string role = RoleIn(certificate.get());
   if (std::ranges::any_of(roles, [&](TlsRole allowed) { return role == ToString(allowed); })) return Ok();
   return InvalidError("TLS identity: role \"", role, "\", expected ", ToString(roles.front()));

@@ -179,7 +179,7 @@ Error CannotStart(const ProcessSpec& spec, int error) {
       text += StrCat(" (", Bytes(spec.argv), " bytes of arguments, ", Bytes(spec.env), " bytes of environment)");
       return InvalidError(text);
     case ENOENT:
-      if (access(ProgramOf(spec).c_str(), F_OK) == 0) text += " (the interpreter that it names)";
+      if (access(ProgramOf(spec).c_str(), F_OK) == 0) text += " (the interpreter in its first line does not exist)";
       return NotFoundError(text);
     case EACCES:
     case EPERM:

@@ -128,7 +128,7 @@ std::string DescribeOom(const MemoryOfCgroup& memory, const std::string& whose, 
   const std::string used = use.empty() ? "" : StrCat(" (", Join(use, ", "), ")");
   const std::string killed = StrCat(kills, kills == 1 ? " process was" : " processes were", " killed by the kernel");
   // A cgroup above may have reached its own limit, by the memory of others.
-  if (!ReachedItsLimit(memory)) return StrCat(kOutOfMemory, ", but not by ", limit, used, ": ", killed);
+  if (!ReachedItsLimit(memory)) return StrCat(kOutOfMemory, ", but not because of ", limit, used, ": ", killed);
   return StrCat(kOutOfMemory, ": ", limit, " was reached", used, ", ", killed);
 }
 

@@ -79,7 +79,7 @@ Result<FileSystem> FileSystemOf(const fs::path& path) {
   struct statfs kind = {};
   struct statvfs room = {};
   if (statfs(there.c_str(), &kind) != 0 || statvfs(there.c_str(), &room) != 0)
-    return FileError(ErrorCode::kUnavailable, "look at the file system of", there, errno);
+    return FileError(ErrorCode::kUnavailable, "check the file system of", there, errno);
   FileSystem file_system = FileSystemOfMagic(static_cast<uint32_t>(kind.f_type));
   file_system.free_bytes = static_cast<int64_t>(room.f_bavail * room.f_frsize);
   file_system.free_files = room.f_files == 0 ? -1 : static_cast<int64_t>(room.f_favail);

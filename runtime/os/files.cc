@@ -79,7 +79,7 @@ Result<RegularFile> OpenRegularFile(const fs::path& path, int access, int folder
   UniqueFd fd(openat(folder, path.c_str(), access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info {};
   if (fd.valid() && fstat(fd.get(), &info) == 0) {
-    if (!S_ISREG(info.st_mode)) return InvalidError("it is no regular file");
+    if (!S_ISREG(info.st_mode)) return InvalidError("it is not a regular file");
     return RegularFile{std::move(fd), info.st_size};
   }
   switch (errno) {
@@ -135,7 +135,7 @@ Status AppendLine(const fs::path& path, std::string_view line) {
     TRY_ASSIGN(const std::string content, ReadFile(path));
     const size_t whole = content.rfind('\n') + 1;  // 0: no complete line
     if (whole != content.size() && ftruncate(fd.get(), static_cast<off_t>(whole)) != 0)
-      return FileError(ErrorCode::kCannotWrite, "cut a torn line off", path, errno);
+      return FileError(ErrorCode::kCannotWrite, "remove the incomplete last line of", path, errno);
   }
   return WriteAll(fd.get(), StrCat(line, "\n"), path);
 }
@@ -155,7 +155,7 @@ Result<bool> TryIsThere(const fs::path& path) {
   struct stat info {};
   if (lstat(path.c_str(), &info) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
-  return FileError(errno == EACCES ? ErrorCode::kNotPermitted : ErrorCode::kUnavailable, "look at", path, errno);
+  return FileError(errno == EACCES ? ErrorCode::kNotPermitted : ErrorCode::kUnavailable, "check", path, errno);
 }
 
 Status MakeFolder(const fs::path& path) {
@@ -267,7 +267,7 @@ class Remover {
     if (mount_)
       Remove(folder, path.filename(), path);
     else
-      Keep(FileError(ErrorCode::kCannotWrite, "find the file system of", path, ENOENT));
+      Keep(FileError(ErrorCode::kCannotWrite, "find the mount of", path, ENOENT));
   }
   const Status& result() const { return result_; }
 

@@ -154,7 +154,7 @@ bool HasMark(std::string_view environment, std::string_view name_and_value) {
 Result<std::vector<ProcessEntry>> TryListProcesses() {
   Listing listing = List(true);
   if (listing.shortage == 0) return std::move(listing.processes);
-  return UnavailableError("look at all processes: ", ErrnoText(listing.shortage), LimitNote(listing.shortage));
+  return UnavailableError("read all processes: ", ErrnoText(listing.shortage), LimitNote(listing.shortage));
 }
 
 std::vector<ProcessEntry> ListProcesses() { return List(true).processes; }
@@ -428,8 +428,8 @@ bool HasNew(const TreeWalk& walk, const TreeWalk& before) {
 }  // namespace
 
 std::string TreeWalk::Describe() const {
-  return StrCat(living.size(), living.size() == 1 ? " process" : " processes", ", process ", *living.begin(),
-                " for one");
+  return StrCat(living.size(), living.size() == 1 ? " process" : " processes", ", e.g. process ", *living.begin(),
+                "");
 }
 
 TreeWalk SignalDescendants(int signal, const IsSparedChild& spared) {

@@ -103,11 +103,11 @@ Users UsedByAnybody(dev_t device) {
 }
 
 std::string WhyLeft(const std::string& name, const struct stat& info, const Users& used) {
-  if (!used) return "nobody can tell who uses it";
+  if (!used) return "it is unknown which processes use it";
   const auto user = used->find(info.st_ino);
   if (user != used->end()) return StrCat("process ", user->second, " uses it");
   if (!S_ISREG(info.st_mode) || info.st_uid != geteuid()) return "it is not a file of this user";
-  return name.find('/') == std::string::npos ? "" : "it is in a folder";
+  return name.find('/') == std::string::npos ? "" : "it is in a subfolder of /dev/shm";
 }
 
 std::string Some(std::vector<std::string> names) {
@@ -153,8 +153,8 @@ std::vector<std::string> SharedMemory::Free() {
   std::vector<std::string> lines;
   if (!removed.empty())
     lines.push_back(
-        StrCat("removed from /dev/shm what ended processes had open, ", bytes >> 20, " MB: ", Some(removed)));
-  if (!left.empty()) lines.push_back(StrCat("left in /dev/shm, though ended processes had it open: ", Some(left)));
+        StrCat("removed files from /dev/shm that ended processes had open, ", bytes >> 20, " MB: ", Some(removed)));
+  if (!left.empty()) lines.push_back(StrCat("left files in /dev/shm that ended processes had open: ", Some(left)));
   return lines;
 }
 

@@ -84,7 +84,7 @@ Result<std::vector<gid_t>> ParseGroups(const std::string& text) {
   std::vector<gid_t> groups;
   for (const std::string& word : Split(Trim(text), ' ')) {
     const auto group = ParseNumber(word);
-    if (!group) return UnavailableError("\"", word, "\" is no group");
+    if (!group) return UnavailableError("\"", word, "\" is not a group number");
     groups.push_back(*group);
   }
   return groups;

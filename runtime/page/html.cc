@@ -201,7 +201,7 @@ const std::string_view kPageScript = R"js('use strict';
   if (main().dataset.live === '1') repeat(job, pause, () => location.reload());
   if (pre && pre.dataset.cursor) {
     scrollTo(0, document.body.scrollHeight);
-    repeat(log, () => 2000, () => say('The job has ended. Here is what its log was until then; tony logs has all of it.'));
+    repeat(log, () => 2000, () => say('The job has ended. This is the log up to the end; tony logs shows all of it.'));
   }
 })();
 )js";

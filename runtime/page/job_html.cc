@@ -39,7 +39,7 @@ std::string Header(const JobView& view) {
   html += Fact("Job", Element("code", status.job.value));
   html += Fact("User", Escape(status.user)) + Fact("Framework", Escape(status.framework));
   html += Fact("Submitted", TimeHtml(status.submitted));
-  html += Fact(status.ended ? "Took" : "For", Escape(ClockText(length)));
+  html += Fact(status.ended ? "Took" : "Running for", Escape(ClockText(length)));
   const TaskStatus all = TotalUsage(status);
   html += Fact(status.ended ? "Memory at most" : "Memory now / most", Escape(MemoryText(all)));
   html += Fact("CPU, of a core", Escape(CpuText(all)));
@@ -64,7 +64,7 @@ std::string ToleratedText(const JobStatus& status) {
 std::string Banners(const JobView& view) {
   const JobStatus& status = view.status;
   std::string html;
-  if (!status.trouble.empty()) html += Banner("bad", "Trouble:", status.trouble);
+  if (!status.trouble.empty()) html += Banner("bad", "Degraded:", status.trouble);
   if (!status.delay.empty()) html += Banner("warn", "Waiting:", status.delay);
   if (status.planned_kill) {
     const std::string what = StrCat("at ", ToIso8601(status.planned_kill->due), ": ", status.planned_kill->reason);
@@ -181,7 +181,7 @@ std::string Pieces(const LogView& view) {
   html += StrCat(" · ", Link(other, other), " · ", Link("executor.log", "executor.log"));
   html += StrCat(" · ", Link(StrCat(view.stream, "?cursor=0"), "From the beginning"));
   if (view.piece.next < view.piece.size)
-    html += StrCat(" · ", Link(StrCat(view.stream, "?cursor=", view.piece.next), "Go on"));
+    html += StrCat(" · ", Link(StrCat(view.stream, "?cursor=", view.piece.next), "Next part"));
   html += StrCat(" · ", Link(view.stream, "The end"), " · ", Link(StrCat(view.stream, ".txt"), "Plain text"));
   return StrCat("<p class=\"links\">", html, "</p>\n");
 }
@@ -231,8 +231,8 @@ std::string RoleLogs(const RoleTasks& tasks, const LogListView& view) {
   if (rows.empty()) return "";
   std::string html = StrCat("<section>\n", RoleHeading(tasks));
   if (has_older)
-    html += StrCat("<p>Of each task the newest ", most == 1 ? "attempt" : StrCat(most, " attempts"), "; of older ones ",
-                   Element("code", StrCat("tony logs ", view.status.job.value, " TASK#ATTEMPT")), " tells.</p>\n");
+    html += StrCat("<p>The table shows of each task the newest ", most == 1 ? "attempt" : StrCat(most, " attempts"), "; to see older attempts, run ",
+                   Element("code", StrCat("tony logs ", view.status.job.value, " TASK#ATTEMPT")), ".</p>\n");
   html += "<div class=\"wide\"><table>\n<thead><tr><th>Task</th><th>Attempt</th>";
   for (const std::string& name : LogNames(1)) html += Element("th", name);
   return StrCat(html, "</tr></thead>\n<tbody>\n", rows, "</tbody></table></div>\n</section>\n");
@@ -251,7 +251,7 @@ std::string LogFolderLink(const AttemptId& attempt) {
 
 std::string EndBanner(const JobStatus& status, bool ends_with_job) {
   if (!status.verdict || !ends_with_job) return "";
-  return Banner("idle", "The job has ended,", "and its page with it. Afterwards: tony history --serve");
+  return Banner("idle", "The job has ended,", "and this page ends with it. To see the job later, run tony history --serve");
 }
 
 std::string JobHtml(const JobView& view) {
@@ -280,7 +280,7 @@ std::vector<RoleTasks> TasksByRole(const JobStatus& status, bool all_tasks) {
 std::string RoleHeading(const RoleTasks& tasks) {
   std::string html = StrCat("<h2>", Escape(tasks.role), " ", Element("small", StrCat(tasks.all)), "</h2>\n");
   if (tasks.shown.size() < tasks.all)
-    html += StrCat("<p>", tasks.shown.size(), " of ", tasks.all, ", those in trouble first. ",
+    html += StrCat("<p>", tasks.shown.size(), " of ", tasks.all, ", failed and delayed tasks first. ",
                    Link("./?all=1", "All tasks"), "</p>\n");
   return html;
 }
@@ -329,7 +329,7 @@ std::string LogListHtml(const LogListView& view) {
   for (const RoleTasks& tasks : TasksByRole(status, view.all_tasks)) roles += RoleLogs(tasks, view);
   if (roles.empty()) roles = status.verdict ? "<p>There are no logs.</p>\n" : "<p>There are no logs yet.</p>\n";
   return WholePage({StrCat(title, " · TonY"), "../", LiveAttributes(status, view.pause)},
-                   StrCat(content, roles, "<footer>Times are of the last change, in UTC.</footer>\n"));
+                   StrCat(content, roles, "<footer>Times show the last change, in UTC.</footer>\n"));
 }
 
 std::string LogHtml(const LogView& view) {
@@ -347,7 +347,7 @@ std::string LogHtml(const LogView& view) {
 
 std::string NoTensorBoardHtml(const JobStatus& status) {
   const std::string why = status.verdict ? "The job has ended, and with it TensorBoard."
-                                         : "No TensorBoard runs beside the job now. This page looks again by itself.";
+                                         : "The job has no TensorBoard now. This page checks again by itself.";
   const PageFrame frame{.title = StrCat("TensorBoard of ", status.job.value), .up = "", .attributes = ""};
   return WholePage(frame, StrCat(Element("h1", "TensorBoard"), Element("p", why), "<p class=\"links\">",
                                  Link("./", "The job"), "</p>\n"));
@@ -377,7 +377,7 @@ std::string JobListHtml(const std::vector<ListedJob>& jobs, bool more) {
   }
   content += "</tbody></table></div>\n";
   if (jobs.empty()) content += "<p>None.</p>\n";
-  if (more) content += "<p>There are older ones: <code>tony history</code> finds them.</p>\n";
+  if (more) content += "<p>To see older jobs, run <code>tony history</code>.</p>\n";
   return WholePage({"Jobs", "", ""}, content);
 }
 

@@ -71,7 +71,7 @@ std::optional<LogName> ReadLogName(std::string name, int processes) {
 
 Result<HistoryDocument> ReadTold(const JobRecords& records, const JobStatus& status, Instant now) {
   TRY_ASSIGN(const auto bytes, records.ReadJournal());
-  if (!bytes) return Error{ErrorCode::kNotFound, StrCat(records.PlaceOfJournal(), ": there is none yet")};
+  if (!bytes) return Error{ErrorCode::kNotFound, StrCat(records.PlaceOfJournal(), ": the job has no journal yet")};
   TRY_ASSIGN(const DecodedJournal journal, DecodeJournal(*bytes));
   HistoryDocument told{.status = status};
   told.torn_bytes = bytes->size() - journal.valid_bytes;
@@ -183,7 +183,7 @@ const HistoryDocument* JobPage::Told(const JobStatus& status) {
 
 HttpAnswer JobPage::ConfigurationAnswer() const {
   const auto json = parts_.records.ReadConfiguration();
-  if (!json.ok() || !*json) return TextAnswer(404, "the configuration of this job was not kept\n");
+  if (!json.ok() || !*json) return TextAnswer(404, "the configuration of this job was not recorded\n");
   const auto configuration = ConfigurationFromJson(**json);
   if (!configuration.ok()) return TextAnswer(503, configuration.error().message + "\n");
   return Page(ConfigurationHtml(*configuration));

@@ -261,7 +261,7 @@ Result<bool> IsUnchanged(const CheckpointFolder& place, const ListedCheckpoint& 
 // Fails if the listing says nothing about the present content of the directory.
 Status CheckListing(const CheckpointFolder& place, const CheckpointSpec& spec, const CheckpointListing& listing) {
   if (!listing.unknown.empty())
-    return UnavailableError("checkpoints in ", spec.directory, ": whose they are is not known: ", listing.unknown);
+    return UnavailableError("checkpoints in ", spec.directory, ": their writer is unknown: ", listing.unknown);
   TRY_ASSIGN(const std::string folder, place.Resolve());
   if (folder == listing.folder) return Ok();
   return UnavailableError("checkpoints in ", spec.directory, ": it is ", folder, " now, and was ", listing.folder,
@@ -324,7 +324,7 @@ bool IsCheckpointName(const std::string& name, const std::string& pattern) {
 }
 
 Error TooManyIn(size_t most, std::string_view what) {
-  return UnavailableError("more than ", most, " ", what, " (tony.checkpoint.pattern may say which)");
+  return UnavailableError("more than ", most, " ", what, " (set tony.checkpoint.pattern to match fewer)");
 }
 
 CheckpointListing ListCheckpoints(const CheckpointFolder& place, const CheckpointSpec& spec) {

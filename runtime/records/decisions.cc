@@ -199,15 +199,15 @@ std::string Newest(const std::optional<Checkpoint>& newest) {
 }
 
 std::string Noted(const CheckpointNoted& d) {
-  return StrCat("restart ", d.restart, ": ", d.known ? Newest(d.newest) : "not known");
+  return StrCat("restart ", d.restart, ": ", d.known ? Newest(d.newest) : "unknown");
 }
 
 std::string Listed(const CheckpointListing& listing) {
   if (!listing.unknown.empty())
-    return StrCat(listing.folder, ": whose checkpoints are there is not known: ", listing.unknown);
-  std::string text = StrCat(listing.folder, ": ", listing.there.size(), " there before");
-  if (listing.earlier_job) text += StrCat("; goes on where ", listing.earlier_job->value, " was");
-  return StrCat(text, "; begins with ", Newest(listing.newest));
+    return StrCat(listing.folder, ": the writer of the checkpoints is unknown: ", listing.unknown);
+  std::string text = StrCat(listing.folder, ": ", listing.there.size(), " checkpoints existed before");
+  if (listing.earlier_job) text += StrCat("; continues job ", listing.earlier_job->value);
+  return StrCat(text, "; resumes from ", Newest(listing.newest));
 }
 
 std::string Planned(const KillPlanned& d) {
@@ -274,7 +274,7 @@ std::string Describe(const Decision& decision) {
           },
           [](const RoleDetached& d) { return StrCat("role ", d.role, " has outlived group ", d.group); },
           [](const StageOpened& d) { return d.role.empty() ? StrCat("stage ", d.stage) : StrCat("role ", d.role); },
-          [](const FailureTolerated& d) { return StrCat(ToString(d.attempt), "; the job goes on: ", d.reason); },
+          [](const FailureTolerated& d) { return StrCat(ToString(d.attempt), "; the job continues: ", d.reason); },
           [](const RoleFinished& d) { return StrCat(d.reason, "; grace ", MillisText(d.grace)); },
       },
       decision.body));

@@ -184,7 +184,7 @@ Result<std::string> EntryStore::FindDamage(const std::string& name, const Maker&
   if (match.state == ManifestMatch::State::kSame) return std::string();
   if (match.state == ManifestMatch::State::kDiffers || !maker.verify) return match.first;
   TRY_ASSIGN(const bool sound, maker.verify(entry));
-  if (!sound) return std::string("its content is not what it was");
+  if (!sound) return std::string("its content has changed");
   WriteManifest(name);
   return std::string();
 }

@@ -90,7 +90,7 @@ Result<std::optional<std::string>> SwitchToHomeOwner() {
                           setresuid(owner.user, owner.user, owner.user) == 0;
   if (!has_become)
     return NotPermittedError("home ", home.path.string(), " belongs to ", name,
-                             ", whose rights root cannot take on here: ", ErrnoText(errno));
+                             ", and root cannot become that user here: ", ErrnoText(errno));
   LiveAs(owner, named);
   Taker() = OtherUser(0);
   return std::optional(name);

@@ -67,7 +67,7 @@ Result<std::string> JobRecords::ReadToken() const {
   TRY_ASSIGN(std::string token, ReadWhole(*store_, "token"));
   if (token.size() == kDigits && token.find_first_not_of("0123456789abcdef") == std::string::npos) return token;
   return InvalidError(store_->PlaceOf("token"), ": ", token.size(), " bytes, expected ", kDigits,
-                      " hexadecimal digits: nobody can be told from a stranger");
+                      " hexadecimal digits: callers of this job cannot be authenticated");
 }
 
 Result<std::vector<std::string>> JobRecords::ReadEnvironment() const {

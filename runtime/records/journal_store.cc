@@ -33,8 +33,8 @@ std::optional<std::string> BytesOf(const std::vector<JournalRecord>& records) {
 }
 
 Error Replaced(Epoch by) {
-  if (by == kFinalizerEpoch) return NotPermittedError("this job was settled without a master");
-  return NotPermittedError("master ", by.value, " rules this job");
+  if (by == kFinalizerEpoch) return NotPermittedError("this job was finalized without an application master");
+  return NotPermittedError("application master ", by.value, " is leader of this job");
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ Error Replaced(Epoch by) {
 // other.
 Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Epoch own) {
   TRY_ASSIGN(const bool is_new, store.Begin(own));
-  if (!is_new) return NotPermittedError("master ", own.value, " has begun its journal before");
+  if (!is_new) return NotPermittedError("application master ", own.value, " has begun its journal before");
   TRY_ASSIGN(std::vector<Epoch> epochs, store.Epochs());
   std::vector<Epoch> earlier;
   for (const Epoch epoch : epochs) {

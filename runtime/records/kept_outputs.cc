@@ -118,7 +118,7 @@ Result<std::optional<std::vector<LogExcerpt>>> ReadKeptLogs(const JobRecords& re
   for (const KeptLog& log : kept.logs) {
     LogExcerpt& excerpt = excerpts.emplace_back(LogExcerpt{.stream = log.stream, .size = log.size});
     for (const auto& [begin, length] : log.parts) {
-      if (static_cast<uint64_t>(length) > text.size()) return InvalidError("it is cut off");
+      if (static_cast<uint64_t>(length) > text.size()) return InvalidError("the kept log is cut off");
       excerpt.parts.push_back({begin, std::string(text.substr(0, static_cast<size_t>(length)))});
       text.remove_prefix(static_cast<size_t>(length));
     }

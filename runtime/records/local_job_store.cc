@@ -207,9 +207,9 @@ Result<JobRecords> LocalJobStore::Find(const JobId& job) const {
   std::error_code error;
   if (name && fs::is_directory(folder, error)) return LocalJobRecords(folder);
   if (name && error == std::errc::permission_denied)
-    return FileError(ErrorCode::kNotPermitted, "look at job", folder, error.value());
+    return FileError(ErrorCode::kNotPermitted, "open job", folder, error.value());
   if (name && error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
-    return FileError(ErrorCode::kUnavailable, "look at job", folder, error.value());
+    return FileError(ErrorCode::kUnavailable, "open job", folder, error.value());
   return NotFoundError("job \"", job.value, "\": not in ", (home_ / "jobs").string());
 }
 

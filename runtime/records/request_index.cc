@@ -188,7 +188,7 @@ Result<std::optional<RequestRecord>> RecordRequestIndex::Read(const RequestId& r
     TRY_ASSIGN(RequestRecord counts, EffectiveRecord(std::move(kept->record)));
     return std::optional(std::move(counts));
   }
-  return UnavailableError("read ", place_.store->PlaceOf(name), ": changes each time");
+  return UnavailableError("read ", place_.store->PlaceOf(name), ": it was replaced during each try to read it");
 }
 
 Result<RequestRecord> RecordRequestIndex::EffectiveRecord(RequestRecord record) const {

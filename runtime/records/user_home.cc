@@ -48,7 +48,7 @@ Status CheckNamed(const fs::path& named, const struct stat& info) {
   if (!S_ISDIR(info.st_mode)) return FileError(ErrorCode::kCannotWrite, "use", named, ENOTDIR);
   if ((info.st_mode & kOthersMayWrite) != 0 && (info.st_mode & S_ISVTX) == 0)
     return Refusal(StrCat(Described(named, info),
-                          ", so that others could exchange your folder in it; its owner or root: ", "chmod 1777 ",
+                          ", so others could replace your folder in it; its owner or root must run: ", "chmod 1777 ",
                           named.string()));
   return Ok();
 }
@@ -61,7 +61,7 @@ Status CheckOwn(const fs::path& path, const struct stat& info, uid_t user) {
   if (info.st_uid != user) return Refusal(StrCat(Described(path, info), ", and not to ", UserText(user), mend));
   if ((info.st_mode & kOthersMayWrite) != 0)
     return Refusal(StrCat(Described(path, info),
-                          ": others may have written there; look at what is in it, then chmod 0700 ", path.string()));
+                          ": others may have written there; check its content, then run chmod 0700 ", path.string()));
   return Ok();
 }
 
@@ -69,7 +69,7 @@ Error CannotMake(const fs::path& path, const fs::path& named, uid_t user, int er
   struct stat info {};
   if ((error != EACCES && error != EPERM) || stat(named.c_str(), &info) != 0)
     return FileError(ErrorCode::kCannotWrite, "make", path, error);
-  return Refusal(StrCat(Described(named, info), ", and ", UserText(user), " has no folder there; its owner or root: ",
+  return Refusal(StrCat(Described(named, info), ", and ", UserText(user), " has no folder there; its owner or root must run: ",
                         "chmod 1777 ", named.string(), "; or set TONY_HOME to a folder of your own"));
 }
 
@@ -91,8 +91,8 @@ Status RefuseStrangers(const fs::path& home) {
     struct stat info {};
     if (entry->path().filename() == "programs" || lstat(entry->path().c_str(), &info) != 0) continue;
     if (info.st_uid != geteuid() && info.st_uid != 0)
-      return Refusal(StrCat(home.string(), " is yours, and in it ", entry->path().string(), " belongs to ",
-                            UserText(info.st_uid), ": remove that, or give it to ", UserText(geteuid())));
+      return Refusal(StrCat(home.string(), " is yours, but in it ", entry->path().string(), " belongs to ",
+                            UserText(info.st_uid), ": remove this entry, or give it to ", UserText(geteuid())));
   }
   return Ok();
 }
@@ -102,13 +102,13 @@ Status CloseToOthers(const fs::path& home) {
   const UniqueFd fd(open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};
   if (!fd.valid() || fstat(fd.get(), &info) != 0)
-    return FileError(ErrorCode::kCannotWrite, "look at home", home, errno);
+    return FileError(ErrorCode::kCannotWrite, "check home", home, errno);
   if (info.st_uid != geteuid() || (info.st_mode & kOthersMayWrite) == 0) return Ok();
   if (fchmod(fd.get(), info.st_mode & 07777U & ~kOthersMayWrite) != 0)
     return FileError(ErrorCode::kCannotWrite, "make private", home, errno);
   LogWarn(StrCat("home ", Described(home, info),
-                 ", so that others could exchange what is in it: it is closed to them now, "
-                 "and the programs of jobs are laid down again"));
+                 ", so others could replace what is in it: their write access was removed, "
+                 "and the programs of jobs will be installed again"));
   return RemoveTree(home / "programs");
 }
 
@@ -121,7 +121,7 @@ std::string UserText(uid_t user) {
 
 std::string RiskText(const PathRisk& risk) {
   return StrCat(risk.part.string(), ", which ", risk.is_everybodys ? "others" : UserText(risk.user),
-                " can exchange for something else");
+                " can replace");
 }
 
 Result<fs::path> NamedHome() {
@@ -142,7 +142,7 @@ Result<fs::path> NamedHome() {
 Result<UserHome> FindHome(const fs::path& named, uid_t user) {
   struct stat info {};
   if (stat(named.c_str(), &info) != 0) {
-    if (errno == EACCES) return FileError(ErrorCode::kNotPermitted, "look at home", named, EACCES);
+    if (errno == EACCES) return FileError(ErrorCode::kNotPermitted, "check home", named, EACCES);
     // A caller that writes there later gets the reason why it cannot.
     return UserHome{.path = named};
   }

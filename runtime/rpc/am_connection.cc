@@ -49,7 +49,7 @@ Result<std::unique_ptr<Channel>> Reach(const std::filesystem::path& folder, cons
   TRY_ASSIGN(const Peer listener, PeerOf(*socket));
   if (IsOneOf(listener.uid, OwnUsers(folder), ReadUserNames())) return MakePlainChannel(*std::move(socket));
   return NotPermittedError("connect to ", ToString(place), ": uid ", listener.uid, " listens there, expected ",
-                           ::geteuid(), " or root, and a user who has a name in this user namespace");
+                           ::geteuid(), " or root, with a name in this user namespace");
 }
 
 }  // namespace
@@ -280,7 +280,7 @@ class ThriftConnection : public AmConnection {
     TRY_ASSIGN(const MessageHeader header, message.ReadHeader());
     const auto call = open_calls_.find(header.seq);
     if (call == open_calls_.end() || call->second.method != header.method)
-      return InvalidError(header.method, " was not asked");
+      return InvalidError(header.method, " was not called");
     if (header.type == apache::thrift::protocol::T_EXCEPTION) {
       apache::thrift::TApplicationException failure;
       TRY(message.ReadBody(failure));

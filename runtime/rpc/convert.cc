@@ -76,7 +76,7 @@ std::string LeftOutJson(const std::vector<OutputProblem>& left_out) {
     told.push_back(problem);
   }
   if (told.size() < left_out.size())
-    told.push_back({"", StrCat(left_out.size() - told.size(), " more are not in it: see output.left-out")});
+    told.push_back({"", StrCat(left_out.size() - told.size(), " more are not listed here: see output.left-out")});
   return StrCat(R"({"problems":)", ToJson(told), "}");
 }
 

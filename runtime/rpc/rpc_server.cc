@@ -60,7 +60,7 @@ class LoopRpcServer : public RpcServer {
 
   Status ListenOne(const Endpoint& endpoint) {
     if (!options_.tls && !IsLoopback(endpoint.host))
-      return NotPermittedError("listen on ", ToString(endpoint), ": beyond this machine with TLS only");
+      return NotPermittedError("listen on ", ToString(endpoint), ": an address beyond this machine needs TLS");
     TRY_ASSIGN(UniqueFd socket, ListenOn(endpoint));
     TRY_ASSIGN(const Endpoint bound, BoundAddress(socket));
     TRY(Accept(std::move(socket), Endpoint{endpoint.host, bound.port}, options_.tls ? options_.tls : Plain));
@@ -93,7 +93,7 @@ class LoopRpcServer : public RpcServer {
       return;
     }
     if (std::ssize(connections_) >= options_.max_connections && !MakeRoom())
-      return LogDebug(StrCat("rpc connection refused: there are ", connections_.size()));
+      return LogDebug(StrCat("rpc connection refused, open connections: ", connections_.size()));
     auto channel = make_channel(std::move(socket));
     if (!channel.ok()) return LogDebug(StrCat("rpc connection refused: ", channel.error().message));
     if (std::ssize(strangers_) >= options_.max_strangers) DropOldestStranger();

@@ -83,7 +83,7 @@ Status CheckText(std::string_view field, const std::string& text, const Form& fo
   if constexpr (std::is_same_v<Form, StreamName>) {
     const bool plain =
         all([](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; });
-    if (text.empty() || text.size() > kLongestStreamName || !plain) return Bad(field, "no name of a log");
+    if (text.empty() || text.size() > kLongestStreamName || !plain) return Bad(field, "not the name of a log");
   }
   return Ok();
 }

@@ -166,7 +166,7 @@ class Stages {
       if (in_both) return values_.Bad(kTraining, StrCat("role ", role.name, " is in ", kPrepare, ", too"));
       const bool in_none = !prepare_.empty() && !training_.empty() && !IsOfStage(role.name);
       if (in_none && role.completion != Completion::kSidecar)
-        return values_.Bad(kTraining, StrCat("role ", role.name, " is neither in it nor in ", kPrepare));
+        return values_.Bad(kTraining, StrCat("role ", role.name, " is neither in this stage nor in ", kPrepare));
     }
     return Ok();
   }
@@ -184,7 +184,7 @@ class Stages {
     const bool any = std::ranges::any_of(roles_, [&](const RoleSpec& role) { return !Of(role).empty(); });
     const std::string_view key = prepare_.empty() ? kTraining : kPrepare;
     if (!any && !(prepare_.empty() && training_.empty()))
-      values_.Warn(key, "no effect: no role of the first stage is tracked, or there is one stage", warnings);
+      values_.Warn(key, "no effect: no role of the first stage is tracked, or the job has only one stage", warnings);
   }
 
  private:
@@ -259,7 +259,7 @@ class OutlivingParser {
       return !there;
     });
     if (std::ranges::count(of_group, names.role) > 0)
-      return Ignore(key, StrCat("no effect: role ", names.role, " is of that group itself"));
+      return Ignore(key, StrCat("no effect: role ", names.role, " belongs to that group itself"));
     if (of_group.empty()) return Ignore(key, StrCat("no effect: the job has no role of ", group));
     role->outlives.push_back({names.group, std::move(of_group), limit, ignored});
     return Ok();

@@ -45,7 +45,7 @@ Result<std::string> LocalPath(std::string_view text) {
   text.remove_prefix(scheme.size() + 1);
   if (text.starts_with("//")) text.remove_prefix(2);
   const bool names_host = !text.starts_with('/');
-  if (names_host) return Error{ErrorCode::kInvalid, "expected file:/PATH, of this machine"};
+  if (names_host) return Error{ErrorCode::kInvalid, "expected file:/PATH on this machine"};
   return std::string(text);
 }
 
@@ -68,7 +68,7 @@ Result<HdfsPlace> ArchiveInHdfs(const PropertyValues& values, std::string_view t
   TRY_ASSIGN(HdfsPlace place, ParseInHdfs(values, text));
   if (IsArchiveOfNodes(place.path)) return place;
   return Error{ErrorCode::kInvalid,
-               StrCat("a node unpacks archives of HDFS by their names; expected one in ", kArchivesOfNodes)};
+               StrCat("a node recognises archives in HDFS by their names; expected a name that ends in ", kArchivesOfNodes)};
 }
 
 Result<std::string> SourceOf(const PropertyValues& values, std::string_view key, std::string_view text,
@@ -95,7 +95,7 @@ Result<std::string> ParseOne(const PropertyValues& values, std::string_view key,
 Result<std::string> ParseSiteFile(const PropertyValues& values, std::string_view key, const fs::path& directory) {
   TRY_ASSIGN(std::string path, ParseOne(values, key, directory));
   std::error_code unknown;
-  if (fs::is_directory(path, unknown)) return values.Bad(key, "is a folder, expected a site file as yarn-site.xml");
+  if (fs::is_directory(path, unknown)) return values.Bad(key, "is a folder; expected a site file such as yarn-site.xml");
   return path;
 }
 
@@ -161,7 +161,7 @@ Result<std::vector<FileSpec>> ParseList(const PropertyValues& values, std::strin
   for (const auto& item : values.List(key)) {
     TRY_ASSIGN(FileSpec file, ParseItem(values, key, item, directory));
     if (has_venv && file.name == kVenvFolder) {
-      return BadItem(values, key, item, StrCat("venv is where ", kVenv, " goes; expected another NAME"));
+      return BadItem(values, key, item, StrCat("the folder venv belongs to ", kVenv, "; expected another NAME"));
     }
     const FileSpec* other = named(others, file.name);
     if (!other) other = named(files, file.name);
@@ -326,7 +326,7 @@ void UseTaskCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
       command.replace(at, file.size(), "./" + inside);
     } else if (IsFile(file)) {
       warnings.push_back(StrCat("role ", role.name, ": its command names ", file,
-                                ", the original, whose later changes ", "the job sees; the task's own copy is ",
+                                ", the original file, so the job sees its later changes; ", "the task's own copy is ",
                                 inside));
     }
   }
@@ -335,7 +335,7 @@ void UseTaskCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
   if (cd != command.npos && (cd == 0 || kAround.find(command[cd - 1]) != kAround.npos) &&
       (end == command.size() || command[end] == '/' || kAround.find(command[end]) != kAround.npos))
     warnings.push_back(StrCat("role ", role.name, ": its command goes to ", spec.src_dir,
-                              ", the original, whose later ", "changes the job sees; a task starts in its own copy"));
+                              ", the original folder, so the job ", "sees its later changes; a task starts in its own copy"));
 }
 
 }  // namespace
@@ -343,7 +343,7 @@ void UseTaskCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
 Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view text) {
   if (SchedulerOf(values) == kYarnScheduler) return ParseHdfsPlace(text);
   return Error{ErrorCode::kInvalid,
-               "only a job on YARN has files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
+               "only a job on YARN can use files in HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
                "this machine"};
 }
 
@@ -386,7 +386,7 @@ void RunScriptsByPython(JobSpec& spec, Warnings& warnings) {
       case HowToRun::kNotThere:
         warnings.push_back(StrCat("role ", role.name, ": its command is ", script,
                                   ", which is not among the job's files: a task finds it only in its PATH; -src_dir ",
-                                  "FOLDER gives tasks what is in a folder"));
+                                  "FOLDER gives each task the content of a folder"));
         break;
     }
   }

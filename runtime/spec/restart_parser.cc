@@ -129,7 +129,7 @@ Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& time
   const Duration asked = timers.heartbeat * std::max(kLeastMissed, missed);
   if (asked >= least) return asked;
   values.Warn(kMissed,
-              StrCat("taken as ", least.count(), " ms: a lost task has had ", kCutoff, " (",
+              StrCat("raised to ", least.count(), " ms, because a lost task has ", kCutoff, " (",
                      timers.cutoff_after.count(), ") + ", kGrace, " (", timers.grace.count(), ") to stop"),
               warnings);
   return least;
@@ -160,7 +160,7 @@ Status CheckOrder(const Timers& timers) {
                  StrCat(kCutoff, " (", timers.cutoff_after.count(), ") must be at least ", LeastCutoff(timers).count(),
                         ": ", kHeartbeat, " (", timers.heartbeat.count(), ") + ", kFresh, " (",
                         timers.record_fresh.count(), ") + ", (CallTimeout(timers) + kLook).count(),
-                        ": a dead application master must be told from a lost connection")};
+                        ": a dead application master must not be mistaken for a lost connection")};
   }
   return Ok();
 }

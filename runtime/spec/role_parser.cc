@@ -118,7 +118,7 @@ Result<bool> OutlivesRestarts(const PropertyValues& values, const RoleSpec& role
   if (!values.Has(key)) return is_sidecar && role.name == kTensorBoard;
   TRY_ASSIGN(const bool outlives, values.Flag(key));
   if (!outlives || is_sidecar) return outlives;
-  return values.Bad(key, StrCat("only a sidecar may, which ", role.name, " is not; see ", kSidecarsKey));
+  return values.Bad(key, StrCat("only a sidecar can outlive restarts, and role ", role.name, " is not a sidecar; see ", kSidecarsKey));
 }
 
 Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name, int instances) {
@@ -155,8 +155,8 @@ Result<RoleSpec> ParseRoleAskedFor(const PropertyValues& values, const std::stri
 Status RefuseInvalidRoleNames(const PropertyValues& values) {
   for (const auto& [key, property] : values.properties().all()) {
     if (!IsInstancesKey(key) || FindKey(key) || Trim(property.value) == "0") continue;
-    return values.Bad(key, StrCat("the job has no other role, and this is none; expected tony.<role>.instances, where ",
-                                  "a role's name has lower-case letters only, as worker"));
+    return values.Bad(key, StrCat("the job has no valid role, and this name is not valid; expected tony.<role>.instances, where ",
+                                  "a role's name has lower-case letters only, e.g. worker"));
   }
   return Ok();
 }
@@ -178,7 +178,7 @@ void WarnOfRelativeLogDir(const PropertyValues& values, Warnings& warnings) {
   if (!values.Has(kLogDir)) return;
   const std::string folder = ExpandTilde(std::string(Trim(values.Text(kLogDir))));
   if (folder.starts_with('/') || folder.find("://") != folder.npos) return;
-  const std::string why = "each task has such a folder in its own, and TensorBoard sees none of theirs";
+  const std::string why = "each task would have its own folder of this name, and TensorBoard would see none of them";
   values.Warn(kLogDir, StrCat(why, "; expected an absolute path"), warnings);
 }
 
@@ -204,7 +204,7 @@ Status AddPreprocess(const PropertyValues& values, bool single_task, std::vector
     return Ok();
   }
   if (std::ranges::find(roles, kPreprocess, &RoleSpec::name) != roles.end())
-    return values.Bad(kKey, StrCat("the job has a role ", kPreprocess, " of its own, and this makes one"));
+    return values.Bad(kKey, StrCat("the job has a role ", kPreprocess, " already, and this key would add a second one"));
   TRY_ASSIGN(RoleSpec role, RoleOfAm(values, kPreprocess));
   for (RoleSpec& other : roles) {
     other.depends_on.push_back({std::string(kPreprocess)});
@@ -219,7 +219,7 @@ Status CheckTotal(const PropertyValues& values, std::string_view what, int64_t t
   const std::string key = StrCat("tony.task.max-total-", what);
   TRY_ASSIGN(const int64_t most, values.Number(key, -1, INT64_MAX));
   if (most < 0 || total <= most) return Ok();
-  return values.Bad(key, StrCat("the job asks for ", total));
+  return values.Bad(key, StrCat("the job requests ", total));
 }
 
 Status CheckTotals(const PropertyValues& values, const std::vector<RoleSpec>& roles) {
@@ -242,7 +242,7 @@ Status CheckTotals(const PropertyValues& values, const std::vector<RoleSpec>& ro
 
 Status CheckSomeTracked(const std::vector<RoleSpec>& roles) {
   if (std::ranges::find(roles, Completion::kTracked, &RoleSpec::completion) != roles.end()) return Ok();
-  return Error{ErrorCode::kInvalid, StrCat("no role is tracked, so the job could never end: take one out of ",
+  return Error{ErrorCode::kInvalid, StrCat("no role is tracked, so the job could never end: remove one from ",
                                            "tony.application.untracked.jobtypes or tony.application.sidecar.jobtypes")};
 }
 
@@ -336,13 +336,13 @@ Result<Variables> ParseVariables(const PropertyValues& values, std::string_view 
       return Error{ErrorCode::kInvalid,
                    StrCat(list_key, " (from ", origin, "): expected NAME=VALUE pairs, and what follows ",
                           variables.empty() ? "the beginning" : Quoted(last),
-                          " is none; a value that holds a comma goes to ", prefix, "NAME")};
+                          " is not one; a value that holds a comma goes to ", prefix, "NAME")};
     }
     const std::string name = item.substr(0, equals), value = item.substr(equals + 1);
     TRY(CheckVariable(origin, name, value));
     if (const auto second = NameAfterBlank(value); !second.empty())
       warnings.push_back(StrCat(list_key, " (from ", origin, "): ", name, " has one value, with its blanks; ", second,
-                                " is a variable of its own only behind a comma"));
+                                " becomes a variable of its own only after a comma"));
     variables[name] = value;
     last = name;
   }
@@ -419,7 +419,7 @@ Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values, Warning
   const size_t bytes = TotalBytes(parsed.execution) + TotalBytes(parsed.container) + TotalBytes(parsed.secrets);
   if (bytes < kMaxTotalBytes) return parsed;
   return Error{ErrorCode::kInvalid, StrCat("tony.execution.envs, tony.containers.envs and secrets together have ",
-                                           bytes, " bytes, and a process can be given less than ", kMaxTotalBytes)};
+                                           bytes, " bytes; expected less than ", kMaxTotalBytes)};
 }
 
 }  // namespace tony

@@ -173,7 +173,7 @@ std::string WhyPackageIsRefused(const Package& package, std::string_view platfor
   if (has_hash && !IsHex(hash, 32) && Sha256Of(hash).empty())
     return "expected 32 hexadecimal digits of MD5 or 64 of SHA-256 behind the #, in lower case";
   if (url.starts_with(kLocal) && Sha256Of(hash).empty())
-    return "a file of this machine, which needs its SHA-256 behind a #, as \"conda list --explicit --sha256\" writes "
+    return "a file of this machine needs its SHA-256 behind a #; \"conda list --explicit --sha256\" writes "
            "it";
   const std::string_view folders = url.substr(0, url.rfind('/'));
   const std::string_view folder = folders.substr(folders.rfind('/') + 1);  // e.g. "linux-64", "noarch"
@@ -205,7 +205,7 @@ Status CheckLocalPackages(const std::vector<LocalPackage>& packages, const Stage
     if (!file.ok()) return refuse(file.error().message);
     TRY_ASSIGN(const std::string hash,
                Sha256OfFile(file->fd.get(), package.file, [&](int64_t) { return meter.CheckStop(); }));
-    if (hash != package.sha256) return refuse("the file has another hash: " + hash);
+    if (hash != package.sha256) return refuse("the hash in the lock file does not match; the file has " + hash);
   }
   return Ok();
 }
@@ -243,9 +243,9 @@ Status CheckHasNoHardLinks(const fs::path& client, const fs::path& folder) {
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     struct stat info {};
     if (lstat(entry->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink == 1) continue;
-    return RefuseLock(StrCat(client.filename().string(), " was asked for copies and made a hard link, ",
+    return RefuseLock(StrCat(client.filename().string(), " made a hard link in place of a copy, ",
                              entry->path().lexically_relative(folder).string(),
-                             ", by which its package cache would become read-only"));
+                             ", which would make its package cache read-only"));
   }
   return Ok();
 }
@@ -286,7 +286,7 @@ Error RefuseOtherCondaFile(const fs::path& file) {
   if (name == "pixi.lock") command = StrCat("pixi workspace export conda-explicit-spec --platform ", platform, " .");
   if (file.stem().string().ends_with("conda-lock"))
     command = StrCat("conda-lock render --kind explicit --platform ", platform, " ", name);
-  return RefuseLock(StrCat("of conda's files the explicit ones are taken, with a line ", kMark, ": ", command));
+  return RefuseLock(StrCat("expected an explicit conda lock file, with a line ", kMark, "; make one with: ", command));
 }
 
 Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::string_view platform) {
@@ -298,13 +298,13 @@ Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::st
     ++number;
     // conda-lock and conda list write these lines for the reader; the clients ignore them as comments.
     if (line.starts_with("# pip ") || line.starts_with("# no URL for"))
-      return RefuseLine(number, line, "a package that no client of conda installs from here");
+      return RefuseLine(number, line, "conda's clients do not install this package from a lock file");
     if (line.empty() || line.starts_with('#')) continue;
     if (line == kMark) {
       marked = true;
       continue;
     }
-    if (!marked) return RefuseLine(number, line, StrCat("before the line ", kMark, ", where clients differ about it"));
+    if (!marked) return RefuseLine(number, line, StrCat("expected below the line ", kMark, ", because conda's clients treat packages above it differently"));
     const Package package = Parse(line);
     if (const std::string wrong = WhyPackageIsRefused(package, platform); !wrong.empty())
       return RefuseLine(number, line, wrong);
@@ -312,7 +312,7 @@ Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::st
     if (package.url.starts_with(kLocal))
       local.push_back({line, number, package.url.substr(kLocal.size()), std::string(Sha256Of(package.hash))});
   }
-  if (!any) return RefuseLock("it names no package");
+  if (!any) return RefuseLock("the lock file names no packages");
   return local;
 }
 
@@ -327,8 +327,8 @@ Result<EnvironmentRecipe> CondaEnvironment(const fs::path& file, const StagedSto
   const fs::path client = FindClient();
   if (client.empty())
     return RefuseLock(
-        "micromamba, mamba or conda, one of which makes the environment, is in no folder of PATH, and MAMBA_EXE and "
-        "CONDA_EXE name none");
+        "the environment needs micromamba, mamba or conda; none of them is in a folder of PATH, and MAMBA_EXE and "
+        "CONDA_EXE do not name one");
   TRY_ASSIGN(const std::string text, ReadLock(file));
   TRY_ASSIGN(const std::vector<LocalPackage> local, LocalPackagesOf(text, CondaPlatform()));
   std::error_code error;

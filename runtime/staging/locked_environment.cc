@@ -127,7 +127,7 @@ FileKind KindOfLock(const fs::path& file) {
 }
 
 constexpr std::string_view kFolderOfThisMachine =
-    "a folder or file of this machine, whose content a lock does not fix; put it into src_dir";
+    "this line names a folder or file of this machine, whose content a lock does not fix; put it into src_dir";
 
 // Accepts lines such as "name==1.2 ; marker --hash=sha256:..." and "name @ https://host/x.whl#sha256=...", options, and
 // comments.
@@ -145,15 +145,15 @@ Status CheckRequirements(std::string_view text) {
       return RefuseLine(number, line, kFolderOfThisMachine);
     if (word.starts_with("-r") || word.starts_with("--requirement") || word.starts_with("-c") ||
         word.starts_with("--constraint"))
-      return RefuseLine(number, line, "another file, which this one does not fix");
+      return RefuseLine(number, line, "this line names another file, whose content the lock does not fix; put its lines into this file");
     if (word.starts_with('-')) continue;
     any = true;
     if (word.find("==") == std::string_view::npos && word.find(" @ ") == std::string_view::npos)
       return RefuseLine(number, line,
                         "expected one version, as NAME==1.2; \"uv pip compile requirements.in -o requirements.txt\" "
-                        "finds them all");
+                        "writes all versions");
   }
-  return any ? Ok() : RefuseLock("it names no package");
+  return any ? Ok() : RefuseLock("the lock file names no packages");
 }
 
 // Refuses sources such as { editable = "../other" }; accepts the project itself, which is at ".".
@@ -363,7 +363,7 @@ bool IsUvLock(const fs::path& file) {
 
 Result<EnvironmentRecipe> UvEnvironment(const fs::path& file, StageMeter& meter) {
   const fs::path program = FindOnPath("uv");
-  if (program.empty()) return RefuseLock("uv, which makes the environment, is in no folder of PATH: pip install uv");
+  if (program.empty()) return RefuseLock("uv is needed to make the environment and is in no folder of PATH; install it: pip install uv");
   TRY_ASSIGN(const UvLock lock, ReadUvLock(file));
   const Uv uv(program, meter);
   TRY_ASSIGN(const std::string python, FindPython(uv, lock));

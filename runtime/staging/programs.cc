@@ -46,7 +46,7 @@ Result<std::string> KeyOf(const std::vector<fs::path>& installed) {
   std::vector<std::string> words;
   for (const fs::path& path : installed) {
     struct stat info {};
-    if (stat(path.c_str(), &info) != 0) return FileError(ErrorCode::kNotFound, "look at", path, errno);
+    if (stat(path.c_str(), &info) != 0) return FileError(ErrorCode::kNotFound, "check", path, errno);
     words.push_back(StrCat(path.filename().string(), "=", ToString(StampOf(info))));
   }
   return Join(words, " ");
@@ -170,7 +170,7 @@ Status RemoveForeignFolder(const fs::path& folder) {
   if (!IsThere(folder) || IsPrivateToUser(folder)) return Ok();
   const fs::path aside = folder.parent_path() / StrCat(".", folder.filename().string(), "-of-others-", RandomHex(4));
   if (rename(folder.c_str(), aside.c_str()) != 0 && errno != ENOENT)
-    return FileError(ErrorCode::kCannotWrite, "set aside, because others may write there,", folder, errno);
+    return FileError(ErrorCode::kCannotWrite, "other users may write to this folder, and it cannot be renamed:", folder, errno);
   (void)RemoveTree(aside);
   return Ok();
 }

@@ -221,9 +221,9 @@ std::string Hint(const std::string& program, const fs::path& venv) {
   for (fs::directory_iterator entry(venv, error), end; !error && entry != end; entry.increment(error)) {
     const fs::path found = entry->path().filename() / "bin" / name;
     if (fs::is_symlink(fs::symlink_status(venv / found, error)) || fs::exists(venv / found, error))
-      return StrCat("; it has ", found.string());
+      return StrCat("; the environment has ", found.string());
   }
-  if (fs::exists(venv / "bin" / name, error)) return StrCat("; it has ", (fs::path("bin") / name).string());
+  if (fs::exists(venv / "bin" / name, error)) return StrCat("; the environment has ", (fs::path("bin") / name).string());
   return "";
 }
 
@@ -238,7 +238,7 @@ Status CheckHashBang(const std::string& program, const fs::path& file) {
   interpreter = interpreter.substr(0, interpreter.find_first_of(" \t"));
   std::error_code error;
   if (!interpreter.starts_with('/') || fs::exists(interpreter, error)) return Ok();
-  return RefuseProgram(program, StrCat("it is a script of ", NotHere(interpreter)));
+  return RefuseProgram(program, StrCat("the first line of the script names ", NotHere(interpreter)));
 }
 
 // Returns the value of `key` in pyvenv.cfg, which has lines such as "home = /usr/bin".
@@ -301,10 +301,10 @@ std::string WhyVenvIsNotUsed(const std::string& command, const fs::path& venv) {
   for (const std::string& word : SplitAtAny(command, " \t\n;&|<>()`'\"=$")) {
     if (word.starts_with(kFolder) || word.find("/venv/") != word.npos) return "";
     const std::string name = fs::path(word).filename().string();
-    if (IsLoginShell(before, word)) why = StrCat(before, " ", word, " is a login shell, which sets PATH anew");
+    if (IsLoginShell(before, word)) why = StrCat(before, " ", word, " is a login shell, which sets PATH again");
     if (IsPython(name) && word != name && word.starts_with('/')) why = StrCat("it runs ", word);
     if (IsPython(word) && !fs::exists(venv / "bin" / word, error))
-      why = StrCat("there is no bin/", word, " in it", Hint(word, venv));
+      why = StrCat("the environment has no bin/", word, Hint(word, venv));
     if (!why.empty()) return why;
     before = word;
   }
@@ -319,10 +319,10 @@ Status CheckVenvCommand(const std::string& command, const fs::path& venv) {
   if (lstat(file.c_str(), &info) != 0)
     return RefuseProgram(*program, StrCat("there is no such file in the Python environment", Hint(*program, venv)));
   if (stat(file.c_str(), &info) != 0) return RefuseProgram(*program, StrCat("it leads to ", NotHere(EndOfLinks(file))));
-  if (!S_ISREG(info.st_mode)) return RefuseProgram(*program, "it is not a program");
+  if (!S_ISREG(info.st_mode)) return RefuseProgram(*program, "it is not a regular file");
   if ((info.st_mode & 0111) == 0)
     return RefuseProgram(*program,
-                         "it may not be executed; pack the environment with its permissions, as zip and tar do");
+                         "it is not executable; pack the environment with its permissions, as zip and tar do");
   TRY(CheckHashBang(*program, file));
   std::error_code error;
   const fs::path real = fs::canonical(file, error);

@@ -198,7 +198,7 @@ class Listing {
     items_.push_back(std::move(item));
     if (static_cast<int64_t>(items_.size()) <= kMostEntries) return Ok();
     return Error{ErrorCode::kInvalid,
-                 StrCat(folder_.string(), ": more than ", kMostEntries, " files: is this the folder that is meant?")};
+                 StrCat(folder_.string(), ": more than ", kMostEntries, " files; check that this is the right folder")};
   }
 
   Status LeaveOut(std::string_view rule, const fs::path& path, const std::string& name, const struct stat& info) {

@@ -82,7 +82,7 @@ class Staging {
     if (IsInHdfs(spec.python_venv)) {
       if (IsLockFileName(spec.python_venv))
         return Error{ErrorCode::kInvalid,
-                     StrCat("python_venv ", spec.python_venv, ": a lock has to be a file of this machine")};
+                     StrCat("python_venv ", spec.python_venv, ": a lock file must be on this machine")};
       return AddRemote(VenvOf(spec), {}, staged.job);  // its content cannot be checked here
     }
     TRY_ASSIGN(const fs::path path, One(kVenvSource, spec.python_venv, /*unpack=*/true));
@@ -143,8 +143,8 @@ class Staging {
       if (other == list->end() || (other->path.is_absolute() && entry.path.is_absolute())) continue;
       if (other->form == Form::kCopy) continue;  // src_dir yields to named resources
       if (*other == entry) return Ok();
-      return Error{ErrorCode::kInvalid, StrCat("resource ", source, ": another resource is called ", entry.name,
-                                               " in the task's folder too")};
+      return Error{ErrorCode::kInvalid, StrCat("resource ", source, ": another resource has the name ", entry.name,
+                                               " in the task's folder")};
     }
     entries.push_back(std::move(entry));
     return Ok();
@@ -198,13 +198,13 @@ Status SpaceGuard::Take(int64_t bytes) {
   granted_ -= bytes;
   if (granted_ >= 0) return Ok();
   struct statvfs disk {};
-  if (statvfs(folder_.c_str(), &disk) != 0) return FileError(ErrorCode::kCannotWrite, "look at", folder_, errno);
+  if (statvfs(folder_.c_str(), &disk) != 0) return FileError(ErrorCode::kCannotWrite, "check", folder_, errno);
   const auto block = static_cast<int64_t>(disk.f_frsize);
   const int64_t free = static_cast<int64_t>(disk.f_bavail) * block;
   const int64_t leave = std::min(kLeaveFree, static_cast<int64_t>(disk.f_blocks) * block / kLeaveFreePart);
   if (free - bytes < leave)
     return Error{ErrorCode::kCannotWrite, StrCat("write ", folder_.string(), ": its disk has ", free >> 20,
-                                                 " MB free, of which ", leave >> 20, " MB are left to others")};
+                                                 " MB free, and ", leave >> 20, " MB must stay free for other programs")};
   granted_ = std::min(kGrant, free - bytes - leave);
   return Ok();
 }
@@ -226,7 +226,7 @@ Result<PlannedSources> PlanSources(const JobSpec& spec, const fs::path& home, bo
 }
 
 Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&) {
-  return Error{ErrorCode::kInvalid, "the job runs on no cluster that has it"};
+  return Error{ErrorCode::kInvalid, "the job does not run on a cluster that has this file"};
 }
 
 Result<StagedFiles> Stage(const JobSpec& spec, const StagedStore& store, const StageWatch& watch,

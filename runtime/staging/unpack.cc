@@ -31,10 +31,10 @@ Error RefuseName(const std::string& name, std::string_view why) {
 Error PlaceError(const std::string& name, const fs::path& path, int error) {
   switch (error) {
     case EEXIST:
-      return RefuseName(name, "a folder of that name is there before it");
+      return RefuseName(name, "an earlier folder of the archive has this name");
     case ENOTDIR:
     case ELOOP:
-      return RefuseName(name, "its way leads through something that is not a folder");
+      return RefuseName(name, "a part of its path is not a folder");
     default:
       return FileError(ErrorCode::kCannotWrite, "make", path, error);
   }
@@ -49,7 +49,7 @@ Error Refuse(const std::string& name, std::string_view why) {
 // Returns the name as a path within the tree: "a/b" for "./a//b/", "" for the tree's own folder.
 Result<std::string> CleanName(const std::string& name) {
   if (!IsUtf8(name)) return Refuse(name, "its name is not UTF-8");
-  if (name.empty()) return Error{ErrorCode::kInvalid, "an entry without a name"};
+  if (name.empty()) return Error{ErrorCode::kInvalid, "an entry of the archive has no name"};
   if (name.front() == '/') return Refuse(name, "an absolute name");
   std::vector<std::string> parts;
   for (std::string& part : Split(name, '/')) {
@@ -67,7 +67,7 @@ class Unpacker {
   Status Run(int64_t archive_size) {
     TRY(TakeAll());
     // A file of zeros reads as an archive without entries, because zeros end a tar.
-    if (entries_ == 0) return Error{ErrorCode::kInvalid, "there is nothing in it"};
+    if (entries_ == 0) return Error{ErrorCode::kInvalid, "the archive is empty"};
     return meter_.Done(archive_size - told_);
   }
 
@@ -87,7 +87,7 @@ class Unpacker {
     TRY_ASSIGN(const std::string name, CleanName(entry.name));
     if (entry.encrypted) return Refuse(entry.name, "it is encrypted");
     if (name.empty() && entry.kind == ArchiveEntry::Kind::kFolder) return Ok();
-    if (name.empty()) return Refuse(entry.name, "not a name");
+    if (name.empty()) return Refuse(entry.name, "the name is that of the archive's own folder");
     switch (entry.kind) {
       case ArchiveEntry::Kind::kFolder:
         return tree_.MakeFolder(name, entry.modified);
@@ -113,7 +113,7 @@ class Unpacker {
       if (!data.ok()) return Refuse(entry.name, data.error().message);
       if (!*data) break;
       const auto [offset, bytes] = **data;
-      if (offset < end) return Refuse(entry.name, "its pieces overlap");
+      if (offset < end) return Refuse(entry.name, "the pieces of its content overlap");
       if (offset > end) TRY(LeaveHole(file, entry, name, offset - end, offset));
       end = offset + static_cast<int64_t>(bytes.size());
       TRY(TakeData(file, entry, name, bytes));
@@ -129,7 +129,7 @@ class Unpacker {
     const int64_t read = std::max<int64_t>(archive_.Consumed(), 1);
     if (written_ > limits_.free_of_ratio && written_ / read > limits_.ratio)
       return Refuse(entry.name,
-                    StrCat("it unpacks to more than ", limits_.ratio, " times its size: no real data does"));
+                    StrCat("it unpacks to more than ", limits_.ratio, " times its size, which real data does not"));
     TRY(space_.Take(size));
     TRY(WriteAll(file.get(), bytes, tree_.PathOf(name)));
     TRY(meter_.Copied(size));
@@ -149,7 +149,7 @@ class Unpacker {
       unpacked_ += bytes;
       return Ok();
     }
-    return Refuse(entry.name, StrCat("more than ", limits_.bytes >> 20, " MB would be unpacked up to here"));
+    return Refuse(entry.name, StrCat("more than ", limits_.bytes >> 20, " MB unpacked, together with the entries before"));
   }
 
   // Reports the position in the archive. In a zip the position also moves backwards.
@@ -259,7 +259,7 @@ Status TreeWriter::FinishFile(int fd, const std::string& name, bool executable, 
 Status TreeWriter::MakeSymlink(const std::string& name, const std::string& target, const timespec& modified) {
   TRY_ASSIGN(const Place place, Find(name));
   if (!place.Put([&] { return symlinkat(target.c_str(), place.parent, place.leaf.c_str()) == 0; })) {
-    if (errno == ENOENT || errno == ENAMETOOLONG) return RefuseName(name, "a link that leads nowhere");
+    if (errno == ENOENT || errno == ENAMETOOLONG) return RefuseName(name, "the target of the link is empty or too long");
     return PlaceError(name, PathOf(name), errno);
   }
   const timespec times[2] = {modified, modified};
@@ -274,7 +274,7 @@ Status TreeWriter::MakeHardLink(const std::string& name, const std::string& exis
   const std::string leaf = old.leaf;
   struct stat info {};
   if (fstatat(parent.get(), leaf.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
-    return RefuseName(name, StrCat("a hard link to \"", existing.substr(0, 300), "\", which is no file before it"));
+    return RefuseName(name, StrCat("a hard link to \"", existing.substr(0, 300), "\", which is not an earlier file of the archive"));
   if (name == existing) return Ok();
   TRY_ASSIGN(const Place place, Find(name));
   if (place.Put([&] { return linkat(parent.get(), leaf.c_str(), place.parent, place.leaf.c_str(), 0) == 0; }))

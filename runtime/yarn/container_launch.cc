@@ -32,7 +32,7 @@ template <class T>
 Result<T> Parsed(const Secrets& secrets, const std::string& alias, Result<T> (*parse)(std::string_view)) {
   TRY_ASSIGN(const std::string text, Needed(secrets, alias));
   auto value = parse(text);
-  if (!value.ok()) return NotUsable(alias, "not what it should be");
+  if (!value.ok()) return NotUsable(alias, "it is malformed");
   return value;
 }
 
@@ -80,7 +80,7 @@ Result<std::string> VariableOfContainer(const char* name) {
   const char* value = std::getenv(name);
   if (value != nullptr && *value != '\0') return std::string(value);
   return Error{ErrorCode::kUsage,
-               StrCat("$", name, " is not set: a NodeManager starts this, with what it has to know")};
+               StrCat("$", name, " is not set: only a NodeManager can start this program")};
 }
 
 void AddTo(hadoop::Credentials& credentials, const ContainerLaunch& launch) {

@@ -81,7 +81,7 @@ Result<LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const Execu
   } else {
     told.spec = ToJson(job.spec);
     if (told.spec.size() > kLargestSpecInLaunch)
-      return InvalidError("the job's spec has ", told.spec.size(), " bytes and is no file");
+      return InvalidError("the job's spec has ", told.spec.size(), " bytes, too many for the credentials, and was not sent as a file");
   }
   AddTo(context.credentials, told);
   for (const auto& [name, value] : job.spec.container_env)

@@ -118,8 +118,8 @@ void GangHold::GiveBack(Gang& gang, Instant now, News& news) {
   }
   gang.rests = true;
   gang.until = now + AtRandom(hold_ * (1 << std::min(gang.holds++, kMostDoublings)) / 2);
-  gang.why = StrCat("gave ", there, " of ", Counted(std::ssize(gang.members), "container"), " back at ", ToIso8601(now),
-                    ", as the others did not come; asks for all again at ", ToIso8601(*gang.until));
+  gang.why = StrCat("released ", there, " of ", Counted(std::ssize(gang.members), "container"), " at ", ToIso8601(now),
+                    ", because the others were not granted in time; requests all again at ", ToIso8601(*gang.until));
 }
 
 void GangHold::HandOutComplete(News& news) {

@@ -67,7 +67,7 @@ class Look {
     TRY(AddFilesOf(path, "", files));
     for (const RemoteFile& one : files)
       if (IsReservedFileName(one.name)) return Refused(StrCat("TonY itself keeps the file ", one.name, " there"));
-    if (files.empty()) return Refused("it is a folder in HDFS without a file; those in folders below it do not count");
+    if (files.empty()) return Refused("it is a folder in HDFS without files directly in it; files in its subfolders are not used");
     return files;
   }
 
@@ -82,7 +82,7 @@ class Look {
       for (const std::string& name : below) folders.push_back(In(inside, name));
       if (folders.size() > kMostInFolder) return TooMany();
     }
-    if (files.empty()) return Refused("it is a folder in HDFS without a file");
+    if (files.empty()) return Refused("it is a folder in HDFS without files");
     return files;
   }
 
@@ -106,7 +106,7 @@ class Look {
   }
 
   static Error TooMany() {
-    return Refused(StrCat("the folder has more than ", kMostInFolder, " files; an archive may have more"));
+    return Refused(StrCat("the folder has more than ", kMostInFolder, " files; use an archive, which may have more"));
   }
 
   const YarnCluster& cluster_;
@@ -125,7 +125,7 @@ Result<std::string> PathInHdfs(const YarnCluster& cluster, const std::string& so
   TRY_ASSIGN(HdfsPlace place, ParseHdfsPlace(source));
   const Endpoint own{ToLower(cluster.name_node.host), cluster.name_node.port};
   if (!place.name_node || *place.name_node == own) return std::move(place.path);
-  return Refused(StrCat("the cluster's HDFS is ", OwnHdfs(cluster), "; others cannot be used yet"));
+  return Refused(StrCat("the cluster's HDFS is ", OwnHdfs(cluster), "; another HDFS is not supported yet"));
 }
 
 Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source) {
@@ -194,7 +194,7 @@ CheckpointPlace CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSp
             JobRecords records = RecordsOf(cluster, job);
             TRY_ASSIGN(const auto submission, records.store().Get(kSubmissionRecord));
             if (submission) return records;
-            return NotFoundError("job \"", job.value, "\" is gone");
+            return NotFoundError("job \"", job.value, "\" no longer exists");
           }};
 }
 

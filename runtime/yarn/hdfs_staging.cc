@@ -142,7 +142,7 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   const auto check_unchanged = [&]() -> Status {
     const auto after = ManifestOf(source.path);
     if (after.ok() && *after == before) return Ok();
-    return UnavailableError("send ", source.path.string(), ": it changed meanwhile");
+    return UnavailableError("send ", source.path.string(), ": it changed while it was sent");
   };
   int64_t told = 0;
   const auto on_moved = [&](int64_t moved) {

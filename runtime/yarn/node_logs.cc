@@ -33,7 +33,7 @@ Result<HttpResponse> Get(const std::string& url) {
 
 Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stream) {
   const auto [node, container] = ParseLogLink(link);
-  if (node.empty()) return InvalidError("\"", link, "\" is no link to a node's logs");
+  if (node.empty()) return InvalidError("\"", link, "\" is not a link to a node's logs");
   const std::string url =
       StrCat(node, "/ws/v1/node/containers/", container, "/logs/", stream, "?size=-", kMostOfNodeLog);
   TRY_ASSIGN(const HttpResponse response, Get(url));
@@ -45,10 +45,10 @@ Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stre
 Result<LogExcerpt> NodeLogIn(const std::string& body, const std::string& stream) {
   const size_t length = body.find(kLength), contents = body.find(kContents);
   if (length == std::string::npos || contents == std::string::npos || contents < length)
-    return InvalidError("not what a NodeManager says of a log");
+    return InvalidError("the answer is not a NodeManager's log");
   const size_t digits = length + kLength.size();
   const auto size = ParseInt(body.substr(digits, body.find('\n', digits) - digits));
-  if (!size || *size < 0) return InvalidError("a log without a length");
+  if (!size || *size < 0) return InvalidError("the log has no length");
   LogExcerpt log{.stream = stream, .size = *size};
   std::string text = body.substr(contents + kContents.size());
   text.resize(std::min(text.size(), static_cast<size_t>(std::min(*size, kMostOfNodeLog))));
@@ -168,12 +168,12 @@ Result<AggregatedLogs::Folder> AggregatedLogs::FindFolder() {
   std::vector<std::string> looked;
   for (const std::string& root : Roots(cluster_.rm_web)) {
     const auto path = PathInHdfs(root);
-    if (!path) return InvalidError(root, ": nodes move logs there, which is not in this cluster's HDFS");
+    if (!path) return InvalidError(root, ": nodes move logs to this folder, which is not in this cluster's HDFS");
     looked.push_back(StrCat(*path, "/", cluster_.user));
     TRY_ASSIGN(auto folder, LookIn(looked.back()));
     if (folder) return *std::move(folder);
   }
-  return NotFoundError(Join(looked, ", "), ": no node has moved logs of the job there yet");
+  return NotFoundError(Join(looked, ", "), ": no node has moved logs of the job to this folder yet");
 }
 
 Result<hadoop::AggregatedLog> AggregatedLogs::ReadFrom(const std::string& path, int64_t length,
@@ -201,7 +201,7 @@ Result<LogExcerpt> AggregatedLogs::Fetch(const std::string& link, const std::str
   }
   if (is_found) return excerpt;
   if (failure) return *std::move(failure);
-  return NotFoundError(folder.path, ": its node has not moved logs there yet");
+  return NotFoundError(folder.path, ": its node has not moved logs to this folder yet");
 }
 
 }  // namespace tony

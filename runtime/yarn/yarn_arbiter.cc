@@ -32,7 +32,7 @@ RmCalls CallsOf(const YarnCluster& cluster, Duration limit) { return {cluster.rm
 
 Result<hadoop::ApplicationId> IdOf(const JobId& job) {
   const auto id = hadoop::ParseApplicationId(job.value);
-  if (!id) return NotFoundError("\"", job.value, "\" is no application id");
+  if (!id) return NotFoundError("\"", job.value, "\" is not an application id");
   return *id;
 }
 
@@ -60,7 +60,7 @@ Result<std::optional<hadoop::ApplicationReport>> LastReport(const JobRecords& re
     return std::optional<hadoop::ApplicationReport>();
   hadoop::ApplicationReport forgotten;
   forgotten.state = ApplicationState::kFailed;
-  forgotten.diagnostics = "the ResourceManager knows the application no longer";
+  forgotten.diagnostics = "the ResourceManager no longer knows the application";
   forgotten.finished = RealClock().Now();
   return std::optional(std::move(forgotten));
 }
@@ -101,7 +101,7 @@ Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
   const std::string why = hadoop::OneLine(report.diagnostics);
   if (Has(report.diagnostics, "exceeded the lifetime"))  // text of RMAppLifetimeMonitor
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout,
-                   "YARN ended the job, whose master had not done so after tony.application.timeout");
+                   "YARN ended the job, because its application master did not end it at tony.application.timeout");
   // A client that waited for the start of the AM has ended the application.
   if (const size_t late = why.find(kStartedTooLate); late != std::string::npos)
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout, why.substr(late));

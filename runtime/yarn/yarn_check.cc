@@ -71,7 +71,7 @@ Status CheckLabels(const RmCalls& rm, const JobSpec& spec) {
   TRY_ASSIGN(const auto there, rm.NodeLabels());
   TRY_ASSIGN(const hadoop::QueueReport queue, rm.Queue(spec.yarn.queue));
   for (const auto& [key, label] : asked) {
-    const std::string bad = StrCat(key, ": \"", label, "\" is no label ");
+    const std::string bad = StrCat(key, ": \"", label, "\" is not a label ");
     if (std::ranges::count(there, label) == 0)
       return InvalidError(bad, "of this cluster; there ",
                           there.empty() ? "is none" : StrCat("are ", Join(there, ", ")));
@@ -92,7 +92,7 @@ Status AskHdfs(const YarnCluster& cluster) {
   const auto home = hdfs.GetEntry(cluster.home);
   if (!home.ok() && home.error().code == ErrorCode::kNotFound) {
     return InvalidError("user ", cluster.user, " has no home folder in HDFS: ", cluster.home,
-                        " is not there; an administrator makes it");
+                        " does not exist; ask an administrator to create it");
   }
   TRY(home);
   return hdfs.MakeFolders(JobsFolder(cluster));
@@ -128,10 +128,10 @@ Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name) {
   const std::string why = takes_jobs        ? StrCat("is closed to user ", cluster.user)
                           : !queue.ok()     ? "is unknown to the cluster"
                           : !queue->running ? "is stopped"
-                                            : "has others below it and takes no job itself";
+                                            : "has queues below it, so jobs must go to one of those";
   return Error{takes_jobs ? ErrorCode::kNotPermitted : ErrorCode::kInvalid,
                StrCat("tony.yarn.queue: \"", name, "\" ", why, "; there ",
-                      leaves.empty() ? "is none for this user" : StrCat("are ", Join(leaves, ", ")))};
+                      leaves.empty() ? "are no queues for this user" : StrCat("are ", Join(leaves, ", ")))};
 }
 
 Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec) {
@@ -192,23 +192,23 @@ Check CheckNetwork(const YarnCluster& cluster) {
   return WarnCheck("network",
                    StrCat("tokens, TLS keys and secrets of jobs cross the network in clear: ", rpc,
                           cluster.webhdfs.starts_with("https:") ? "" : StrCat(", WebHDFS is ", cluster.webhdfs)),
-                   "let nobody but the cluster's own machines and users onto its network");
+                   "admit only the cluster's own machines and users to its network");
 }
 
 Check CheckShipped() {
   for (const std::string_view name : {"tony-yarn-am.tar.gz", "tony-executor"})
     if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) != 0)
       return FailCheck("programs", StrCat(file, ": ", ErrnoText(errno)),
-                       "install it beside tony; a release build makes it there");
-  return OkCheck("programs", "tony-yarn-am.tar.gz and tony-executor are there for the nodes");
+                       "install it in tony's folder; a release build creates it there");
+  return OkCheck("programs", "tony-yarn-am.tar.gz and tony-executor are ready for the nodes");
 }
 
 Check CheckVersion(std::string name, const std::optional<std::string>& version) {
-  if (!version) return WarnCheck(std::move(name), "its version cannot be asked", "");
+  if (!version) return WarnCheck(std::move(name), "its version is not known", "");
   const bool is_tried = std::ranges::any_of(kTriedVersions, [&](auto tried) { return version->starts_with(tried); });
   const std::string text = StrCat("Hadoop ", *version);
   if (is_tried) return OkCheck(std::move(name), text);
-  return WarnCheck(std::move(name), StrCat(text, ", where TonY has not been tried"),
+  return WarnCheck(std::move(name), StrCat(text, ", which has not been tested with TonY"),
                    "3.3, 3.4 and 3.5 are known to work");
 }
 
@@ -218,16 +218,16 @@ Check CheckContainers(const RmCalls& rm) {
   if (!made.ok()) return FailCheck(kName, made.error().message, "");
   const hadoop::Resource& most = made->maximum;
   const std::string text =
-      StrCat("one may have ", most.memory_mib, " MB and ", Counted(most.vcores, "vcore"), " at most");
+      StrCat("a container may have ", most.memory_mib, " MB and ", Counted(most.vcores, "vcore"), " at most");
   if (most.memory_mib >= Resources().memory_mb) return OkCheck(kName, text);
-  return WarnCheck(kName, StrCat(text, ", less than tasks ask for that say nothing"),
+  return WarnCheck(kName, StrCat(text, ", less than a task's default request"),
                    StrCat("set tony.<role>.memory to at most ", most.memory_mib,
                           "m, or yarn.scheduler.maximum-allocation-mb higher"));
 }
 
 Check CheckNodes(const hadoop::ClusterMetrics& metrics, const QueueView& view) {
   constexpr const char* kName = "nodes";
-  if (view.nodes == 0) return FailCheck(kName, "none runs", "yarn node -list -all shows them; start NodeManagers");
+  if (view.nodes == 0) return FailCheck(kName, "no node is running", "yarn node -list -all shows them; start NodeManagers");
   const std::string text = StrCat(Counted(view.nodes, "node"), ", with ", view.free_memory_mb, " of ", view.memory_mb,
                                   " MB and ", view.free_cores, " of ", view.cores, " vcores free");
   const int ill = metrics.lost + metrics.unhealthy;
@@ -249,14 +249,14 @@ Check CheckQueues(const QueueView& view, const std::string& user) {
     has_default |= queue.name == YarnSpec().queue || queue.name.ends_with("." + YarnSpec().queue);
   }
   if (open.empty())
-    return FailCheck(kName, StrCat("none is open to user ", user),
+    return FailCheck(kName, StrCat("no queue is open to user ", user),
                      "an administrator lets the user in: yarn.scheduler.capacity.root.QUEUE.acl_submit_applications");
   const std::string text = StrCat("open to user ", user, ": ", Join(open, ", "));
   if (room.empty())
     return WarnCheck(kName, StrCat(text, ": all are full"), "jobs wait; \"tony list --queue\" shows for whom");
   if (!has_default)
     return WarnCheck(kName, StrCat(text, ", but not ", YarnSpec().queue),
-                     StrCat("set tony.yarn.queue, as to ", room.front()));
+                     StrCat("set tony.yarn.queue, for example to ", room.front()));
   return OkCheck(kName, text);
 }
 
@@ -272,7 +272,7 @@ void AddResourceManager(const YarnCluster& cluster, Checks& all) {
   const auto metrics = rm.Metrics();
   if (!metrics.ok()) {
     all.push_back(FailCheck(kName, metrics.error().message,
-                            "is it running? else set yarn.resourcemanager.address in yarn-site.xml to HOST:PORT"));
+                            "check that it is running, or set yarn.resourcemanager.address in yarn-site.xml to HOST:PORT"));
     return;
   }
   all.push_back(CheckVersion(kName, cluster.rm_web.empty()
@@ -300,7 +300,7 @@ std::string AdviceOn(const Error& error, const YarnCluster& cluster) {
                   " && hdfs dfs -chmod u+rwx ", cluster.home);
   if (error.code == ErrorCode::kCannotWrite)
     return "\"tony gc\" makes room; as HDFS's administrator: hdfs dfsadmin -setSpaceQuota or -setQuota";
-  return "hdfs dfsadmin -report shows the DataNodes, hdfs dfsadmin -safemode get whether it takes writes";
+  return "hdfs dfsadmin -report shows the DataNodes; hdfs dfsadmin -safemode get shows whether HDFS accepts writes";
 }
 
 // Writes a file at `path`, and reads it again. `attributes` receives whether its attribute could be set and read.
@@ -309,13 +309,13 @@ Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) 
   constexpr const char* kAttribute = "user.tony.doctor";
   TRY(hdfs.Create(path, kBytes));
   TRY_ASSIGN(const std::string bytes, hdfs.Read(path));
-  if (bytes != kBytes) return UnavailableError(path, ": other bytes are read than were written");
+  if (bytes != kBytes) return UnavailableError(path, ": the bytes read differ from the bytes written");
   attributes = [&]() -> Status {
     TRY(hdfs.SetXattr(path, kAttribute, kBytes));
     TRY_ASSIGN(const auto there, hdfs.GetXattrs(path));
     const auto found = there.find(kAttribute);
     if (found != there.end() && found->second == kBytes) return Ok();
-    return UnavailableError(path, ": ", kAttribute, " is not there");
+    return UnavailableError(path, ": ", kAttribute, " was not stored");
   }();
   return Ok();
 }
@@ -350,7 +350,7 @@ Check AttributesOff(const YarnCluster& cluster, const Error& why) {
                          kRecordsOfJob, " of them: ", Seconds(*time * kRecordsOfJob))
                 : "";
   return WarnCheck("attributes", StrCat(why.message, cost),
-                   "jobs run all the same; dfs.namenode.xattrs.enabled=true in the NameNode's hdfs-site.xml makes them "
+                   "jobs run anyway; dfs.namenode.xattrs.enabled=true in the NameNode's hdfs-site.xml makes them "
                    "start and end sooner");
 }
 
@@ -379,7 +379,7 @@ void AddHdfs(const YarnCluster& cluster, Checks& all) {
   if (!home.ok() && home.error().code == ErrorCode::kUnavailable) {
     all.push_back(
         FailCheck(kName, home.error().message,
-                  "is it running and active? else set dfs.namenode.http-address in hdfs-site.xml to HOST:PORT"));
+                  "check that it is running and active, or set dfs.namenode.http-address in hdfs-site.xml to HOST:PORT"));
     return;
   }
   all.push_back(

@@ -78,7 +78,7 @@ template <class IsThere>
 Status Only(const hadoop::SiteConfiguration& site, const std::string& key, std::string_view what, IsThere is_there) {
   TRY_ASSIGN(const auto value, site.Find(key));
   if (!value || value->text.empty() || is_there(value->text)) return Ok();
-  return InvalidError(value->origin, ": ", key, " is \"", value->text, "\": ", what, " cannot be used yet");
+  return InvalidError(value->origin, ": ", key, " is \"", value->text, "\": ", what, " is not supported yet");
 }
 
 // Parses "host:port" or "host".
@@ -146,7 +146,7 @@ Status Add(const char* from, const std::string& place, Result<Properties> (*read
 Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user) {
   TRY(Only(site, "hadoop.security.authentication", "a cluster with Kerberos",
            [](const std::string& text) { return text == "simple"; }));
-  TRY(Only(site, "dfs.http.policy", "HDFS by HTTPS alone",
+  TRY(Only(site, "dfs.http.policy", "HDFS with HTTPS only",
            [](const std::string& text) { return text != "HTTPS_ONLY"; }));
   TRY_ASSIGN(const auto managers, hadoop::ResourceManagers(site));
   if (managers.size() > 1) {

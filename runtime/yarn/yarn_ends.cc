@@ -46,14 +46,14 @@ constexpr Meaning kMeanings[] = {
     {kNeverRan, OutcomeClass::kInfra, "its node did not start it"},
     {kNodeLost, OutcomeClass::kNodeLost, "its node was lost"},
     {kDisksFailed, OutcomeClass::kInfra, "the disks of its node failed"},
-    {-102, OutcomeClass::kPreempted, "the ResourceManager took it away"},
+    {-102, OutcomeClass::kPreempted, "the ResourceManager preempted it"},
     {-103, OutcomeClass::kOom, "above its limit of virtual memory"},
     {-104, OutcomeClass::kOom, "above its limit of memory"},
     {-105, OutcomeClass::kKilled, "stopped"},
     {-106, OutcomeClass::kInfra, "killed by the ResourceManager"},
-    {-107, OutcomeClass::kKilled, "killed, since the application has ended"},
-    {-108, OutcomeClass::kPreempted, "its node took it away"},
-    {-109, OutcomeClass::kUserConfig, "too large logs"},
+    {-107, OutcomeClass::kKilled, "killed, because the application has ended"},
+    {-108, OutcomeClass::kPreempted, "its node preempted it"},
+    {-109, OutcomeClass::kUserConfig, "its logs are too large"},
 };
 // Texts of FSDownload, the NameNode and their tokens in Hadoop 3.4.3. Stack traces follow them. Failures of a node's
 // own disks have other texts: "File /local/x does not exist", "Permission denied" without a user.
@@ -81,7 +81,7 @@ std::string WhyRefused(std::string_view diagnostics, std::string_view said, size
     const size_t path = resource + kResource.size();
     return StrCat(diagnostics.substr(path, at - path), " has changed since the job was submitted; submit it again");
   }
-  if (said == kMissing) return StrCat(line_from(at + said.size()), " is no longer there");
+  if (said == kMissing) return StrCat(line_from(at + said.size()), " no longer exists");
   return std::string(line_from(at));
 }
 
@@ -178,8 +178,8 @@ std::string Amount(const std::string& detail) {
 }
 
 std::string NoRoomForMasters(const std::string& text, const std::string& whose, std::string_view limit) {
-  return StrCat(whose, " may have ", Amount(Detail(text, limit)), " for masters, of which ",
-                Amount(Detail(text, "Queue AM Resource Usage")), " are in use in the queue; this one asks for ",
+  return StrCat(whose, " may have ", Amount(Detail(text, limit)), " for application masters, of which ",
+                Amount(Detail(text, "Queue AM Resource Usage")), " are in use in the queue; this one requests ",
                 Amount(Detail(text, "AM Resource Request")));
 }
 
@@ -190,23 +190,23 @@ std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& re
     return NoRoomForMasters(text, queue, "Queue Resource Limit for AM");
   if (Has(text, "User's AM resource limit exceeded"))
     return NoRoomForMasters(text, StrCat("user ", report.user, " in ", queue), "User AM Resource Limit of the queue");
-  if (Has(text, "cluster resource is empty")) return "the cluster has no node now";
+  if (Has(text, "cluster resource is empty")) return "the cluster has no running node";
   if (Has(text, "is Activated, waiting for resources"))
     return StrCat(queue, " has no room for it: the queue uses ", Detail(text, "Queue's Absolute used capacity"),
-                  " of the cluster, where ", Detail(text, "Queue's Absolute max capacity"), " are the most");
+                  " of the cluster, and its limit is ", Detail(text, "Queue's Absolute max capacity"));
   if (Has(text, "has assigned a container for AM")) return "its container is being started";
   if (Has(text, "AM container is launched")) return "its container is started, and it has not registered yet";
   // The node's stack trace follows. It is left out here, because the verdict has it.
   if (const size_t end = text.find("Failing this attempt"); end != std::string::npos)
     return std::string(Trim(text.substr(0, end)));
-  return text.empty() || text == "N/A" ? StrCat(queue, " has not taken it in yet") : text;
+  return text.empty() || text == "N/A" ? StrCat(queue, " has not accepted it yet") : text;
 }
 
 }  // namespace
 
 std::string AmWaitReason(const hadoop::ApplicationReport& report) {
   if (report.state >= ApplicationState::kRunning) return "";
-  return StrCat("waits for its master: ", WordsOf(hadoop::OneLine(report.diagnostics), report));
+  return StrCat("waits for its application master: ", WordsOf(hadoop::OneLine(report.diagnostics), report));
 }
 
 }  // namespace tony

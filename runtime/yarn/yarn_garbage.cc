@@ -116,7 +116,7 @@ Result<Garbage> YarnGarbage::Collect(const GarbageOrder& order) const {
     TRY_ASSIGN(const Instant now, ServersTime());
     TRY(RemoveUnfinished(order, now, garbage));
     if (!order.dry_run) TRY(RemoveDead(now));
-    return Annotate(RemoveStaged(order, now, garbage), "staged content was left alone");
+    return Annotate(RemoveStaged(order, now, garbage), "staged files were not removed");
   }();
   return garbage;
 }
@@ -228,7 +228,7 @@ Result<bool> YarnGarbage::Move(const HdfsEntry& entry, const std::string& collec
   if (moved.ok() || !IsMissing(moved.error())) return moved;
   TRY_ASSIGN(const bool is_at_work, IsThere(collection));
   if (is_at_work) return false;
-  return UnavailableError("somebody submits a job now");
+  return UnavailableError("another client is submitting a job now");
 }
 
 // Returns the names of files that jobs need, including jobs that are being made. Fails if a list cannot be read,

@@ -348,7 +348,7 @@ Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
   DiscardUploaded(job);
   if (folder.ok() || folder.error().code != ErrorCode::kNotFound) return made.error();
   return UnavailableError("job ", job.id.value,
-                          " was not made: another submit, or \"tony gc\", thought that its own had died; "
+                          " was not created: another submit, or \"tony gc\", assumed that this submit had died; "
                           "submit it again");
 }
 
@@ -364,7 +364,7 @@ Result<RecordsByName> YarnJobs::UploadRecords(const YarnCluster& cluster, const 
     RemoveRecords(cluster, job.id);
     TRY(held);
   }
-  return UnavailableError(StagedFolder(cluster), ": \"tony gc\" removed what was sent, ", kMostRounds, " times");
+  return UnavailableError(StagedFolder(cluster), ": \"tony gc\" removed the sent files, ", kMostRounds, " times");
 }
 
 void YarnJobs::Discard(const JobRecords& job) const {

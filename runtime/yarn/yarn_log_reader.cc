@@ -157,7 +157,7 @@ LogBytes YarnLogReader::Read(const AttemptId& attempt, const std::string& stream
 // Returns nullopt if no executor serves the log any more.
 std::optional<LogNews> YarnLogReader::Ask(const LogWant& want) {
   auto answer = has_master_ ? AskMaster({.wants = {want}}) : Result<LogAnswer>(LogAnswer());
-  std::string why = answer.ok() ? "its application master is not there any more" : answer.error().message;
+  std::string why = answer.ok() ? "its application master has exited" : answer.error().message;
   if (answer.ok() && !answer->empty()) {
     LogNews& news = answer->front().second;
     if (news.problem.empty()) return std::move(news);
@@ -228,7 +228,7 @@ const LogExcerpt* YarnLogReader::ExcerptOf(const AttemptId& attempt, const std::
   const auto known = excerpts_.find(id);
   if (known != excerpts_.end()) return &known->second;
   const Place place = PlaceOf(attempt);
-  if (place == Place::kNowhere) Say(attempt, "nobody tells of them any more");
+  if (place == Place::kNowhere) Say(attempt, "they are no longer available");
   if (place == Place::kExecutor || place == Place::kNowhere) return nullptr;
   auto log = Fetch(attempt, stream);
   if (!log.ok()) {
@@ -346,7 +346,7 @@ std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbit
                                         YarnLogReader::FetchMoved fetch_moved) {
   FindMaster find = [records, &arbiter]() -> Result<AmAccess> {
     TRY_ASSIGN(const auto lease, records.ReadLease());
-    if (!lease) return UnavailableError("no application master has ruled yet");
+    if (!lease) return UnavailableError("no application master has started yet");
     AmAccess way{.am = lease->am.own};
     TRY_ASSIGN(way.token, records.ReadToken());
     TRY_ASSIGN(way.tls, arbiter.WayToAm(records));

@@ -46,7 +46,7 @@ void YarnLogWatch::Connect() {
   token_ = way->token;
   am_ = ConnectTo(*way, loop_, reader_.records());
   am_->GetStatus(token_, Then<JobStatus>([this](const JobStatus& status) {
-                   if (std::exchange(told_of_loss_, false)) LogInfo("the application master is there again");
+                   if (std::exchange(told_of_loss_, false)) LogInfo("the application master is reachable again");
                    Take(status);
                    WatchStatus();
                    AskLater(Duration(0));
@@ -60,7 +60,7 @@ void YarnLogWatch::Lose(const std::string& why) {
   asked_.clear();
   calls_ = 0;
   asking_ = nullptr;
-  if (was_there && !std::exchange(told_of_loss_, true)) LogInfo(StrCat("the application master is lost: ", why));
+  if (was_there && !std::exchange(told_of_loss_, true)) LogInfo(StrCat("the application master is not reachable: ", why));
   connecting_ = loop_.After(kConnectAgain, [this] { Connect(); });
   // The AM may have exited because the job has ended.
   sink_.on_status();

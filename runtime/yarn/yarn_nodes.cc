@@ -159,7 +159,7 @@ void YarnNodes::TakeStarts(Node& node, const hadoop::NodeAnswer<hadoop::Containe
       Refuse(node, failure.id, failure.message);
     }
   }
-  for (const hadoop::ContainerId& container : node.asked) Refuse(node, container, "its node says nothing of it");
+  for (const hadoop::ContainerId& container : node.asked) Refuse(node, container, "its node did not report it");
 }
 
 // Every container that the node knows was started, even if it has ended. Containers that the node does not know must be
@@ -187,7 +187,7 @@ void YarnNodes::OnNoAnswer(Node& node, const Error& error) {
   for (const hadoop::ContainerId& container : node.asked) {
     if (node.starts.contains(container)) node.doubtful.insert(container);
   }
-  if (node.retry == Duration(0)) LogWarn(StrCat(error.message, "; asking again"));
+  if (node.retry == Duration(0)) LogWarn(StrCat(error.message, "; retrying"));
   node.retry = std::clamp(node.retry * 2, kFirstNodeRetry, kLongestNodeRetry);
   node.client.reset();  // other nodes may need the connection
 }

@@ -26,7 +26,7 @@ std::set<std::string> FailingNodes::ToAvoid(int all_nodes, Instant now) {
 }
 
 std::string FailingNodes::WhyAvoided(const std::string& host) {
-  return StrCat(host, " is avoided for ", kRemembered.count(), " minutes, since ", kMostFailures,
+  return StrCat(host, " is avoided for ", kRemembered.count(), " minutes, because ", kMostFailures,
                 " containers failed there");
 }
 
@@ -358,7 +358,7 @@ std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector
       LargestConcurrentSum(spec, [](const RoleSpec& role) { return int64_t{role.instances} * role.resources.gpus; });
   for (const hadoop::NodeReport& node : nodes) there += node.capability.Other(kGpuType);
   if (spec.mode != DistributedMode::kGang || asked <= there) return std::nullopt;
-  return StrCat("the tasks start together and ask for ", Counted(asked, "GPU"), "; the nodes that run have ", there,
+  return StrCat("the tasks start together and request ", Counted(asked, "GPU"), "; the running nodes have ", there,
                 ": the job waits until there are more");
 }
 

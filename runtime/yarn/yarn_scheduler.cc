@@ -108,7 +108,7 @@ void YarnScheduler::Launch(const ContainerId& id, const ExecutorLaunch& what) {
   if (const auto refused = refused_.find(id); refused != refused_.end())
     return ReportEnded(id, refused->second, OutcomeClass::kUserConfig);
   const auto held = held_.find(id);
-  if (held == held_.end()) return ReportEnded(id, "its node does not have it any more", OutcomeClass::kInfra);
+  if (held == held_.end()) return ReportEnded(id, "its node no longer has it", OutcomeClass::kInfra);
   if (held->second.state != State::kGranted) return;
   held->second.state = State::kStarting;
   const hadoop::Container& container = held->second.container;
@@ -118,7 +118,7 @@ void YarnScheduler::Launch(const ContainerId& id, const ExecutorLaunch& what) {
 void YarnScheduler::Stop(const ContainerId& id, StopMode) {
   if (lost_.contains(id)) return StopOnLostNode(id);
   const auto found = held_.find(id);
-  if (found == held_.end()) return ReportEnded(id, "it was not there", OutcomeClass::kKilled);
+  if (found == held_.end()) return ReportEnded(id, "it does not exist", OutcomeClass::kKilled);
   Held& held = found->second;
   const bool may_run = held.state != State::kGranted && nodes_.Stop(held.container.node, held.container.id);
   if (!may_run) return GiveBack(id, "stopped before it was started", OutcomeClass::kKilled);
@@ -235,13 +235,13 @@ void YarnScheduler::OnTrouble(const Error& error) {
   const std::vector<AttemptId> refused = is_refused ? asks_.Refused() : std::vector<AttemptId>();
   asks_.Unanswered();
   for (const AttemptId& attempt : refused) ReportNeverGranted(attempt, error.message);
-  if (retry_ == Duration(0)) LogWarn(StrCat(error.message, "; asking again"));
+  if (retry_ == Duration(0)) LogWarn(StrCat(error.message, "; retrying"));
   retry_ = std::clamp(retry_ * 2, kFirstRetry, kLongestRetry);
   ExchangeAfter(retry_);
 }
 
 void YarnScheduler::HandleRmRestart() {
-  LogWarn("the ResourceManager has begun anew: registering again");
+  LogWarn("the ResourceManager has restarted: registering again");
   Apply(gangs_.HandleRmRestart());
   asks_.HandleRmRestart();
   link_ = Link::kRegistering;
@@ -392,7 +392,7 @@ void YarnScheduler::NotifyPendingReason(const hadoop::Allocation& allocation) {
   const hadoop::Resource& room = allocation.headroom;
   const std::string why =
       allocation.cluster_nodes == 0
-          ? std::string("the cluster has no node now")
+          ? std::string("the cluster has no running node")
           : StrCat("the queue has ", room.memory_mib, " MB of memory and ", Counted(room.vcores, "vcore"), " left");
   const int64_t all = std::ssize(held_) + gangs_.Kept() + waiting;
   const std::string reason = !rest.empty() ? rest

@@ -38,7 +38,7 @@ std::optional<Duration> LifetimeOf(const JobSpec& spec) {
 
 Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRecords& records) {
   const auto id = hadoop::ParseApplicationId(records.job().value);
-  if (!id) return InvalidError("\"", records.job().value, "\" is no application id");
+  if (!id) return InvalidError("\"", records.job().value, "\" is not an application id");
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   AmInputs shipment{.job = records.job(),
                     .program = kMasterProgram,
@@ -80,7 +80,7 @@ std::string LabelText(const std::string& label) {
 }
 
 std::string WhoText(const std::string& acl) {
-  return StrCat("by its user", acl.empty() ? " alone" : StrCat(" and \"", acl, "\""));
+  return StrCat("by its user", acl.empty() ? " only" : StrCat(" and \"", acl, "\""));
 }
 
 void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& steps) {
@@ -89,16 +89,16 @@ void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& ste
   ask(StrCat("of ", ToString(cluster.rm), " as user ", cluster.user, ": an application \"", spec.name,
              "\" of the type ", spec.yarn.type, " in queue ", spec.yarn.queue, ", priority ", spec.yarn.priority,
              tags.empty() ? "" : StrCat(", tags ", Join({tags.begin(), tags.end()}, ", "))));
-  ask(StrCat("seen ", WhoText(spec.yarn.view_acl), ", ended ", WhoText(spec.yarn.modify_acl)));
+  ask(StrCat("may be viewed ", WhoText(spec.yarn.view_acl), ", may be ended ", WhoText(spec.yarn.modify_acl)));
   if (const auto lifetime = LifetimeOf(spec))
-    ask(StrCat("ended by YARN after ", lifetime->count() / 1000, " s, where its master has not done so"));
+    ask(StrCat("ended by YARN after ", lifetime->count() / 1000, " s, unless its application master has ended it before"));
   ask(StrCat("1 container of ", SizeText({.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores}),
              " for the application master", LabelText(spec.yarn.am_node_label)));
   for (const RoleSpec& role : spec.roles)
     ask(StrCat(Counted(role.instances, "container"), " of ", SizeText(role.resources), " for role ", role.name,
                LabelText(role.node_label)));
   ask(spec.mode == DistributedMode::kGang ? "all of them before a task starts"
-                                          : "each task starts when it has its own");
+                                          : "each task starts when its container is ready");
 }
 
 Status AddProgram(const std::string& name, PlannedSteps& steps) {
@@ -119,7 +119,7 @@ void AddFile(const FileSpec& file, const std::string& whom, PlannedSteps& steps)
 
 Status AddShipped(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& steps) {
   const std::string hdfs = StrCat("hdfs://", ToString(cluster.name_node));
-  steps.push_back({"shipped", StrCat("to ", hdfs, StagedFolder(cluster), ", each once by its content:")});
+  steps.push_back({"shipped", StrCat("to ", hdfs, StagedFolder(cluster), ", each file once, by its content:")});
   TRY(AddProgram("tony-yarn-am.tar.gz", steps));
   TRY(AddProgram("tony-executor", steps));
   if (!spec.src_dir.empty()) AddFile(SrcDirOf(spec), "each task", steps);

@@ -107,7 +107,7 @@ def write_result(weights, accuracy):
 
 
 def main():
-    strategy = tf.distribute.MultiWorkerMirroredStrategy()  # returns when all workers are there
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()  # returns when all workers have joined
     worker, workers = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
     print(f"worker {worker} of {workers}", flush=True)
 

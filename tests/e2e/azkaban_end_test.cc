@@ -217,7 +217,7 @@ TEST_F(AzkabanEndTest, TheJobComesBackWhenKeeperAndApplicationMasterAreKilled) {
   const std::string task = ReadText(Running("worker-0"));
   KillRulers();
   ASSERT_TRUE(WaitFor([&] { return Number(Status(Job()), "/epoch") >= 2; })) << step->out();
-  EXPECT_EQ(ReadText(Running("worker-0")), task) << "the task was started again";
+  EXPECT_EQ(ReadText(Running("worker-0")), task) << "the task was restarted";
   Go();
   ExpectEnd(step->Wait(), 0);
   ExpectAllGoneSoon();

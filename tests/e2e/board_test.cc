@@ -54,7 +54,7 @@ TEST_F(BoardTest, OneThatCannotRunIsToldInALineAndDisturbsNobody) {
   ASSERT_TRUE(WaitForRunning(2)) << client->err();
   ASSERT_TRUE(WaitFor([&] { return Text(Status(), "/tasks/0/state") == "done"; }));
   EXPECT_EQ(Number(Status(), "/restart_count"), 1) << "the worker's";
-  EXPECT_THAT(PageOf(Text(Status(), "/tracking_url") + "tensorboard"), HasSubstr("No TensorBoard runs beside"));
+  EXPECT_THAT(PageOf(Text(Status(), "/tracking_url") + "tensorboard"), HasSubstr("The job has no TensorBoard"));
   const Ran ran = GoAndEnd(*client);
   EXPECT_THAT(ran.err + ran.out, HasSubstr("tensorboard:0 failed"));
 }

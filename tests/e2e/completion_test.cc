@@ -15,7 +15,7 @@ const TestRow kCompletion[] = {
       {"end",
        "out~SUCCEEDED && out~in spite of failures: 5 of 8 tracked tasks succeeded; 2 tasks failed, the first: shard: "
        "&& "
-       "err~2 tasks have failed, and the job goes on && err!warning && verdict=success"},
+       "err~2 tasks have failed, and the job continues && err!warning && verdict=success"},
       {"status %J --json", "/tolerated_failures=2 && /verdict/message~exit code 3 (user_error); 1 was not needed"},
       {"history %J", "out~in spite of failures: 5 of 8"},
       {"history", "out~5 of 8 tracked tasks succeeded"}}},

@@ -36,12 +36,12 @@ Failures FailuresOfShells() {
       {"missing command in a script", "set -e; mkdir out; feature-sync --all; echo done", "user_config", {"feature-sync: command not found"}},
       {"no run bit", "echo exit 0 > s; ./s", "user_config", {"exit code 126", "./s: Permission denied", "may not be executed"}},
       {"a folder as program", "/tmp", "user_config", {"/tmp: Is a directory", "may not be executed"}},
-      {"missing interpreter", "printf '#!/no/such/sh\\n' > s; chmod +x s; ./s", "user_config", {"./s: cannot execute: required file not found", "its interpreter"}},
+      {"missing interpreter", "printf '#!/no/such/sh\\n' > s; chmod +x s; ./s", "user_config", {"./s: cannot execute: required file not found", "the interpreter in its first line"}},
       {"not for this machine", "printf '\\177ELF\\001garbage' > s; chmod +x s; ./s", "user_config", {"cannot execute binary file", "may not be executed"}},
       {"set -u", "set -u; echo $DATA_DIR/x", "user_config", {"DATA_DIR: unbound variable", "a variable that is not set"}, {}, {"was not found"}},
       {"sh -u", "sh -uc 'echo $DATA_DIR'", "user_config", {"DATA_DIR: parameter not set", "a variable that is not set"}},
       {"a variable's own message", "echo ${DATA_DIR:?say where the data is}", "user_config", {"exit code 127", "DATA_DIR: say where the data is"}},
-      {"script without its end", "if true; do echo; fi", "user_config", {"syntax error near unexpected token", "no valid script"}},
+      {"script without its end", "if true; do echo; fi", "user_config", {"syntax error near unexpected token", "not a valid script"}},
       {"quote without its end", "echo 'abc", "user_config", {"unexpected EOF while looking for matching"}},
       {"missing file", "cat /no/such/data.csv", "user_error", {"/no/such/data.csv: No such file or directory", "not there"}},
       {"not permitted", "chmod 777 /proc/self/stat", "user_error", {"Operation not permitted", "may not use"}},
@@ -57,7 +57,7 @@ Failures FailuresOfShells() {
 }
 
 Failures FailuresBySignals() {
-  const std::string outside = "a signal told it to end", itself = "its own processes may have sent the signal";
+  const std::string outside = "a signal ended it", itself = "its own processes may have sent the signal";
   return {
       {"kills itself", "echo step 7 >&2; kill -9 $$", "user_error", {"SIGKILL", "killed by something outside"}, {"step 7"}},
       {"killed by its own child", "(kill -9 $$) & wait", "user_error", {"SIGKILL", "killed by something"}},
@@ -67,7 +67,7 @@ Failures FailuresBySignals() {
       {"its child sends SIGTERM", "(kill -TERM $$) & wait", "user_error", {"SIGTERM", itself}},
       {"says SIGTERM by its code", "exit 143", "user_error", {"exit code 143", itself}},
       {"SIGHUP", "kill -HUP $$", "user_error", {"SIGHUP", itself}},
-      {"SIGPIPE", "kill -PIPE $$", "user_error", {"SIGPIPE", "nobody reads"}},
+      {"SIGPIPE", "kill -PIPE $$", "user_error", {"SIGPIPE", "has no reader"}},
       {"SIGQUIT", "ulimit -c 0; exec sh -c 'kill -QUIT $$'", "user_error", {"SIGQUIT"}},
       {"SIGUSR1", "kill -USR1 $$", "user_error", {"SIGUSR1"}},
       {"SIGALRM", "kill -ALRM $$", "timeout", {"SIGALRM", "a timer that the program set itself"}},
@@ -81,7 +81,7 @@ Failures FailuresOfNativeCode() {
   return {
       {"null pointer", Native("segv"), "user_error", {"SIGSEGV", "memory that is not its own"}},
       {"stack overflow", Native("overflow"), "user_error", {"SIGSEGV"}},
-      {"assertion", Native("assert"), "user_error", {"SIGABRT", "Assertion `zero == 1' failed", "something was wrong"}},
+      {"assertion", Native("assert"), "user_error", {"SIGABRT", "Assertion `zero == 1' failed", "an assertion in native code failed"}},
       {"exception", Native("throw"), "user_error", {"SIGABRT", "what():  bad row 17", "did not catch"}},
       {"no memory", Native("memory"), "oom", {"SIGABRT", "std::bad_alloc", "could not get the memory"}},
       {"division by zero", Native("divide"), "user_error", {"SIGFPE", "division by zero"}},
@@ -99,7 +99,7 @@ Failures FailuresOfPython() {
       {"class of its own", Python("class Boom(BaseException): pass\nraise Boom('x7')"), "user_error", {"Boom: x7"}},
       {"missing module", Python("import no_such_module"), "user_config", {"No module named 'no_such_module'", "is missing"}},
       {"import error", Python("from os import no_such_name"), "user_config", {"ImportError: cannot import name 'no_such_name'"}},
-      {"syntax error", Python("print(1"), "user_config", {"SyntaxError", "no valid Python"}},
+      {"syntax error", Python("print(1"), "user_config", {"SyntaxError", "not valid Python"}},
       {"missing script", "python3 no_such.py", "user_config", {"can't open file", "cannot find the program"}},
       {"missing data", Python("open('/no/such/data')"), "user_error", {"FileNotFoundError", "/no/such/data", "not there"}},
       {"sys.exit with words", Python("import sys; sys.exit('no data for 2026-11-22')"), "user_error", {"no data for 2026-11-22"}},
@@ -113,7 +113,7 @@ Failures FailuresOfPython() {
        {"exit code 3: its last line: noise 499"}, {"KeyError", "noise 499"}},
       {"exception on stdout", Python("import traceback, sys\ntry: {}['a']\nexcept KeyError: traceback.print_exc(file=sys.stdout); sys.exit(1)"), "user_error", {"KeyError: 'a' (on stdout)"}, {"Traceback"}},
       {"interrupted by itself", Python("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nimport time; time.sleep(5)"), "user_error", {"KeyboardInterrupt", "its own processes may have sent the signal"}, {"KeyboardInterrupt"}},
-      {"abort", Python("import os\nos.abort()"), "user_error", {"exit code 134", "native code gave up"}},
+      {"abort", Python("import os\nos.abort()"), "user_error", {"exit code 134", "native code aborted"}},
       {"child's exception", Python("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'raise OSError(\"bad shard\")'], check=True)"), "user_error", {"exit code 1: OSError: bad shard", "CalledProcessError"}},
       {"exception ignored at the end", Python("class Pool:\n  def __del__(self): import no_such_module\nkeep = Pool()\nraise ValueError('bad shape')"), "user_error", {"exit code 1: ValueError: bad shape (user_error)"}},
   };

@@ -122,7 +122,7 @@ TEST_F(JournalE2eTest, AFlippedBitIsReportedAndTheTasksAreLeftAlone) {
 TEST_F(JournalE2eTest, AJournalThatLostItsEndIsReportedAndTheTasksAreLeftAlone) {
   BeginWith({});
   ReplaceAm([](std::string& journal) { journal.resize(journal.size() / 2); });
-  ExpectTasksUntouched("it ends here, and had");
+  ExpectTasksUntouched("the file ends here, but it had");
 }
 
 TEST_F(JournalE2eTest, AJournalOfALaterReleaseIsReportedAndTheTasksAreLeftAlone) {
@@ -172,7 +172,7 @@ TEST_F(JournalSmallDiskTest, RootOnlyAKillThatCannotBeRecordedIsDone) {
   EXPECT_TRUE(WaitFor([&] { return TasksGone(); })) << "the disk is still full";
   MakeRoom();
   const Ran killed = Ends(*killer);
-  EXPECT_THAT(killed.err, HasSubstr("no space left on device; only telling the application master"));
+  EXPECT_THAT(killed.err, HasSubstr("no space left on device; only the application master is notified"));
   client_->Wait();
   ExpectNothingLeft();
 }

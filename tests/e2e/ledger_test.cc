@@ -52,7 +52,7 @@ const TestRow kLedger[] = {
       {"missing home/jobs", ""}}},
     {"TheDoctorSaysWhatAnOrdinaryTaskNeedsWhereItDoesNotFit",
      {{"doctor",
-       "out~warn  defaults: a task asks for 2048 MB unless told otherwise; 0 fit here && "
+       "out~warn  defaults: a task requests 2048 MB by default; 0 fit here && "
        "out~-> state what a task needs: -conf tony.worker.memory=512m"}}},
     {"TheDoctorFailsWhereNoJobCanRun",
      {{"write file", ""},

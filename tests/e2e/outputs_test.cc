@@ -30,12 +30,12 @@ const TestRow kOutputs[] = {
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 2, offset 13: expected , or }"}}},
     {"AnythingButAnObjectIsRefused",
-     {{"one `echo 42 > $TONY_OUTPUT_FILE`", "out~line 1, offset 0: no JSON object begins here"},
+     {{"one `echo 42 > $TONY_OUTPUT_FILE`", "out~line 1, offset 0: expected a JSON object"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~line 1, offset 0: no JSON object begins "
        "here && "
        "err~expected one JSON object && /error/class=spec_invalid"},
-      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 1, offset 0: no JSON object begins here"}}},
+      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 1, offset 0: expected a JSON object"}}},
     {"OfAFileThatIsTooLargeOnlyItsSizeIsKept",
      {{"one `truncate -s 3G $TONY_OUTPUT_FILE`", "out~it has 3221225472 bytes, and at most 1048576 are kept"},
       {"outputs %J --json",
@@ -119,7 +119,7 @@ TEST_F(OutputFilesTest, OneBadValueCostsOnlyItselfAndIsNamedEverywhere) {
   for (const std::string& place : {job.out, told, Text(status, "/outputs_problem"), text.err}) {
     EXPECT_THAT(place, HasAll({R"("loss" is passed on as text (line 1, offset 8: NaN is no JSON number))",
                                R"("big" is left out (line 1, offset 18: a number out of range))",
-                               R"("a" is left out (line 1, offset 30: the name is there twice))"}));
+                               R"("a" is left out (line 1, offset 30: the name occurs twice))"}));
   }
 }
 

@@ -206,7 +206,7 @@ TEST_F(PlanTaskTest, PeopleReadTheCommandAndItsVariables) {
 TEST_F(PlanTaskTest, ATaskThatTheJobDoesNotHaveIsNamed) {
   for (const char* task : {"worker:2", "ps:0", "worker", "worker:x"}) {
     const Ran ran = Fails(64, {"plan", "-executes", "true", "-conf", "tony.worker.instances=2", "--task", task});
-    EXPECT_EQ(ran.err, std::string("tony: --task ") + task + ": no task of the job; expected ROLE:INDEX of 2 worker\n");
+    EXPECT_EQ(ran.err, std::string("tony: --task ") + task + ": not a task of the job; expected ROLE:INDEX of 2 worker\n");
   }
 }
 

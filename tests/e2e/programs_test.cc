@@ -58,12 +58,12 @@ class ProgramsE2eTest : public TonyTest {
   }
 
   void ExpectSuccess(Background& waiting) {
-    EXPECT_EQ(TaskPids(), pids_) << "a task was started again";
+    EXPECT_EQ(TaskPids(), pids_) << "a task was restarted";
     Go();
     const Ran ran = waiting.Wait();
     EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
     EXPECT_EQ(ReadText(Replaced()), "");
-    EXPECT_EQ(TaskPids(), pids_) << "a task was started again";
+    EXPECT_EQ(TaskPids(), pids_) << "a task was restarted";
     ExpectNothingLeft();
   }
 
@@ -140,7 +140,7 @@ TEST_F(ProgramsE2eTest, AJobWhoseProgramsWereRemovedIsBroughtBackAllTheSame) {
   fs::remove(fs::path(Entry()) / "tony-am");
   const auto waiting = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();
-  EXPECT_THAT(waiting->err(), HasSubstr("its own programs are not in " + Entry()));
+  EXPECT_THAT(waiting->err(), HasSubstr("its own programs are missing in " + Entry()));
   EXPECT_EQ(Folders("tony-keeper"), Words{fs::canonical(ProgramFolder()).string()});
   ExpectSuccess(*waiting);
 }
@@ -193,7 +193,7 @@ TEST_F(MountedHomeTest, RootOnlyWhereProgramsDoNotRunTheInstalledOnesAreUsedAndT
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.err, HasAll({"warning: the job keeps no programs of its own: ", "noexec",
-                               "it runs those in " + bin_.string()}));
+                               "it runs the programs in " + bin_.string()}));
   EXPECT_THAT(Installed({"doctor"}).out, HasSubstr("warn  programs: "));
 }
 

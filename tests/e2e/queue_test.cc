@@ -76,7 +76,7 @@ const TestRow kQueue[] = {
       {"CUDA_VISIBLE_DEVICES=GPU-4f2a one true %M tony.worker.gpus=1",
        "err~warning: CUDA_VISIBLE_DEVICES=GPU-4f2a of this shell: expected the numbers of GPUs"},
       {"CUDA_VISIBLE_DEVICES=2,3 one true %M",
-       "err~warning: CUDA_VISIBLE_DEVICES=2,3 of this shell: the job asks for no GPU, so its tasks see none; set "
+       "err~warning: CUDA_VISIBLE_DEVICES=2,3 of this shell: the job requests no GPU, so its tasks see none; set "
        "tony.worker.gpus"},
       {"& CUDA_VISIBLE_DEVICES=2,3 one `%HOLD(third)` %M tony.worker.gpus=1", ""},
       {"until status %2 --json", "/delay~1 GPU of CUDA_VISIBLE_DEVICES=2,3: 0 of 2 are free"},

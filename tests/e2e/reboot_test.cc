@@ -49,7 +49,7 @@ TEST_F(RebootTest, WaitEndsAtOnceAndWritesItDown) {
 TEST_F(RebootTest, KillFindsItEnded) {
   const Ran ran = box_.Tony({"kill", Job()});
   ExpectLost(ran, 0);
-  EXPECT_THAT(ran.out, HasSubstr("has ended already"));
+  EXPECT_THAT(ran.out, HasSubstr("had already ended"));
   EXPECT_EQ(Text(ParseJson(Stored()), "/state"), "FAILED");
 }
 

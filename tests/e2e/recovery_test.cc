@@ -29,7 +29,7 @@ class RecoveryTest : public TonyTest {
   }
 
   Ran GoAndWait() {
-    EXPECT_EQ(TaskPids(), pids_) << "a task was started again";
+    EXPECT_EQ(TaskPids(), pids_) << "a task was restarted";
     for (const char* task : {"worker-0", "worker-1"}) {
       const std::string pid = ReadText(Running(task));
       EXPECT_EQ(kill(std::stoi(pid), 0), 0) << task << " is gone";
@@ -89,13 +89,13 @@ TEST_F(RecoveryTest, StatusOnlyReportsAJobThatNobodyRulesAndWaitBringsItBack) {
   client_->Wait();
   KillTogether();
   const Ran status = Succeeds({"status", Job()});
-  EXPECT_THAT(status.out, HasSubstr("nobody rules this job; tony wait " + Job() + " brings it back"));
+  EXPECT_THAT(status.out, HasSubstr("no application master runs for this job; tony wait " + Job() + " restarts it"));
   EXPECT_TRUE(box_.Pids("tony-keeper").empty()) << "status starts nothing";
   client_ = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();
   const Ran ran = GoAndWait();
   EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
-  EXPECT_THAT(ran.err, HasSubstr("nobody ruled job"));
+  EXPECT_THAT(ran.err, HasSubstr("no application master ran for job"));
   ExpectNothingLeft();
 }
 

@@ -79,7 +79,7 @@ TEST_F(InitTest, NothingIsWrittenOverAndNoKindGuessed) {
   box_.Write("here/train.py", "mine");
   const Ran over = In("here", {"init"});
   EXPECT_EQ(over.exit, 73);
-  EXPECT_EQ(over.err, "tony: init: train.py is there already; nothing was written\n");
+  EXPECT_EQ(over.err, "tony: init: train.py already exists; nothing was written\n");
   EXPECT_EQ(ReadText(box_.File("here/train.py")), "mine");
   EXPECT_FALSE(fs::exists(box_.File("here/job.yaml")));
   const Ran unknown = In("there", {"init", "keras"});

@@ -199,8 +199,8 @@ TEST_F(StagingTest, DamageIsMendedByTheNextSubmitBesideAJobThatUsesTheEntry) {
   fs::remove(entry / "part");
   fs::permissions(entry, fs::perms(0555));
   const Ran next = Succeeds(One("cat data/part data/whole >" + box_.File("seen")) + resource);
-  EXPECT_THAT(next.err, HasSubstr("tony: what was staged of resource " + box_.File("data") +
-                                  " is damaged (part is missing); it is made anew\n"));
+  EXPECT_THAT(next.err, HasSubstr("tony: the staged content of resource " + box_.File("data") +
+                                  " is damaged (part is missing); it is staged again\n"));
   EXPECT_EQ(ReadText(box_.File("seen")), "12");
   Succeeds({"gc", "--older-than", "0m"});
   GoAndEnd(*living);
@@ -216,14 +216,14 @@ TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {
   const auto living = Hold(One(HoldUntilGo()) + source);
   EXPECT_EQ(
       box_.Tony({"gc", "--json"}).out,
-      R"({"schema":1,"dry_run":false,"jobs":[],"staged":[],"programs":[],"unfinished":[],"notes":[],"kept":[],"stays":["1 staged entries of jobs that stay","1 jobs that ended less than 14d ago","1 jobs that have not ended"],"history_lines":0,"requests":0,"bytes":0})"
+      R"({"schema":1,"dry_run":false,"jobs":[],"staged":[],"programs":[],"unfinished":[],"notes":[],"kept":[],"stays":["1 staged entries of remaining jobs","1 jobs that ended less than 14d ago","1 jobs that have not ended"],"history_lines":0,"requests":0,"bytes":0})"
       "\n");
   const Ran dry = box_.Tony({"gc", "--older-than", "0m", "--dry-run"});
   EXPECT_THAT(dry.out, HasSubstr("job " + ended + "\nwould free "));
   EXPECT_EQ(box_.Jobs().size(), 2u);
   const Ran gc = Succeeds({"gc", "--older-than", "0m"});
   EXPECT_THAT(gc.out, HasAll({"job " + ended + "\nfreed ",
-                              "\nkept 1 staged entries of jobs that stay\nkept 1 jobs that have not ended\n"}));
+                              "\nkept 1 staged entries of remaining jobs\nkept 1 jobs that have not ended\n"}));
   EXPECT_EQ(box_.Jobs().size(), 1u);
   EXPECT_EQ(StagedEntries(), 1u) << "the living job's, and younger than an hour";
   GoAndEnd(*living);

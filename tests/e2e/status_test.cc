@@ -53,7 +53,7 @@ const TestRow kList[] = {
       {"list", "out!unruled"},
       {"list --json", "out~\"unruled\":false"},
       {"killed", ""},
-      {"list", "out~%J  unruled && out~nobody rules it; tony wait %J brings it back\n"},
+      {"list", "out~%J  unruled && out~no application master is running; tony wait %J restarts it\n"},
       {"list --json", "out~\"unruled\":true"},
       {"go", ""},
       {"wait %J", ""}}},

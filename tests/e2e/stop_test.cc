@@ -120,7 +120,7 @@ TEST_F(StopTest, KillEndsAJobAndMayBeRepeated) {
   EXPECT_THAT(submit.out, HasAll({"KILLED", "wrong data"}));
   ExpectNothingLeft();
   const Ran again = Succeeds({"kill", Job()});
-  EXPECT_THAT(again.out, HasSubstr("has ended already"));
+  EXPECT_THAT(again.out, HasSubstr("had already ended"));
 }
 
 TEST_F(StopTest, KillWithoutWaitingReturnsWhileTheTaskStillStops) {

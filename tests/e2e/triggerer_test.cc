@@ -156,7 +156,7 @@ TEST_F(TriggererTest, AJobIsNotAbandonedWhileItIsWatched) {
   ASSERT_TRUE(WaitFor([&] { return Text(ParseJson(StoredStatus(job)), "/state") == "KILLED"; }));
   const auto end = Json({"wait", job}, 1);
   EXPECT_EQ(Text(end, "/verdict/class"), "abandoned");
-  EXPECT_EQ(At(end, "/verdict/retryable"), value(true)) << "an engine that is back may run it again";
+  EXPECT_EQ(At(end, "/verdict/retryable"), value(true)) << "an engine that returns may run it again";
 }
 
 TEST_F(TriggererTest, AJobThatNobodyRulesIsBroughtBack) {

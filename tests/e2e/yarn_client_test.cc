@@ -33,7 +33,7 @@ const TestRow kYarnClient[] = {
     {"TheDoctorSaysWhatIsWrongOfAClusterAndWhatMendsIt",
      {{"%C doctor --yarn",
        "1 && out~ok    configuration: by HADOOP_CONF_DIR= && out~fail  resourcemanager:  && "
-       "out~-> is it running? else set yarn.resourcemanager.address in yarn-site.xml && out~fail  namenode:  && "
+       "out~-> check that it is running, or set yarn.resourcemanager.address in yarn-site.xml && out~fail  namenode:  && "
        "out~else set dfs.namenode.http-address in hdfs-site.xml"},
       {"doctor --yarn",
        "1 && out~fail  configuration: HADOOP_CONF_DIR is not set && out~-> set HADOOP_CONF_DIR to the folder"}}},

@@ -236,7 +236,7 @@ KEEPERS = [
      "  if (admission_->lock >= 0) executor.inherited = {admission_->lock};\n", ""),
     ("an exit is not recorded", CONTAINERS_END, EXITED, ""),
     ("an exit is told before the sweep", CONTAINERS_END,
-     '  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));\n',
+     '  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "cause unknown"));\n',
      "  End(id, container);\n"),
     ("a container is over before what it left is killed", CONTAINERS_END,
      "  (void)runner_.ReapAllChildren();\n  Victims victims",
@@ -378,7 +378,7 @@ REQUESTS = [
     ("a lock that was not had counts", STEPS, "      lock_ = *std::move(lock);\n", ""),
     ("what a replaced job is killed for is not recorded", STEPS,
      "  const auto recorded = records->WriteKill(kill);\n  if (!recorded.ok()) "
-     'notes_.note(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n'
+     'notes_.note(StrCat("tony: ", recorded.error().message, "; only the application master is notified"));\n'
      "  replaced_ = recorded.ok() ? *recorded : RecordedKill{\"\", kill};\n", "  replaced_ = RecordedKill{\"\", kill};\n"),
     ("staged files are let go before the job refers to them", STEPS,
      "  TRY(StorePrograms());\n", "  store_.reset();\n  TRY(StorePrograms());\n"),

@@ -81,7 +81,7 @@ void RequestChecker::CheckMayHaveJob(const RequestEvent& event) {
   const int64_t known = knows_all ? record_.newest_number : submits_[event.actor].read.newest_number;
   if (ask.number < known) Complain(event, StrCat("number ", known, " is known"));
   if (knows_all && ask.number < replaced_for_) Complain(event, StrCat("a job was killed for number ", replaced_for_));
-  if (WasRevokedBefore(event.actor, event.time)) Complain(event, "its owner was told to stop before it came");
+  if (WasRevokedBefore(event.actor, event.time)) Complain(event, "its owner was revoked by a kill before this submit");
   if (submits_[event.actor].died) Complain(event, "it is dead");
 }
 
@@ -187,7 +187,7 @@ void RequestChecker::SeeSubmitEnded(const RequestEvent& event) {
       if (!job || !job->stopping || job->final_state != FinalState::kSucceeded) Complain(event, "it did not succeed");
       if (job && job->number != plan.ask.number) Complain(event, StrCat("the job has number ", job->number));
       if (plan.ask.on_existing != OnExisting::kAdopt) Complain(event, "adopt is not its policy");
-      if (WasRevokedBefore(event.actor, event.time)) Complain(event, "its owner was told to stop before it came");
+      if (WasRevokedBefore(event.actor, event.time)) Complain(event, "its owner was revoked by a kill before this submit");
       if (job) CheckAdopted(*job, event);
       return;
     case SubmitEnd::kRefusedDiffers:

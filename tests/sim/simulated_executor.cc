@@ -176,7 +176,7 @@ void SimulatedExecutor::Observe(const executor::Event& event, executor::State st
     stage_.Add(ExecutorBound{attempt_, epochs_[link_]});
   }
   const auto* command = std::get_if<executor::CommandReceived>(&event);
-  // Whatever it makes of a command, it asks for the next one; anything beside that is obedience.
+  // Whatever it makes of a command, it asks for the next keeper; anything beside that is obedience.
   if (command && (state != run_.state() || actions > 1)) {
     stage_.Add(ExecutorObeyed{attempt_, epochs_[command->link]});
   }

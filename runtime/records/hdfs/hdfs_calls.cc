@@ -118,7 +118,7 @@ Result<std::optional<HdfsBytes::Found>> HdfsBytes::Get(const std::string& path) 
       if (is_there) found.bytes = (*xattrs).at(kAttribute);
       if (is_there || (xattrs.ok() && look == kMostLooks)) return std::optional(std::move(found));
     }
-    if (look == kMostLooks) return UnavailableError(path, ": replaced each time it is looked at");
+    if (look == kMostLooks) return UnavailableError(path, ": it was replaced during each try to read it");
   }
 }
 
@@ -158,7 +158,7 @@ Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& folder, 
 
 Status HdfsBytes::Write(const std::string& temporary, std::string_view bytes, bool in_attribute) const {
   TRY_ASSIGN(const bool created, calls_->Create(temporary, in_attribute ? "" : bytes));
-  if (!created) return UnavailableError(temporary, ": somebody has taken the name");
+  if (!created) return UnavailableError(temporary, ": the name exists already");
   if (in_attribute) {
     TRY(calls_->SetXattr(temporary, kAttribute, bytes));
     return Ok();
@@ -189,7 +189,7 @@ Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const s
     if (!is_refused && tries.MayAgain(renamed.error())) continue;
     const auto removed = calls_->Remove(temporary);
     const bool is_sure = !unheard || (removed.ok() && *removed);
-    return is_sure ? renamed : UnavailableError(temporary, ": it may be renamed later");
+    return is_sure ? renamed : UnavailableError(temporary, ": its rename was not answered and may still happen");
   }
 }
 

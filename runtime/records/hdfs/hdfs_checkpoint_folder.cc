@@ -98,7 +98,7 @@ Result<std::unique_ptr<CheckpointView>> HdfsCheckpointFolder::Look() const {
     if (!entries.ok() || !after.ok() || after->id != before->id || after->modified != before->modified) continue;
     return std::unique_ptr<CheckpointView>(std::make_unique<HdfsSight>(hdfs_, path_, user_, *std::move(entries)));
   }
-  return unreadable({ErrorCode::kUnavailable, "it changes each time it is listed"});
+  return unreadable({ErrorCode::kUnavailable, "it changed during each try to list it"});
 }
 
 // `start(path, done)` begins a call for the path without its file system.

@@ -61,7 +61,7 @@ Result<bool> HdfsRecordStore::PutOnce(const std::string& name, std::string_view 
   if (put.ok() || !IsMissing(put.error()) || written_in_.empty()) return put;
   const auto there = bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(written_in_); });
   if (there.ok() || !IsMissing(there.error())) return put;
-  return NotPermittedError(written_in_, " is sealed: others write the records of this job");
+  return NotPermittedError(written_in_, " is sealed: another process now writes the records of this job");
 }
 
 // HDFS has no call that makes a folder without the folders above it, so the job's folder is checked first.
@@ -214,7 +214,7 @@ Result<std::vector<JournalRecord>> HdfsJournalStore::ReadFolder(const std::strin
     const auto number = ParseInt(entry.name);
     if (!number) continue;
     TRY_ASSIGN(auto found, bytes_.Get(file));
-    if (!found) return NotFoundError(file, ": it is gone");
+    if (!found) return NotFoundError(file, ": it was removed");
     records.push_back({*number, std::move(found->bytes), job_.file_system + file});
   }
   std::ranges::sort(records, {}, &JournalRecord::number);

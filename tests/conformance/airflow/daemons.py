@@ -69,7 +69,7 @@ class Program:
         return self
 
     def start_again(self):
-        """Whether it had ended, and was started again."""
+        """Whether it had ended, and was restarted."""
         with self.starting:
             if self.running():
                 return False
@@ -257,7 +257,7 @@ class Airflow:
                 with contextlib.suppress(AssertionError):  # the database is away: who took it brings all daemons back
                     if daemon.wanted and daemon.start_again():
                         self.restarts += 1
-                        print(f"   Airflow's {daemon.name} had ended by itself and was started again", flush=True)
+                        print(f"   Airflow's {daemon.name} had ended by itself and was restarted", flush=True)
 
     def _known(self, dag_ids):
         errors = self.rows("SELECT filename, stacktrace FROM import_error")

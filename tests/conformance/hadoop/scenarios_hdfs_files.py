@@ -270,7 +270,7 @@ def a_file_that_changed_is_named():
 
 def a_file_that_was_removed_is_named():
     text = refused_by_a_node("tony.worker.resources", lambda: hdfs("DELETE", f"{IN}/changes/data.txt", op="DELETE"))
-    must(f"{IN}/changes/data.txt is no longer there" in cause_in(text), text)
+    must(f"{IN}/changes/data.txt no longer exists" in cause_in(text), text)
 
 
 TOGETHER = (

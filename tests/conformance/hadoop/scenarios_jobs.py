@@ -269,7 +269,7 @@ def a_job_that_waits_for_its_master_can_be_killed():
     last = others[-1][1]
     until(lambda: application(last)["state"] == "ACCEPTED", "the last to wait")
     why = until(lambda: status(last).get("delay"), "the reason")
-    must(why.startswith("waits for its master: ") and "default" in why and "MB" in why, why)
+    must(why.startswith("waits for its application master: ") and "default" in why and "MB" in why, why)
     must(why in tony("status", last).stdout and why in tony("list").stdout, "status and list:", why)
 
     def queues():
@@ -279,15 +279,15 @@ def a_job_that_waits_for_its_master_can_be_killed():
     until(lambda: queues()[0]["default"]["running"] >= 1, "the first master")
     shares, jobs = queues()
     must(jobs[last]["state"] == "waiting" and jobs[last]["queue"].endswith("default"), jobs[last])
-    must(jobs[last]["why"].startswith("waits for its master: "), jobs[last])
+    must(jobs[last]["why"].startswith("waits for its application master: "), jobs[last])
     ours = shares["default"]
     must(ours["waiting"] >= 1 and ours["used"] > 0 and ours["takes_jobs"], shares)
     must(shares["closed"]["takes_jobs"] and not shares["closed"]["open"], shares)
     table = tony("list", "--queue").stdout
-    must(last in table and "waits for its master: " in table and "closed to you" in table, table)
+    must(last in table and "waits for its application master: " in table and "closed to you" in table, table)
     watch = subprocess.Popen([PROGRAMS / "tony", "watch", "--json", last], env=environment(), text=True, cwd=WORK,
                              stdout=subprocess.PIPE)
-    until(lambda: json.loads(watch.stdout.readline()).get("delay", "").startswith("waits for its master: "), "watch")
+    until(lambda: json.loads(watch.stdout.readline()).get("delay", "").startswith("waits for its application master: "), "watch")
     limited, too_late = begin("-executes", "true", "-conf", "tony.worker.instances=1", "-conf", "tony.am.memory=8g",
                               "-conf", "tony.am.vcores=32", "-conf", "tony.am.startup-timeout=3000")
     code, text = end(limited)
@@ -298,7 +298,7 @@ def a_job_that_waits_for_its_master_can_be_killed():
     for client_, job_ in [(client, job), *others]:
         tony("kill", job_)
         code, text = end(client_)
-        must(job_ != last or "job waits for its master: " in text, text)
+        must(job_ != last or "job waits for its application master: " in text, text)
         nothing_is_left_of(job_)
     watch.communicate(timeout=LIMIT)
 

@@ -154,7 +154,7 @@ class PageTest(unittest.TestCase):
 
     def test_a_history_that_can_keep_no_token_is_served_all_the_same(self):
         (self.folder / "home/history/page-token").mkdir(parents=True)
-        self.address_of_history(0, complaint="the address will be another one next time")
+        self.address_of_history(0, complaint="the address will change at the next start")
 
     def address_of_history(self, port, complaint=""):
         """Starts `tony history --serve`, looks whether it serves, and ends it."""

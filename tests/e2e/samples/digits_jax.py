@@ -32,7 +32,7 @@ def digits_am_killed(bin_folder, environment):
         run.wait_for("status from it", lambda: run.task_pids() == before and all(before.values()))
         run.finish()
         judge_digits(run)
-        expect(run.attempts() == ["worker-0#1", "worker-1#1"], f"{run.attempts()}: something was started again")
+        expect(run.attempts() == ["worker-0#1", "worker-1#1"], f"{run.attempts()}: something was restarted")
 
 
 class Resume(Training):

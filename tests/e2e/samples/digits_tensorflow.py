@@ -37,7 +37,7 @@ def parameter_servers(bin_folder, environment):
     with Training("tensorflow-ps", bin_folder, environment) as run:
         run.finish()
         judge_parameter_servers(run)
-        expect(run.status()["restart_count"] == 0, "something was started again")
+        expect(run.status()["restart_count"] == 0, "something was restarted")
 
 
 def parameter_servers_worker_killed(bin_folder, environment):

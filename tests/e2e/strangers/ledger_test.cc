@@ -259,7 +259,7 @@ TEST_F(LedgerStrangersTest, AUsersLimitsAreRefusedWaitedForAndDoNotHoldUpOthers)
   ASSERT_TRUE(WaitFor([&] { return Queue().find("running") != std::string::npos; })) << first->err();
   const auto second = honest_.Start(words);
   ASSERT_TRUE(WaitFor([&] {
-    return Queue().find("its user may have 300 MB at a time, by machine.json, and has 200") != std::string::npos;
+    return Queue().find("its user may have 300 MB at a time (machine.json), and has 200") != std::string::npos;
   })) << Queue();
   const OtherUser other(ledger_);
   const Ran ran = other.Tony(Job("true", "800m"));

@@ -178,7 +178,7 @@ TEST_F(MasterTest, InAUserNamespaceWithoutNamesNoJobBegins) {
                              {.variables = Home()});
   if (ran.err.starts_with("unshare: ")) GTEST_SKIP() << ran.err;
   EXPECT_EQ(ran.exit, 77);
-  EXPECT_THAT(ran.err, HasSubstr("stands for everybody who has no name"));
+  EXPECT_THAT(ran.err, HasSubstr("stands for every unmapped user"));
   EXPECT_EQ(Folder().string(), "");
 }
 

@@ -139,7 +139,7 @@ TEST(CompletionPolicyTest, ARoleThatIsNotWaitedForAnyMoreKeepsNoJobGoing) {
   EXPECT_TRUE(IsComplete(spec, {{"shard", {1, 1}}, {"controller", {1, 0}}}, {"shard"}));
   EXPECT_FALSE(IsComplete(spec, {{"shard", {1, 1}}}, {"shard"}));
   EXPECT_EQ(SuccessOf(spec, {{"shard", {1, 0}}, {"controller", {1, 0}}}, std::nullopt, {"shard"}).message,
-            "2 of 5 tracked tasks succeeded; those of shard ran on for too long, and were to be ignored then");
+            "2 of 5 tracked tasks succeeded; those of shard ran on for too long and were ignored");
 }
 
 TEST(CompletionPolicyTest, ByTonysRuleOnlyTheChiefsFailureFailsTheJobOrThatAllFailed) {

@@ -112,7 +112,7 @@ const TestRow kListed[] = {
       {"list-earlier, master 3", "without list; worker:0 resumes /ckpt/step-7"}}},
     {"AListingThatIsNotAnsweredIsNotWaitedForForEver",
      {{"+suspect=1h lost-after=1h: gathering, all-registered, wait 59999ms, pass 0", "nothing; deadline +1ms"},
-      {"pass 1ms", "checkpoints_listed generation_formed; unknown `it did not answer within 60 s`"}}},
+      {"pass 1ms", "checkpoints_listed generation_formed; unknown `the directory did not answer within 60 s`"}}},
     {"WhatIsLostMeanwhileIsReplacedWithoutALook",
      {{"gathering, all-registered, exit worker:0", "attempt_ended container_ended restart_decided restart_began"},
       {"list", "checkpoints_listed"},
@@ -153,7 +153,7 @@ TEST(JobListingTest, AJobThatNeverListedKnowsNothingOfItsCheckpoints) {
     if (Name(decision) == "listing_sought" || Name(decision) == "checkpoints_listed") continue;
     ASSERT_TRUE(job.Evolve(decision).ok());
   }
-  EXPECT_NE(job.listing().unknown.find("a release without listings"), std::string::npos);
+  EXPECT_NE(job.listing().unknown.find("a release that does not list checkpoints"), std::string::npos);
 }
 
 TEST(JobListingTest, AListingThatNobodyAskedForOrThatComesTwiceIsDamage) {

@@ -163,7 +163,7 @@ const TestRow kStaged[] = {
     // ---- ends
     {"ASuccessThatLeavesOthersWaitingIsAFailure",
      {{"begun, report driver:0 success",
-       "attempt_ended job_stopping; verdict user_error says `~it ended without having published ADDRESS`"}}},
+       "attempt_ended job_stopping; verdict user_error says `~it ended without publishing ADDRESS`"}}},
     {"OfOneThatCouldNotReportNobodyKnowsWhetherItHadPublished",
      {{"begun, exit driver:0 kept success", "end infra; restart free"}}},
     {"WhoEndsBeforeTheGangHasFormedIsMissedAndNotSilent",
@@ -174,7 +174,7 @@ const TestRow kStaged[] = {
     {"ValuesAreNotWaitedForForEver",
      {{"+ps*2:untracked: begun, pass 29999ms", "nothing"},
       {"deadline",
-       "job_stopping; verdict timeout says `not every task published what others wait for within 30.0 s "
+       "job_stopping; verdict timeout says `not every task published the values that others wait for within 30.0 s "
        "(tony.container.registration.timeout): missing driver:0 (ADDRESS)`"}}},
     {"EachStageHasItsOwnTimeToPublish",
      {{"+ps*2:untracked: begun, wait 15s, publish driver:0 ps:1, pass 29999ms", "nothing"},

@@ -284,15 +284,15 @@ const TestRow kSettling[] = {
        "verdict says `~; worker:2 had ended with exit code 0`"}}},
     {"WhoseAddressIsNamedIsTheProbableCause",
      {{"running, report worker:0 fails 1 peer says `node-worker-1:4001: Connection refused`, deadline",
-       "verdict says `~; the address is that of worker:1 (running)`"}}},
+       "verdict says `~; this address belongs to worker:1 (running)`"}}},
     {"TheRankThatACollectiveWaitedForIsNamed",
      {{"running, report worker:0 fails 1 hung peer says `[Rank 0]: Rank 2 failed to pass monitoredBarrier in 1000 ms`, "
        "deadline",
-       "verdict says `~; did not take part: worker:2 (running)`"}}},
+       "verdict says `~; these tasks did not take part: worker:2 (running)`"}}},
     {"WhereACollectiveTimedOutInAllOthersTheOneThatStillRunsIsNamed",
      {{"running, report worker:2 fails 1 peer, report worker:0 fails 1 hung peer says `Watchdog caught collective "
        "operation timeout`, deadline",
-       "verdict of worker:0 says `~; did not take part: worker:1 (running) (hung)`"}}},
+       "verdict of worker:0 says `~; these tasks did not take part: worker:1 (running) (hung)`"}}},
     {"ALongerPortIsAnotherAddress",
      {{"running, report worker:0 fails 1 peer says `node-worker-1:40017: Connection refused`, deadline",
        "verdict says `!the address is`"}}},

@@ -250,7 +250,7 @@ TEST_F(JournalTest, AJournalThatLostItsEndIsRefused) {
 
     ASSERT_FALSE(journal.ok()) << size;
     EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
-    EXPECT_THAT(journal.error().message, HasSubstr(StrCat("it ends here, and had ", whole.size(), " bytes")));
+    EXPECT_THAT(journal.error().message, HasSubstr(StrCat("the file ends here, but it had ", whole.size(), " bytes")));
     EXPECT_EQ(Bytes(path_).size(), size) << "left as it is";
   }
 }

@@ -125,7 +125,7 @@ TEST_F(LogRelayTest, OfManyReadersOnlySoManyAreWaitedFor) {
   for (size_t i = 0; i < LogRelay::kMostCalls; ++i) Read({Want({"worker", static_cast<int>(i)})});
   const auto more = Read({Want({"worker", 99})});
   ASSERT_TRUE(more->value);
-  EXPECT_THAT(more->value->front().second.problem, HasSubstr("readers of logs are before this one"));
+  EXPECT_THAT(more->value->front().second.problem, HasSubstr("other clients are reading logs"));
 }
 
 TEST_F(LogRelayTest, AReleaseWaitsForAReaderUntilItHasAllOfWhatWasWritten) {

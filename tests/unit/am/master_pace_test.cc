@@ -67,8 +67,8 @@ TEST_F(MasterPaceTest, WhoAsksAfterATroubleHearsSoonThatItIsOver) {
 TEST_F(MasterPaceTest, TheLogSaysOnceWhoAskedForAKillByFile) {
   ASSERT_TRUE(records_.WriteKill({.reason = "enough"}).ok());
   EXPECT_THAT(LogOf([this] { LoseTheArbiterForAMoment(); }),
-              HasSubstr("found a kill request by the job's own user: enough"));
-  EXPECT_THAT(LogOf([this] { LoseTheArbiterForAMoment(); }), Not(HasSubstr("found a kill")));
+              HasSubstr("read a kill request by the job's own user: enough"));
+  EXPECT_THAT(LogOf([this] { LoseTheArbiterForAMoment(); }), Not(HasSubstr("read a kill request")));
 }
 
 class LargeGangTest : public ApplicationMasterTest {

@@ -63,7 +63,7 @@ const TestRow kDoctorProperties[] = {
      {{"server: ", "~fail jobtype.class: not set"},
       {"server: jobtype.class=com.example.Own\nmemCheck.enabled=false", "~warn jobtype.class: com.example.Own"}}},
     {"AMemoryCheckThatHoldsStepsBackIsNamed",
-     {{kProcessJob, "~warn memCheck.enabled: not off, and 2000 MB are free"}, {kNoCheck, "ok"}}},
+     {{kProcessJob, "~warn memCheck.enabled: on, and 2000 MB are free"}, {kNoCheck, "ok"}}},
     {"SecretsAreNamedWithoutTheirValue",
      {{kNoCheck + "db.password=hunter2", "~warn private.properties: db.password: looks like a secret"},
       {"plugin: env.API_TOKEN=x", "~warn plugin.properties: env.API_TOKEN: looks like a secret"}}},
@@ -187,7 +187,7 @@ TEST_F(DoctorFilesTest, AFileThatTheDoctorsUserMayNotLookAtIsNotMissing_NeedsRoo
     own_files = OfFiles();
   }
   EXPECT_THAT(files, HasSubstr("warn private.properties: "));
-  EXPECT_THAT(files, HasSubstr("cannot be looked at by you: " + closed + " -> run the doctor as root or as azkaban"));
+  EXPECT_THAT(files, HasSubstr("is not visible to you: " + closed + " -> run the doctor as root or as azkaban"));
   EXPECT_FALSE(files_.complete);
   EXPECT_THAT(program, HasSubstr("warn command: "));
   EXPECT_THAT(helper, HasSubstr("warn execute.as.user: "));
@@ -197,7 +197,7 @@ TEST_F(DoctorFilesTest, AFileThatTheDoctorsUserMayNotLookAtIsNotMissing_NeedsRoo
 
 TEST_F(DoctorFilesTest, ACommandMustBeOneProgramThatEveryUserMayRun) {
   EXPECT_THAT(OfCommand(""), HasSubstr("fail command: not set"));
-  EXPECT_THAT(OfCommand("command=tony-azkaban"), HasSubstr("is no absolute path"));
+  EXPECT_THAT(OfCommand("command=tony-azkaban"), HasSubstr("is not an absolute path"));
   EXPECT_THAT(OfCommand("command=/x/tony-azkaban run"), HasSubstr("needs no arguments"));
   EXPECT_THAT(OfCommand("command=${home}/tony-azkaban"), HasSubstr("does not leave as they are"));
   EXPECT_THAT(OfCommand("command=/none/tony-azkaban"), HasSubstr("no such file"));
@@ -245,7 +245,7 @@ TEST_F(DoctorFilesTest, AStepOnYarnFindsItsCluster) {
   EXPECT_THAT(of(named + "tony.scheduler=yarn"), HasSubstr("fail HADOOP_CONF_DIR: "));
   for (const char* file : {"core-site.xml", "hdfs-site.xml"}) Write(std::string("hadoop/") + file, "");
   Write("hadoop/yarn-site.xml", "", 0600);
-  EXPECT_THAT(of(named), HasSubstr("yarn-site.xml: no such file, or not to be read by azkaban"));
+  EXPECT_THAT(of(named), HasSubstr("yarn-site.xml: no such file, or not readable by azkaban"));
   chmod((folder_.path() / "hadoop/yarn-site.xml").c_str(), 0644);
   EXPECT_EQ(of(named + "tony.scheduler=yarn"), "ok");
   installation_.server.environment = {{"HADOOP_CONF_DIR", folder}};
@@ -283,7 +283,7 @@ TEST_F(DoctorFilesTest, AliasesFoldersThatAreNoTypeAndLeftoversAreTold) {
   EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("warn leftovers: "));
   fs::remove(installation_.jobtypes / "TonyJob");
   Write("jobtypes/TonyJob/private.properties", "");
-  EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("is a job type of its own"));
+  EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("is another job type"));
 }
 
 TEST_F(DoctorFilesTest, TheServersProcessIsJudgedByItsPathAndItsCommandLine) {

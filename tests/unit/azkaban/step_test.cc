@@ -105,7 +105,7 @@ const TestRow kRequests[] = {
       {"{3.90|4}", kIdOf390}}},
     {"SaysInOneLineWhatAVersionDoesNotTell",
      {{"2.5",
-       "note this Azkaban does not tell a step azkaban.url and azkaban.flow.projectname: its executions are told apart "
+       "note this Azkaban does not pass to a step: azkaban.url and azkaban.flow.projectname: its executions are told apart "
        "by azkaban.flow.uuid alone"},
       {"3.58", "note ~does not tell a step azkaban.url: "},
       {"{3.90|4}", "no notes"}}},

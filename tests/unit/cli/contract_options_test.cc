@@ -55,8 +55,8 @@ TEST(ContractOptionsTest, ASubmitSaysAllOfThem) {
 
 TEST(ContractOptionsTest, AnOwnerNeedsNoRequestButSubmissionAndPolicyDo) {
   EXPECT_EQ(Order({"--owner", "o1"}).claim.owner.value, "o1");
-  EXPECT_THAT(RefusedOrder({"--submission", "1"}), HasSubstr("--submission says nothing without --request-id"));
-  EXPECT_THAT(RefusedOrder({"--on-existing", "never"}), HasSubstr("--on-existing says nothing without --request-id"));
+  EXPECT_THAT(RefusedOrder({"--submission", "1"}), HasSubstr("--submission needs --request-id"));
+  EXPECT_THAT(RefusedOrder({"--on-existing", "never"}), HasSubstr("--on-existing needs --request-id"));
 }
 
 TEST(ContractOptionsTest, ValuesThatCannotBeAreNamedWithTheirOption) {

@@ -41,7 +41,7 @@ TEST(DoctorHomeTest, AHomeThatOthersCanExchangeIsWarnedOf) {
   chmod(shared.c_str(), 0755);
   EXPECT_EQ(CheckHome().size(), 1U) << "the folder's disk is all there is to say";
   chmod(home.c_str(), 0775);
-  EXPECT_EQ(CheckHome().back().text, home.string() + ": others may exchange what is in it");
+  EXPECT_EQ(CheckHome().back().text, home.string() + ": other users may replace its content");
   chmod(home.c_str(), 0755);
   chmod(shared.c_str(), 0777);
   const Check check = CheckHome().back();

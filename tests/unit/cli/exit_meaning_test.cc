@@ -28,7 +28,7 @@ std::string Described(std::string_view word) { return DescribeAsked(*ParseAskedE
 
 TEST(ExitMeaningTest, AnExitHasThreeForms) {
   EXPECT_EQ(Described("3"), "exit code 3");
-  EXPECT_EQ(Described("137"), "exit code 137 (a shell's word for SIGKILL)");
+  EXPECT_EQ(Described("137"), "exit code 137 (as shells report SIGKILL)");
   EXPECT_EQ(Described("SIGTERM"), "signal 15 (SIGTERM)");
   EXPECT_EQ(Described("segv"), "signal 11 (SIGSEGV)");
   EXPECT_EQ(Described("-100"), "scheduler status -100");

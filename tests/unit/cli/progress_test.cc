@@ -83,7 +83,7 @@ TEST(ProgressTest, SilenceIsToldAndItsEndToo) {
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 77)}), Running({silent})),
               ElementsAre(HasSubstr("heartbeats are missing")));
   EXPECT_THAT(ChangeLines(Running({silent}), Running({Worker(0, "running", 77)})),
-              ElementsAre("worker:0 is heard again"));
+              ElementsAre("worker:0 sends heartbeats again"));
 }
 
 TEST(ProgressTest, TheVerdictNamesTheFirstCauseAndWhereToReadMore) {
@@ -101,7 +101,7 @@ TEST(ProgressTest, TheVerdictNamesTheFirstCauseAndWhereToReadMore) {
   EXPECT_EQ(VerdictText(status, LocalJobRecords("/h/jobs/local-1")),
             "job local-1 FAILED after 1 min 2 s\n"
             "  first cause: worker:1 failed on 127.0.0.1: signal 11 (SIGSEGV)\n"
-            "  its last words on stderr:\n    a\n    b\n"
+            "  its last lines on stderr:\n    a\n    b\n"
             "  more: tony logs local-1 worker:1#1\n"
             "  logs: /h/jobs/local-1/logs\n");
 }
@@ -109,7 +109,7 @@ TEST(ProgressTest, TheVerdictNamesTheFirstCauseAndWhereToReadMore) {
 TEST(ProgressTest, AJobThatNobodyRulesIsToldHowToBringItBack) {
   const KnownStatus known = {.status = Running({Worker(0, "running", 77)}), .am_reachable = false, .unruled = true};
   const std::string text = StatusText(known, LocalJobRecords("/h/jobs/local-1"), FromMillis(0));
-  EXPECT_THAT(text, HasSubstr("nobody rules this job; tony wait local-1 brings it back"));
+  EXPECT_THAT(text, HasSubstr("no application master runs for this job; tony wait local-1 restarts it"));
   EXPECT_THAT(text, Not(HasSubstr("cannot be reached")));
 }
 
@@ -117,15 +117,15 @@ TEST(ProgressTest, AFailureThatIsToleratedIsToldAndTheSuccessInSpiteOfIt) {
   const JobStatus before = Running({Worker(0, "running", 77)});
   JobStatus after = before;
   after.tolerated_failures = 1;
-  EXPECT_THAT(ChangeLines(before, after), ElementsAre("1 task has failed, and the job goes on"));
+  EXPECT_THAT(ChangeLines(before, after), ElementsAre("1 task has failed, and the job continues"));
   EXPECT_THAT(ChangeLines(after, after), IsEmpty());
   EXPECT_THAT(StatusText({.status = after, .am_reachable = true}, LocalJobRecords("/h/jobs/local-1"), FromMillis(0)),
-              HasSubstr("\n  1 task has failed, and the job goes on\n"));
+              HasSubstr("\n  1 task has failed, and the job continues\n"));
   after.state = "SUCCEEDED";
   after.ended = FromMillis(1);
   after.verdict = Verdict{.message = "1 of 2 tracked tasks succeeded; 1 task failed: worker:1 failed"};
   EXPECT_THAT(VerdictText(after, LocalJobRecords("/h/jobs/local-1")),
-              HasSubstr("\n  in spite of failures: 1 of 2 tracked tasks succeeded; 1 task failed: worker:1 failed\n"));
+              HasSubstr("\n  despite failures: 1 of 2 tracked tasks succeeded; 1 task failed: worker:1 failed\n"));
   EXPECT_THAT(ChangeLines(before, after), IsEmpty()) << "the verdict says it";
 }
 
@@ -189,7 +189,7 @@ TEST(ProgressTest, TroubleIsToldAndItsEndToo) {
   troubled.trouble = "journal: no space left on device";
   EXPECT_THAT(ChangeLines(Running({}), troubled), ElementsAre("trouble: journal: no space left on device"));
   EXPECT_THAT(ChangeLines(troubled, troubled), IsEmpty());
-  EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the trouble is over"));
+  EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is not degraded any more"));
 }
 
 TEST(ProgressTest, StatusShowsRestartsTroubleAndAttempts) {
@@ -216,12 +216,12 @@ TEST(ProgressTest, StatusSaysWhatWasResumedFromAndWhoseItIs) {
   status.checkpoint->resumed_from = Checkpoint{.path = "/c/s-7"};
   EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: this job wrote it\n"));
   status.checkpoint->resumed_from->writer = CheckpointWriter::kOthers;
-  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: it was there before this job\n"));
+  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: it existed before this job\n"));
   status.checkpoint->resumed_from->writer = CheckpointWriter::kEarlierJob;
   status.checkpoint->earlier_job = JobId{"job-0"};
   EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: job job-0 of the same request wrote it\n"));
   status.checkpoint = CheckpointStatus{.directory = "/c", .unknown = "it is gone"};
-  EXPECT_THAT(text(), HasSubstr("  whose the checkpoints in /c are is not known: it is gone\n"));
+  EXPECT_THAT(text(), HasSubstr("  the writer of the checkpoints in /c are is not known: it is gone\n"));
 }
 
 TEST(ProgressTest, TagsAreOneLine) {

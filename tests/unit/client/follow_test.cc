@@ -106,13 +106,13 @@ class FollowTest : public testing::Test {
 
 TEST_F(FollowTest, AMasterThatAClusterDoesNotStartInTimeIsGivenUp) {
   const JobRecords late = NewJob(Duration(60'000));
-  launcher_.waits = "waits for its master: the queue is full";
+  launcher_.waits = "waits for its application master: the queue is full";
   Follower follower(loop_, late, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [&] { return launcher_.asked_to_end.size() > 1; })) << "until it has ended";
   const std::string why =
       "the application master had not started 60.0 s after the submission (tony.am.startup-timeout=60000): the job "
-      "waits for its master: the queue is full";
+      "waits for its application master: the queue is full";
   EXPECT_EQ(launcher_.asked_to_end.front(), why);
   EXPECT_EQ(notes_, std::vector<std::string>{why});
 }
@@ -134,11 +134,11 @@ TEST_F(FollowTest, OfAKeeperThatIsSilentIsToldAndWhereNothingEndsItAKillDoesNotW
 
 TEST_F(FollowTest, AMasterThatAClusterMayStillStartInTimeIsWaitedFor) {
   const JobRecords in_time = NewJob(Duration(600'000), RealClock().Now());
-  launcher_.waits = "waits for its master: the queue is full";
+  launcher_.waits = "waits for its application master: the queue is full";
   Follower follower(loop_, in_time, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
-  launcher_.waits = "waits for its master: its container is being started";
+  launcher_.waits = "waits for its application master: its container is being started";
   ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
   EXPECT_TRUE(launcher_.asked_to_end.empty());
 }
@@ -181,7 +181,7 @@ TEST_F(FollowTest, NothingIsSaidOfAKeeperThatSomebodyElseHasStarted) {
 }
 
 TEST_F(FollowTest, WhyThereIsNoMasterYetIsToldAsOftenAsItChanges) {
-  launcher_.waits = "waits for its master: the queue is full";
+  launcher_.waits = "waits for its application master: the queue is full";
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
@@ -190,7 +190,7 @@ TEST_F(FollowTest, WhyThereIsNoMasterYetIsToldAsOftenAsItChanges) {
   EXPECT_FALSE(RunUntil(
       loop_, [&] { return statuses_ > 1; }, std::chrono::milliseconds(700)))
       << "nothing changed";
-  launcher_.waits = "waits for its master: its container is being started";
+  launcher_.waits = "waits for its application master: its container is being started";
   ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
   EXPECT_EQ(statuses_, 2);
   EXPECT_EQ(launcher_.starts, 0);

@@ -386,7 +386,7 @@ const TestRow kJobFiles[] = {
        "error the step's properties: key tony.ps.memory: half of a surrogate pair in \\u escapes"}}},
     {"ShellEnvOfAStepIsNotReadAndThatIsSaid",
      {{"train.job: type=tony\nshell_env=A=1\n",
-       "warns shell_env (from train.job:2): not read, as in TonY; a variable is worker_env.NAME | "
+       "warns shell_env (from train.job:2): ignored, as in TonY; set a variable by worker_env.NAME | "
        "tony.execution.env.A=not set"}}},
 };
 TABLE_TEST(JobFileTest, kJobFiles, CheckLoad);

@@ -45,7 +45,7 @@ std::string ArgumentError(const std::string& text) {
 const TestRow kArguments[] = {
     {"WhatTonyDroppedSilentlyIsAnErrorWithTheWordsNumber",
      {{"-executes python train.py", "^word 3: expected an option; a value of several words belongs in"},
-      {"-conf a=1 --queue ml", "^word 3, -queue: no such option; expected -conf, -conf_file, "},
+      {"-conf a=1 --queue ml", "^word 3, -queue: this option is unknown; expected -conf, -conf_file, "},
       {"-src_dir s -executes", "word 3, -executes: expected a value"},
       {"{-src_dir=|-src_dir ''}", "word 1, -src_dir: expected a value"},
       {"-conf a", "word 1, -conf: expected NAME=VALUE"},

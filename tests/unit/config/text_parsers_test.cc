@@ -165,7 +165,7 @@ const TestRow kXml[] = {
     {"AnotherStructureIsReportedWithItsLine",
      {{"<conf/>", "f:1: expected <configuration>, not <conf>"},
       {Configured("\n<prop/>"), "f:2: expected <property>, not <prop>"},
-      {Configured("\n<xi:include href='x'/>"), "f:2: include: no file may be included here"},
+      {Configured("\n<xi:include href='x'/>"), "f:2: include: files cannot be included here"},
       {Configured("\n\n<property><value>1</value></property>"), "f:3: a <property> without a <name>"},
       {Configured("<property><name>a</name>\n<value>x <b/></value></property>"),
        "f:2: <value> holds <b>; a < in a text is written &lt;"},
@@ -174,7 +174,7 @@ const TestRow kXml[] = {
      {{"\xEF\xBB\xBF" + Encoding("utf8", "中"), "中"},
       {Encoding("UTF-16", "plain bytes"), "plain bytes"},
       {Encoding("no-such", "x"),
-       "f: encoding \"no-such\": iconv does not know it, or the text is not in it; write the file in UTF-8"},
+       "f: encoding \"no-such\": iconv does not know this encoding, or the text is not valid in it; write the file in UTF-8"},
       {Encoding("GBK", "\xff\xff"), "~\"GBK\": iconv does not know it, or the text is not in"},
       {Encoding("a//TRANSLIT", "x"), "~not the name of an encoding"}}},
     {"NulAndBytesThatAreNotUtf8AreReportedWithTheirLine",
@@ -325,7 +325,7 @@ const TestRow kVariables[] = {
      {{"dir=/data/${user} | user=ann | c=cd ${dir} && echo ${HOME} $PWD ${dir} ${} ${a b} ${",
        "cd /data/ann && echo ${HOME} $PWD /data/ann ${} ${a b} ${"}}},
     {"TheInnerVariableOfANestedOneIsReplacedOnce", {{"a=b | b=x | c=${${a}}", "${b}"}}},
-    {"AKeyThatRefersToItselfIsAnErrorThatNamesThePlace", {{"b=${a} | a=${b}", "f:1: ${a} refers back to itself"}}},
+    {"AKeyThatRefersToItselfIsAnErrorThatNamesThePlace", {{"b=${a} | a=${b}", "f:1: ${a} refers to itself"}}},
 };
 TABLE_TEST(PropertiesTest, kVariables, CheckExpanded);
 

@@ -159,7 +159,7 @@ TABLE_TEST(TaskRunLimitTest, kLimitOfTwo, Script(kLimited, 2));
 
 const TestRow kUsage[] = {
     {"AHeartbeatTellsTheNewestUsage",
-     {{"running, linked 2s, used 1, used 2", "no heartbeat"},  // it waits for the next one
+     {{"running, linked 2s, used 1, used 2", "no heartbeat"},  // it waits for the next keeper
       {"pass 2s", "heartbeat running pid 4242 used 2 "}}},
     {"BeforeTheFirstSampleNothingIsTold", {{"register, START, started", "heartbeat running pid 4242 unmeasured"}}},
     {"TheOutcomeHoldsAllThatWasUsed",

@@ -347,9 +347,9 @@ TEST(FrameworkTest, XgboostNeedsOneTrackerAndAWorker) {
   };
   EXPECT_EQ(message({Role("worker", 2)}), wrong_trackers(0));
   EXPECT_EQ(message({Role("tracker", 2), Role("worker", 2)}), wrong_trackers(2));
-  EXPECT_EQ(message({Role("tracker", 1)}), "framework xgboost needs a tracked role beside tracker, as worker");
+  EXPECT_EQ(message({Role("tracker", 1)}), "framework xgboost needs a tracked role besides tracker, e.g. worker");
   EXPECT_EQ(message({Role("tracker", 1), Role("worker", 1, kUntracked)}),
-            "framework xgboost needs a tracked role beside tracker, as worker");
+            "framework xgboost needs a tracked role besides tracker, e.g. worker");
 }
 
 TEST(FrameworkTest, OnlyPytorchKnowsOfSeveralProcesses) {
@@ -358,7 +358,7 @@ TEST(FrameworkTest, OnlyPytorchKnowsOfSeveralProcesses) {
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
     EXPECT_EQ(status.error().message, StrCat("tony.worker.nproc-per-node=2: framework ", ToString(framework),
-                                             " knows of one process a task; expected 1, or framework pytorch"));
+                                             " supports one process for each task; expected 1, or framework pytorch"));
   }
 }
 
@@ -369,7 +369,7 @@ TEST(FrameworkTest, TasksThatWaitForEachOtherCannotComeFirstServed) {
     EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
     EXPECT_EQ(status.error().message,
               StrCat("tony.application.distributed-mode FCFS: framework ", ToString(framework),
-                     " wires tasks that wait for each other; expected GANG, or framework standalone for tasks that do "
+                     " connects tasks that wait for each other; expected GANG, or framework standalone for tasks that do "
                      "not"));
   }
 }

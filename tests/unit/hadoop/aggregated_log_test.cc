@@ -115,14 +115,14 @@ TEST(AggregatedLogTest, AFileThatWasCutOrChangedIsNamedAsSuch) {
     (void)changed.Find("container_3", "stdout").ok();  // comes back
   }
   AggregatedFile other{std::string(1000, 'x')};
-  EXPECT_THAT(other.Failure().message, HasSubstr("not as a TFile should be"));
+  EXPECT_THAT(other.Failure().message, HasSubstr("not a valid TFile"));
 }
 
 TEST(AggregatedLogTest, AnIndexOfMoreBlocksThanTheFileCanHaveIsRefused) {
   TFileWriter writer("none");
   writer.AddContainer("container_1", {{"stdout", "one\n"}});
   AggregatedFile file{writer.Finish((1 << 20) + 1)};
-  EXPECT_EQ(file.Failure().message, "not as a TFile should be: the number of blocks");
+  EXPECT_EQ(file.Failure().message, "not a valid TFile: the number of blocks");
 }
 
 TEST(AggregatedLogTest, ACompressionThatWeHaveNotIsNamed) {

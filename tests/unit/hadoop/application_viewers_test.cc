@@ -57,8 +57,8 @@ TEST_F(ApplicationViewersTest, WithoutAnAnswerNobodyMayAndNothingIsRemembered) {
 
 TEST_F(ApplicationViewersTest, ANameThatWouldBeMoreThanAParameterIsNotAsked) {
   for (const char* name : {"eve&doAs=root", "eve#", "eve root", "eve?x", "eve=1", "e/v"})
-    EXPECT_EQ(Ask(name), "a user's name that is not encoded") << name;
-  EXPECT_EQ(Ask(std::string(1000, 'x')), "a user's name that is not encoded");
+    EXPECT_EQ(Ask(name), "the user's name is not percent-encoded") << name;
+  EXPECT_EQ(Ask(std::string(1000, 'x')), "the user's name is not percent-encoded");
   EXPECT_TRUE(asked.empty());
 }
 

@@ -100,7 +100,7 @@ TEST_F(HadoopXmlTest, AValueOfAnotherFormIsRefusedWithFileAndKey) {
 TEST_F(HadoopXmlTest, AFolderWithoutSiteFilesAndABrokenFileAreNamed) {
   EXPECT_EQ(Read().error().code, ErrorCode::kNotFound);
   Write("core-site.xml", "<xi:include href='x'/>\n");
-  EXPECT_EQ(Read().error().message, Path("core-site.xml") + ":2: include: no file may be included here");
+  EXPECT_EQ(Read().error().message, Path("core-site.xml") + ":2: include: files cannot be included here");
 }
 
 TEST_F(HadoopXmlTest, OneResourceManagerIsReachedByItsHost) {

@@ -116,9 +116,9 @@ TEST(SaslTest, AServerThatDoesNotKnowThePasswordIsRefused) {
 
 TEST(SaslTest, AServerThatTakesNoTokenIsRefusedAndNotTalkedToWithoutOne) {
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Offer("SIMPLE", "")).error().message,
-            "the server takes no token; it offers KERBEROS, SIMPLE");
+            "the server accepts no token; it offers KERBEROS, SIMPLE");
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Success("")).error().message,
-            "the server takes no token; it offers nothing");
+            "the server accepts no token; it offers nothing");
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Offer("TOKEN", "SCRAM-SHA-256")).error().message,
             "the server checks tokens by SCRAM-SHA-256; only DIGEST-MD5 is supported");
 }

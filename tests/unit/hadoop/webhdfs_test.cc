@@ -124,7 +124,7 @@ TEST_F(WebHdfsTest, ADataNodeThatSendsOnGetsAnErrorAndNobodyElseTheBytes) {
   node.answers_all = Answered(307, "", StrCat("Location: ", node.server().Url("/elsewhere"), "\r\n"));
   const auto created = Create("/a", "secret");
   ASSERT_FALSE(created.ok());
-  EXPECT_EQ(created.error().message, "CREATE /a: sent on to one more server");
+  EXPECT_EQ(created.error().message, "CREATE /a: redirected to a second server");
   EXPECT_EQ(node.server().requests().size(), 2u);
   EXPECT_EQ(Run<Status>([&](auto done) { return hdfs.SetPermission("/a", 0600, done); }).error().code,
             ErrorCode::kInvalid);

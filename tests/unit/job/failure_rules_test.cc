@@ -220,7 +220,7 @@ TEST(FailureRulesTest, AReportMayOnlyAdvise) {
   const Outcome outcome = Classify(evidence, {});
   EXPECT_EQ(outcome.cls, OutcomeClass::kUserConfig);
   EXPECT_EQ(outcome.advice, Advice::kTransient);
-  EXPECT_EQ(outcome.message, "a shell's word for a command that was not found, or a variable that is not set");
+  EXPECT_EQ(outcome.message, "a shell's exit code for a command that was not found, or for a variable that is not set");
 }
 
 TEST(FailureRulesTest, AClassWithoutWordsSaysWhereItIsFrom) {

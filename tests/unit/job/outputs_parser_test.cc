@@ -38,7 +38,7 @@ TEST(OutputsParserTest, ABadMemberIsLeftOutByNameAndCostsOnlyItself) {
   const std::string kept = "{\"a\":1,\"z\":[]}\n\"b\" is left out (line 1, offset ";
   EXPECT_EQ(between(R"("b":1e400)"), kept + "11: a number out of range)");
   EXPECT_EQ(between(R"("b":[1,{"c":-1e400}])"), kept + "19: a number out of range)");
-  EXPECT_EQ(between(R"("b":{"c":1,"c":2})"), kept + "18: the name \"c\" is there twice)");
+  EXPECT_EQ(between(R"("b":{"c":1,"c":2})"), kept + "18: the name \"c\" occurs twice)");
   EXPECT_EQ(between("\"b\":\"\xff\xfe\""), kept + "12: not UTF-8)");
   EXPECT_EQ(between("\"b\":\"one\ntwo\""), kept + "15: a control character in a string)");
   EXPECT_EQ(between(R"("b":"\x")"), kept + "12: an unknown escape in a string)");
@@ -50,7 +50,7 @@ TEST(OutputsParserTest, ABadMemberIsLeftOutByNameAndCostsOnlyItself) {
 
 TEST(OutputsParserTest, OfANameThatIsThereTwiceNobodyKnowsWhichIsMeant) {
   EXPECT_EQ(Read("{\"a\":1,\"b\":NaN,\n \"b\":2,\"c\":3,\"\\u0062\":4}"),
-            "{\"a\":1,\"c\":3}\n\"b\" is left out (line 2, offset 17: the name is there twice)");
+            "{\"a\":1,\"c\":3}\n\"b\" is left out (line 2, offset 17: the name occurs twice)");
 }
 
 TEST(OutputsParserTest, WhereItEndsToBeJsonWhatCameBeforeIsKept) {
@@ -67,9 +67,9 @@ TEST(OutputsParserTest, WhereItEndsToBeJsonWhatCameBeforeIsKept) {
 }
 
 TEST(OutputsParserTest, WhatHoldsNothingGoodIsRefused) {
-  EXPECT_EQ(Read(""), "refused: line 1, offset 0: no JSON object begins here");
-  EXPECT_EQ(Read("[1]"), "refused: line 1, offset 0: no JSON object begins here");
-  EXPECT_EQ(Read("\xEF\xBB\xBF{}"), "refused: line 1, offset 0: no JSON object begins here");
+  EXPECT_EQ(Read(""), "refused: line 1, offset 0: expected a JSON object");
+  EXPECT_EQ(Read("[1]"), "refused: line 1, offset 0: expected a JSON object");
+  EXPECT_EQ(Read("\xEF\xBB\xBF{}"), "refused: line 1, offset 0: expected a JSON object");
   EXPECT_EQ(Read(std::string_view("{}\0", 3)), "refused: line 1, offset 2: something follows the JSON object");
   for (const std::string_view text :
        {"{", "{\"a\"", "{\"a\":", "{a:1}", "{'a':1}", "{\"a\" 1}", "{\"a\":01}", "{\"a\":1.}", "{\"a\":.5}",

@@ -68,7 +68,7 @@ TEST(StatedCausesTest, WhereOnlyVictimsSpeakTheFirstThatFailedIsNamed) {
       "  exitcode  : 3 (pid: 7)\n  error_file: <N/A>\n  traceback : To enable traceback see: https://x\n";
   const std::string message = MessageOf(victim + Raising("x.errors.ChildFailedError: ") + report);
   EXPECT_TRUE(
-      message.starts_with("RuntimeError: Connection closed by peer [127.0.0.1]:1 (the first that failed: rank 1, "
+      message.starts_with("RuntimeError: Connection closed by peer [127.0.0.1]:1 (the first failed process: rank 1, "
                           "exit code 3)"))
       << message;
 }

@@ -144,7 +144,7 @@ TEST_F(AmSupervisionTest, DeathsThatAnEarlierKeeperSawCount) {
   Supervise().Begin();
   Exit({ExitKind::kExited, 70});
   ASSERT_TRUE(WaitFor([&] { return said_.size() == 2; }));
-  EXPECT_EQ(said_[1], "gave up: the application master crashed 5 times within 5 min, at last: exit code 70");
+  EXPECT_EQ(said_[1], "gave up: the application master crashed 5 times within 5 min; the last cause: exit code 70");
   EXPECT_TRUE(supervision_->Gone());
   EXPECT_THAT(runner_->started, SizeIs(1));
 }

@@ -43,7 +43,7 @@ const TestRow kHopelessAms[] = {
       {"remove good | kill-am | ended", "yes"},
       {"text ams", "1,2,3,4,5,6,"},  // the first was killed, which is no crash of its own
       {"verdict | stderr",
-       "FAILED infra: the application master crashed 5 times within 5 min, at last: exit code 70 | ~bad journal"},
+       "FAILED infra: the application master crashed 5 times within 5 min; the last cause: exit code 70 | ~bad journal"},
       {"of-job | keeper | ended | text ams", "0 | yes | 1,2,3,4,5,6,"}}},  // nothing is left to keep
     {"MissingAmProgramEndsTheJobAsInfraToo",
      {{"no-master | keeper | ended | verdict", "yes | ~tony-am: no such file or directory"}}},

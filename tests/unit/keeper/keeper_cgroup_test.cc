@@ -69,7 +69,7 @@ class CgroupWorld : public KeeperWorld {
         {"log-names-it",
          [](auto& w, auto&) {
            return Have(
-               w.Content("keeper.log").find("removed from /dev/shm what ended processes had open, 0 MB: " + w.name_) !=
+               w.Content("keeper.log").find("removed files from /dev/shm that ended processes had open, 0 MB: " + w.name_) !=
                std::string::npos);
          }},
     });

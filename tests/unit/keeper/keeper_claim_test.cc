@@ -111,7 +111,7 @@ const TestRow kGpus[] = {
      {{"tasks-with-gpus 2 | begin | hold 1 2 | hold 2 2 | gpus 1 | gpus 2", "GPUs 0,1 | GPUs 2,3"},
       {"next-keeper | hold 3 2 | hold 4 0 | gpus 4 | is-started 1-3 | write go-1 | gpus 3", "GPUs  | no | GPUs 0,1"}}},
     {"MoreThanTheJobHasIsAnError",
-     {{"tasks-with-gpus 2 | begin | hold 1 5 | end 1-1", "unseen: launch: 5 GPUs are asked for, the job has 4"}}},
+     {{"tasks-with-gpus 2 | begin | hold 1 5 | end 1-1", "unseen: launch: 5 GPUs are requested, the job has 4"}}},
 };
 TABLE_TEST(KeeperGpuTest, kGpus, ScriptIn<ClaimWorld>());
 
@@ -129,8 +129,8 @@ TEST_F(KeeperTurnTest, JobPastItsUsersRunTimeIsAskedToEndWithTheLimitNamed) {
     return kills.ok() && !kills->empty() ? kills->front().request.reason : "";
   };
   ASSERT_TRUE(WaitFor([&] { return !asked().empty(); }));
-  EXPECT_THAT(asked(), AllOf(HasSubstr("the job has run for 59 minutes, all that machine.json lets a job of "),
-                             HasSubstr(" run here (run_minutes)")));
+  EXPECT_THAT(asked(), AllOf(HasSubstr("the job has run for 59 minutes: machine.json limits the run time of a job of "),
+                             HasSubstr(" on this machine (run_minutes)")));
 }
 
 // ---- what SIGKILL does not end

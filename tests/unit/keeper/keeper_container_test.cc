@@ -107,7 +107,7 @@ const TestRow kRecoveries[] = {
      {{"begin | launch 1-1 while ! [ -e go ]; do sleep 0.01; done; exit 3", ""},
       {"launch 1-2 setsid sleep 1000 & sleep 1000 | processes 1-2 3 | started 1-1 | next-keeper | keepers", "2"},
       {"running | has-the-same 1-2 | told | text ams", "runs 1-1 1-2 | yes | reached 2 lost 0 ends 0 | 1,"},
-      {"write go | end 1-1", "^unseen"},  // not its child: nobody saw how
+      {"write go | end 1-1", "^unseen"},  // not its child: its exit status is not known
       {"term 1-2 | end 1-2 | has 1-2", "^unseen | 0"}}},
     {"ExecutorThatEndedWhileThereWasNoKeeperIsSweptAndTold",
      {{"begin | launch 1-1 setsid sleep 1000 & echo $$ >pid; exec sleep 1000 | launch 1-2 exit 6", ""},

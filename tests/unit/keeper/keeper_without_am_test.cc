@@ -122,7 +122,7 @@ TEST_F(CrashLoopTest, AnotherKeeperDoesNotBeginToCountAnew) {
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "1\n");
   const auto status = records_.ReadStatus();
-  EXPECT_EQ((*status)->verdict->message, "the application master crashed 5 times within 5 min, at last: exit code 70");
+  EXPECT_EQ((*status)->verdict->message, "the application master crashed 5 times within 5 min; the last cause: exit code 70");
   EXPECT_THAT((*status)->verdict->stderr_tail, HasSubstr("last words"));
   EXPECT_THAT(keeper::ReadDeaths(records_), SizeIs(5));
 }

@@ -193,7 +193,7 @@ TEST_F(LedgerClaimTest, AnAskThatNeverFitsIsToldSoAndHoldsNobodyUp) {
 
 TEST_F(LedgerClaimTest, TheReasonChangesWithTheQueue) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c", {.memory_mb = 500});
-  ASSERT_TRUE(WaitUntilToldWhy(*third, "its user's job b is in the line"));
+  ASSERT_TRUE(WaitUntilToldWhy(*third, "its user's job b is queued"));
   second->claim->Leave();
   EXPECT_TRUE(WaitUntilToldWhy(*third, "waits for 500 MB of memory: 400 of 1000 MB are free"));
   EXPECT_THAT(third->why.back(), testing::Not(HasSubstr("in the line")));
@@ -210,7 +210,7 @@ TEST_F(LedgerClaimTest, ALedgerThatVanishesWhileJobsWaitIsMadeAnew) {
 
 TEST_F(LedgerClaimTest, AnEntryThatSomebodyRemovedIsEnteredAgainAtTheEnd) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c");
-  ASSERT_TRUE(WaitUntilToldWhy(*third, "its user's job b is in the line"));
+  ASSERT_TRUE(WaitUntilToldWhy(*third, "its user's job b is queued"));
   fs::remove(folder_.path() / "0000000002.b.waiting");
   ASSERT_TRUE(RunUntil(loop_, [&] { return Entries().size() == 3; }));
   first->claim->Leave();
@@ -262,13 +262,13 @@ TEST_F(LedgerClaimTest, AJobOfHigherPriorityTakesThePlaceOfItsUsersOtherOne) {
   const auto runs = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*runs));
   const auto low = Enter("b"), last = Enter("c");
-  ASSERT_TRUE(WaitUntilToldWhy(*last, "its user's job b is in the line"));
+  ASSERT_TRUE(WaitUntilToldWhy(*last, "its user's job b is queued"));
   auto high = std::make_unique<Job>();
   high->claim = *LedgerReservation::Enter(loop_, folder_, {"d"}, kSixtyPercent, false,
                                           {.on_admitted = [j = high.get()] { j->admitted = true; },
                                            .on_waiting = [j = high.get()](const auto& why) { j->why.push_back(why); }},
                                           /*priority=*/5);
-  ASSERT_TRUE(WaitUntilToldWhy(*low, "its user's job d is in the line"));
+  ASSERT_TRUE(WaitUntilToldWhy(*low, "its user's job d is queued"));
   runs->claim->Leave();
   ASSERT_TRUE(WaitUntilAdmitted(*high));
   EXPECT_FALSE(low->admitted || last->admitted);
@@ -282,7 +282,7 @@ TEST_F(LedgerClaimTest, AJobOfHigherPriorityTakesThePlaceOfItsUsersOtherOne) {
 TEST_F(LedgerClaimTest, AUserWhoHasAllThatHeMayHaveIsToldSo) {
   WriteMachine(R"({"memory_mb":1000,"user_limits":{"memory_mb":700}})");
   const auto first = Enter("a", {.memory_mb = 600}), second = Enter("b", {.memory_mb = 200});
-  ASSERT_TRUE(WaitUntilToldWhy(*second, "its user may have 700 MB at a time, by machine.json, and has 600"));
+  ASSERT_TRUE(WaitUntilToldWhy(*second, "its user may have 700 MB at a time (machine.json), and has 600"));
   EXPECT_TRUE(first->admitted);
   first->claim->Leave();
   EXPECT_TRUE(WaitUntilAdmitted(*second));

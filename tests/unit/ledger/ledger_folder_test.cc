@@ -224,7 +224,7 @@ TEST_F(LedgerFolderTest, ANumberThatNoLedgerHasComeToIsNotBelievedAndInNobodysWa
   EXPECT_THAT(Jobs(), ElementsAre("local-1"));
   EXPECT_EQ(
       View().doubts,
-      (std::vector<Doubt>{{"999999999999999.x.waiting", geteuid(), "no ledger has come to number 999999999999999"}}));
+      (std::vector<Doubt>{{"999999999999999.x.waiting", geteuid(), "its number is impossibly high: 999999999999999"}}));
 }
 
 TEST_F(LedgerFolderTest, ALockForReadingHoldsNoEntry) {

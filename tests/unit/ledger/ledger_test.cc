@@ -178,7 +178,7 @@ const TestRow kUserLimits[] = {
      {{"limits 8000 | limits-of 1 | limits-of 7", "8000 MB, 1 GPUs | 12000 MB, 1 GPUs"}}},
     {"WhoHasUsedThemUpWaitsAndHoldsNobodyUp",
      {{"limits 8000 | runs 1 6000 user=1 | waits 2 2001 user=1 | waits 3 8000 user=2 | fits 2 | why 2 | may 3",
-       "does not fit | waits for 2001 MB of memory: its user may have 8000 MB at a time, by machine.json, and has 6000 "
+       "does not fit | waits for 2001 MB of memory: its user may have 8000 MB at a time (machine.json), and has 6000 "
        "| "
        "may"}}},
     {"WhatAUserHoldsBeyondThemDoesNotCount",
@@ -454,7 +454,7 @@ TEST(LedgerBeliefTest, ANumberBeyondAllLedgersIsNot) {
   fake.entry.number = kMostNumber;
   EXPECT_EQ(WhyNot(fake), "");
   fake.entry.number = kMostNumber + 1;
-  EXPECT_THAT(WhyNot(fake), HasSubstr("no ledger has come to number"));
+  EXPECT_THAT(WhyNot(fake), HasSubstr("its number is impossibly high:"));
 }
 
 TEST(LedgerBeliefTest, WhoHoldsMoreThanTheMachineHasIsNot) {
@@ -462,7 +462,7 @@ TEST(LedgerBeliefTest, WhoHoldsMoreThanTheMachineHasIsNot) {
   fake.entry.ask.memory_mb = 1001;
   EXPECT_EQ(WhyNot(fake), "") << "it only waits: it can never fit, and holds nobody up";
   fake.entry.place = Place::kAdmitted;
-  EXPECT_EQ(WhyNot(fake), "it says that it holds 1001 MB of memory, this machine has 1000");
+  EXPECT_EQ(WhyNot(fake), "it claims to hold 1001 MB of memory, this machine has 1000");
   EXPECT_EQ(WhyNot(fake, {.memory_mb = 2000}), "") << "it was admitted before machine.json said less";
 }
 
@@ -480,7 +480,7 @@ TEST(LedgerBeliefTest, WhatOthersMayWriteToOrAnotherJobsContentIsNot) {
   EXPECT_EQ(WhyNot(fake), "others than its owner may write to it");
   fake = Seen("a");
   fake.content_job = "b";
-  EXPECT_EQ(WhyNot(fake), "its name and its content speak of two jobs");
+  EXPECT_EQ(WhyNot(fake), "its name and its content name different jobs");
 }
 
 TEST(LedgerBeliefTest, OfTwoNamesOfOneFileTheOneThatHoldsMostCounts) {

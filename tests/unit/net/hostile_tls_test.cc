@@ -50,7 +50,7 @@ TEST(HostileTlsTest, AClientWithoutACertificate) {
 TEST(HostileTlsTest, AClientOfAnotherJobIsRefusedAndTold) {
   const JobCertificates other = *MakeJobCertificates("job-1", WallNow(), std::chrono::hours(1));
   const Seen seen = AtOurServer(Showing(other.executor));
-  EXPECT_THAT(WhyRefused(seen), HasSubstr("the peer is not of this job: "));
+  EXPECT_THAT(WhyRefused(seen), HasSubstr("the peer does not belong to this job: "));
   EXPECT_EQ(seen.server_ended.value_or(Error{}).code, ErrorCode::kNotPermitted);
   EXPECT_THAT(seen.client_ended.value_or(Error{}).message, HasSubstr("alert"));
 }
@@ -85,7 +85,7 @@ TEST(HostileTlsTest, AnOlderVersionOfTls) {
     Showing(OurJob().executor)(context);
     SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
   });
-  EXPECT_THAT(WhyRefused(seen), HasSubstr("no TLS with the peer: "));
+  EXPECT_THAT(WhyRefused(seen), HasSubstr("cannot establish TLS with the peer: "));
 }
 
 TEST(HostileTlsTest, AMasterOfAnOlderVersionOfTlsIsToldNothing) {
@@ -134,7 +134,7 @@ TEST(HostileTlsTest, NoTlsAtAllAtAClientIsNobodyToTrust) {
   const auto client = ClientEnd(UniqueFd(::dup(sockets.client.get())));
   const Error why = AfterBytes(*client, sockets.server, "HTTP/1.1 400 Bad Request\r\n\r\n");
   EXPECT_EQ(why.code, ErrorCode::kNotPermitted);
-  EXPECT_THAT(why.message, HasSubstr("no TLS with the peer: "));
+  EXPECT_THAT(why.message, HasSubstr("cannot establish TLS with the peer: "));
 }
 
 TEST(HostileTlsTest, AnAnnouncedLengthIsRefusedBeforeItIsAllocated) {

@@ -190,7 +190,7 @@ TEST_F(HttpClientTest, ASilentServerIsLeftAfterTheLimit) {
   call.limits.whole = Duration(20);
   const Error error = Failure(std::move(call));
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
-  EXPECT_EQ(error.message, Failed("no whole answer within 20 ms"));
+  EXPECT_EQ(error.message, Failed("no complete answer within 20 ms"));
 }
 
 TEST_F(HttpClientTest, AServerThatFallsSilentInTheMiddleIsLeftAsStalled) {

@@ -47,7 +47,7 @@ TEST(TlsTest, AMasterOfAnotherJobIsToldNothing) {
   EXPECT_EQ(seen.at_server, "");
   ASSERT_TRUE(seen.client_ended);
   EXPECT_EQ(seen.client_ended->code, ErrorCode::kNotPermitted);
-  EXPECT_THAT(seen.client_ended->message, HasSubstr("the peer is not of this job: "));
+  EXPECT_THAT(seen.client_ended->message, HasSubstr("the peer does not belong to this job: "));
   EXPECT_TRUE(seen.server_ended);
 }
 
@@ -62,7 +62,7 @@ TEST(TlsTest, AnExecutorThatTheMasterRefusesIsToldWhy) {
   EXPECT_EQ(seen.server_ended.value_or(Error{}).code, ErrorCode::kNotPermitted);
   ASSERT_TRUE(seen.client_ended);
   EXPECT_EQ(seen.client_ended->code, ErrorCode::kUnavailable);
-  EXPECT_THAT(seen.client_ended->message, HasSubstr("the peer refuses this program's TLS: "));
+  EXPECT_THAT(seen.client_ended->message, HasSubstr("the peer refused the TLS connection: "));
 }
 
 TEST(TlsTest, ClocksThatAreWrongByHoursDoNotMatterAndThoseWrongByDaysAreNamed) {

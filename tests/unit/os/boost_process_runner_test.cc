@@ -200,7 +200,7 @@ TEST_F(BoostProcessRunnerTest, ScriptWithoutItsInterpreterSaysSo) {
   ASSERT_EQ(chmod(File("script").c_str(), 0700), 0);
   ProcessSpec spec = Shell("");
   spec.argv = {File("script")};
-  EXPECT_THAT(StartError(spec).message, HasSubstr("the interpreter that it names"));
+  EXPECT_THAT(StartError(spec).message, HasSubstr("the interpreter in its first line"));
 }
 
 TEST_F(BoostProcessRunnerTest, TooLongArgumentsSayHowLongTheyAre) {

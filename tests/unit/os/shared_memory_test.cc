@@ -87,7 +87,7 @@ TEST_F(SharedMemoryTest, WhatTheEndedHadOpenOrMappedIsRemoved) {
   const fs::path open = Make("open"), mapped = Make("mapped"), other = Make("other");
   EXPECT_THAT(
       FreeAfterTheEndOf(Holding(open)),
-      ElementsAre(StrCat("removed from /dev/shm what ended processes had open, 3 MB: ", open.filename().string())));
+      ElementsAre(StrCat("removed files from /dev/shm that ended processes had open, 3 MB: ", open.filename().string())));
   EXPECT_THAT(FreeAfterTheEndOf(Mapping(mapped)), ElementsAre(HasSubstr("removed")));
   EXPECT_FALSE(fs::exists(open) || fs::exists(mapped));
   EXPECT_TRUE(fs::exists(other)) << "nobody that was ended had it open";
@@ -97,7 +97,7 @@ TEST_F(SharedMemoryTest, WhatAnotherProcessHasOpenOrMappedStays) {
   const fs::path open = Make("open"), mapped = Make("mapped");
   const pid_t user = Holding(open), mapper = Mapping(mapped);
   EXPECT_THAT(FreeAfterTheEndOf(Mapping(open)),
-              ElementsAre(HasSubstr(StrCat("left in /dev/shm, though ended processes had it open: ",
+              ElementsAre(HasSubstr(StrCat("left files in /dev/shm that ended processes had open: ",
                                            open.filename().string(), " (process ", user, " uses it)"))));
   EXPECT_THAT(FreeAfterTheEndOf(Holding(mapped)), ElementsAre(HasSubstr(StrCat("(process ", mapper, " uses it)"))));
   EXPECT_TRUE(fs::exists(open) && fs::exists(mapped));
@@ -135,7 +135,7 @@ TEST_F(SharedMemoryTest, AFileInAFolderIsNamedAndLeft) {
   fs::create_directory(folder);
   const fs::path file = Make("folder/x");
   made_.push_back(folder);
-  EXPECT_THAT(FreeAfterTheEndOf(Holding(file)), ElementsAre(HasSubstr("-folder/x (it is in a folder)")));
+  EXPECT_THAT(FreeAfterTheEndOf(Holding(file)), ElementsAre(HasSubstr("-folder/x (it is in a subfolder of /dev/shm)")));
   EXPECT_TRUE(fs::exists(file));
 }
 
@@ -153,7 +153,7 @@ TEST_F(SharedMemoryTest, WhereDescriptorsAreShortEverythingStays) {
   shared_memory_.Note([holder] { return std::set<pid_t>{holder}; });
   {
     const NoMoreFiles shortage(2);  // the folders /dev/shm and /proc, and no process
-    EXPECT_THAT(shared_memory_.Free(), ElementsAre(HasSubstr("(nobody can tell who uses it)")));
+    EXPECT_THAT(shared_memory_.Free(), ElementsAre(HasSubstr("(it is unknown which processes use it)")));
   }
   EXPECT_TRUE(fs::exists(file));
 }

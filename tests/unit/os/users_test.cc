@@ -118,7 +118,7 @@ TEST_F(UsersTest, WithoutAllGroupsThereAreNone) {
   sources_.id = {Program("id", "echo 100; exit 1")};
   EXPECT_EQ(GroupsOf(kAnn, sources_).error().code, ErrorCode::kUnavailable);
   sources_.id = {Program("id2", "echo 100 what")};
-  EXPECT_EQ(GroupsOf(kAnn, sources_).error().message, "\"what\" is no group");
+  EXPECT_EQ(GroupsOf(kAnn, sources_).error().message, "\"what\" is not a group number");
 }
 
 TEST_F(UsersTest, ThisMachineKnowsRoot) {

@@ -157,7 +157,7 @@ TEST(SideHtmlTest, TheConfigurationAndTheListAreEscaped) {
   EXPECT_EQ(Count(ConfigurationHtml({{evil, evil, evil}}), "<script"), 1u);
   const std::string list = JobListHtml({{{"local-1"}, evil, evil, evil, evil, {}, {}}}, /*more=*/true);
   EXPECT_EQ(Count(list, "<script"), 1u);
-  EXPECT_THAT(list, AllOf(HasSubstr("<a href=\"local-1/\">local-1</a>"), HasSubstr("There are older ones")));
+  EXPECT_THAT(list, AllOf(HasSubstr("<a href=\"local-1/\">local-1</a>"), HasSubstr("To see older jobs")));
   EXPECT_THAT(JobListHtml({{{"local-1"}, "", "", "", "", {}, {}, /*kept=*/false}}, false),
               Not(HasSubstr("href=\"local-1/")));
 }

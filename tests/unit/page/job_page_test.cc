@@ -66,7 +66,7 @@ TEST_F(JobPageTest, TensorBoardsAddressLeadsThere) {
 TEST_F(JobPageTest, TensorBoardsAddressWaitsUntilItRuns) {
   const std::string answer = Get("/t/tensorboard");
   EXPECT_THAT(answer, HasSubstr("Refresh: 2\r\n"));
-  EXPECT_THAT(answer, HasSubstr("No TensorBoard runs beside the job now"));
+  EXPECT_THAT(answer, HasSubstr("The job has no TensorBoard now"));
 }
 
 TEST_F(JobPageTest, TensorBoardsAddressSaysThatItHasEndedWithTheJob) {

@@ -156,7 +156,7 @@ TEST_F(UserHomeTest_NeedsRoot, WhateverSomebodyElsePutsInTheUsersPlaceIsRefusedA
 TEST_F(UserHomeTest_NeedsRoot, AFolderOfTheUsersThatOthersMayWriteIsRefused) {
   Make(named_, 0, 01777);
   Make(alices_, kAlice, 0770);
-  EXPECT_THAT(Refused(kAlice), HasSubstr("look at what is in it, then chmod 0700 " + alices_.string()));
+  EXPECT_THAT(Refused(kAlice), HasSubstr("check its content, then run chmod 0700 " + alices_.string()));
   Make(alices_, kAlice, 0755);
   EXPECT_EQ(Found(kAlice), alices_);
 }

@@ -364,8 +364,8 @@ TEST_F(SocketAmConnectionTest, AnswersThatAreNoneDisconnect) {
   for (const std::string& answer : {
            std::string("HTTP/1.1 400 Bad Request\r\n\r\n"), std::string("\0\0\0\x04garb", 8),
            EmptyCallFrame("Register", 1, T_REPLY),             // neither a result nor a refusal
-           EmptyCallFrame("Register", 2, T_REPLY),             // was not asked
-           EmptyCallFrame("Await", 1, T_REPLY),                // was not asked either
+           EmptyCallFrame("Register", 2, T_REPLY),             // was not called
+           EmptyCallFrame("Await", 1, T_REPLY),                // was not called either
            WriteMessage({"Register", T_REPLY, 1}, bad_epoch),  // epoch 0
        }) {
     Connect(std::chrono::seconds(5));

@@ -169,7 +169,7 @@ TEST(ConvertTest, OfWhatWasLeftOutAsMuchIsToldAsFitsAndHowMuchMoreThereIs) {
   const std::vector<OutputProblem>& told = (*outputs)->left_out;
   ASSERT_EQ(told.size(), 13u);
   EXPECT_EQ(told[11].name, name);
-  EXPECT_EQ(told[12].why, "88 more are not in it: see output.left-out");
+  EXPECT_EQ(told[12].why, "88 more are not listed here: see output.left-out");
 }
 
 TEST(ConvertTest, WhatWasUsedComesThroughWithProgressAndOutcome) {

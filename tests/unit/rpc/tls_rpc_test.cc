@@ -56,7 +56,7 @@ TEST_F(TlsRpcTest, BeyondThisMachineAnAmListensWithTlsOnly) {
   const auto plain = StartRpcServer(loop, {.folder = temp.path(), .at = {Endpoint{"0.0.0.0", 0}}}, service);
   ASSERT_FALSE(plain.ok());
   EXPECT_EQ(plain.error().code, ErrorCode::kNotPermitted);
-  EXPECT_EQ(plain.error().message, "listen on 0.0.0.0:0: beyond this machine with TLS only");
+  EXPECT_EQ(plain.error().message, "listen on 0.0.0.0:0: an address beyond this machine needs TLS");
   StartServer({.at = {SocketName{"am.1.sock"}, Endpoint{"0.0.0.0", 0}}});
   const int port = std::get<Endpoint>(server->addresses().back()).port;
   for (const char* host : {"127.0.0.1", "127.0.0.2"})

@@ -33,19 +33,19 @@ const std::string kJob = "tony.containers.resources=", kWorker = "tony.worker.re
 const std::string kYarn = " | tony.scheduler=yarn", kVenv = " | tony.python-venv=b.zip";
 const std::string kTxt = File("@/a.txt", "a.txt"), kNotHere = ": no such file or folder";
 const std::string kPath = "expected the path of a file or folder on this machine";
-const std::string kOnlyYarn = "only a job on YARN has files of HDFS (tony.scheduler=yarn); " + kPath;
+const std::string kOnlyYarn = "only a job on YARN can use files in HDFS (tony.scheduler=yarn); " + kPath;
 const std::string kColon = " (a name with a colon is written ./NAME)";
 const std::string kAnotherName = "; expected another NAME, as SRC::NAME";
 const std::string kName = "expected as NAME the name of a file, without a slash";
 const std::string kOwnFile = " is a file that TonY itself keeps there; expected another NAME";
-const std::string kVenvIsThere = "refused \"lib::venv\": venv is where tony.python-venv goes; expected another NAME";
+const std::string kVenvIsThere = "refused \"lib::venv\": the folder venv belongs to tony.python-venv; expected another NAME";
 const std::string kPacked =
-    "a node unpacks archives of HDFS by their names; expected one in .zip, .jar, .tar, .tar.gz or .tgz";
+    "a node recognises archives in HDFS by their names; expected a name that ends in .zip, .jar, .tar, .tar.gz or .tgz";
 
 const TestRow kFiles[] = {
     {"ASiteFileThatIsNotThereIsNamedByItsKey",
      {{"tony.application.yarn-conf-path=none.xml" + kYarn, "refused @/none.xml" + kNotHere},
-      {"tony.application.yarn-conf-path=lib" + kYarn, "refused is a folder, expected a site file as yarn-site.xml"},
+      {"tony.application.yarn-conf-path=lib" + kYarn, "refused is a folder; expected a site file such as yarn-site.xml"},
       {"tony.application.yarn-conf-path=hdfs://nn/yarn-site.xml" + kYarn, "refused ^hdfs: is not supported yet"}}},
     {"AListNamesFilesFoldersAndArchivesAsTonysDid",
      {{kWorker + "a.txt::b.txt, b.zip#archive,, lib/ ,b.zip::data#ARCHIVE,b.zip::plain.zip",
@@ -89,7 +89,7 @@ const TestRow kFiles[] = {
        "refused \"http://host/a#archive\": http: is not supported yet; " + kPath + kColon},
       {"tony.am.resources=s3a://host/a#archive",
        "refused \"s3a://host/a#archive\": s3a: is not supported yet; " + kPath + kColon},
-      {kJob + "file://host/a", "refused \"file://host/a\": expected file:/PATH, of this machine"},
+      {kJob + "file://host/a", "refused \"file://host/a\": expected file:/PATH on this machine"},
       {kJob + "pipe", "refused \"pipe\": @/pipe: neither a file nor a folder"},
       {kJob + "./a:b", "accepted"}}},
     {"WhatCannotBeOfHdfsIsRefused",
@@ -272,7 +272,7 @@ const TestRow kCommands[] = {
     {"AFileThatIsNowhereIsAWarning",
      {{"none.py --fast | {type=tony|tony.src-dir=src}",
        "as it is | warns role worker: its command is none.py, which is not among the job's files: a task finds it only "
-       "in its PATH; -src_dir FOLDER gives tasks what is in a folder"}}},
+       "in its PATH; -src_dir FOLDER gives each task the content of a folder"}}},
 };
 TABLE_TEST(ScriptCommandTest, kCommands, CheckCommand);
 

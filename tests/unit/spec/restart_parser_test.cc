@@ -101,7 +101,7 @@ const TestRow kCheckpoints[] = {
      {{"tony.checkpoint.dir={s3://bucket/x|file:///tmp}",
        "refused expected the path of a folder, or on YARN hdfs://HOST:PORT/PATH"},
       {"tony.checkpoint.dir=hdfs:///models",
-       "refused only a job on YARN has files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
+       "refused only a job on YARN can use files in HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
        "this machine"},
       {"tony.scheduler=yarn | tony.checkpoint.dir=hdfs:/a/../models/", "checkpoint.directory=hdfs:///models"},
       {"tony.scheduler=yarn | tony.checkpoint.dir=hdfs://nn/models", "checkpoint.directory=hdfs://nn:8020/models"},
@@ -165,14 +165,14 @@ const TestRow kTimers[] = {
       {"tony.task.lost-after-ms=45001", "accepted"}}},
     {"TonysMissedHeartbeatsAreRaisedToWhatIsSafe",
      {{"tony.task.max-missed-heartbeats=25",
-       "timers.lost_after_ms=45001 | on tony.task.max-missed-heartbeats taken as 45001 ms: a lost task has had "
+       "timers.lost_after_ms=45001 | on tony.task.max-missed-heartbeats taken as 45001 ms, because a lost task has "
        "tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) to stop"},
       {"tony.task.max-missed-heartbeats=11 | tony.task.heartbeat-interval-ms=4091",
        "timers.lost_after_ms=45001 | quiet"}}},
     {"TheDeathOfAnAmIsToldFromBeingCutOff",
      {{"tony.task.cutoff-after-ms=21999",
        "error tony.task.cutoff-after-ms (21999) must be at least 22000: tony.task.heartbeat-interval-ms (1000) + "
-       "tony.task.record-fresh-ms (15000) + 6000: a dead application master must be told from a lost connection"},
+       "tony.task.record-fresh-ms (15000) + 6000: a dead application master must not be mistaken for a lost connection"},
       {"tony.task.cutoff-after-ms=22000", "accepted"}}},
     {"ALateHeartbeatIsNoDeath",
      {{"tony.task.heartbeat-interval-ms=20001 | tony.task.lost-after-ms=60000",

@@ -77,7 +77,7 @@ const TestRow kRoles[] = {
        "board.outlives_restarts=true"},
       {"tony.board.instances=1 | tony.board.outlives-restarts=false", "board.outlives_restarts=none"},
       {"tony.board.outlives-restarts=true | tony.board.instances=1",
-       "refused only a sidecar may, which board is not; see tony.application.sidecar.jobtypes"},
+       "refused only a sidecar can outlive restarts, and role board is not; see tony.application.sidecar.jobtypes"},
       {"tony.board.outlives-restarts=yes | tony.board.instances=1 | tony.application.sidecar.jobtypes=board",
        "refused expected true or false"},
       {"tony.tensorboard.instances=1 | tony.tensorboard.outlives-restarts=false",
@@ -118,7 +118,7 @@ const TestRow kRoles[] = {
        "job has no role \"tb\""}}},
     {"AJobThatCouldNeverEndIsRefused",
      {{"tony.application.untracked.jobtypes=worker",
-       "error no role is tracked, so the job could never end: take one out of tony.application.untracked.jobtypes or "
+       "error no role is tracked, so the job could never end: remove one from tony.application.untracked.jobtypes or "
        "tony.application.sidecar.jobtypes"}}},
     {"LimitsOfTheUserAreEnforced",
      {{"tony.worker.instances=3 | tony.worker.max-instances=2",
@@ -141,7 +141,7 @@ const TestRow kRoles[] = {
       {"tony." + std::string(64, 'a') + ".instances=1", "refused a role's name has at most 63 letters"}}},
     {"ANameThatIsNoRoleIsRefusedWhereItIsAllThatWasAskedFor",
      {{"only: tony.{Worker|worker1|my-role|a.b}.instances=2 | tony.containers.command=true",
-       "refused the job has no other role, and this is none; expected tony.<role>.instances, where a role's name has "
+       "refused the job has no valid role, and this name is not valid; expected tony.<role>.instances, where a role's name has "
        "lower-case letters only, as worker"},
       {"only: tony.Worker.instances=two | tony.containers.command=true", "error ~"},
       {"only: tony.Worker.instances=2 | tony.worker.instances=0 | tony.containers.command=true", "error ~"},

@@ -336,7 +336,7 @@ TEST_F(SourceRulesTest, AScriptWithLineEndsOfWindowsIsNamed) {
   Write(src_ / "data.csv", "1,2\r\n");
   EXPECT_THAT(SelectSources(JobOf("python3 t.py data.csv"), false).warnings, IsEmpty());
   EXPECT_THAT(SelectSources(JobOf("sh outer.sh"), false).warnings,
-              ElementsAre(HasSubstr("inner has line ends of Windows")));
+              ElementsAre(HasSubstr("inner has Windows line ends")));
 }
 
 // ---- An entry of the store that is damaged is found when it is wanted again, and made anew.
@@ -392,7 +392,7 @@ TEST_F(RepairTest, WhateverIsDamagedIsSaidAndMadeAnew) {
       {[&] { Change(entry / "package", [&] { fs::remove(entry / "package/a"); }); }, "package/a is missing"},
       {[&] { Change(entry, [&] { Write(entry / "new", "x"); }); }, "new was added"},
       {[&] { Overwrite(entry / "b", "sec"); }, "b is \"file 0444 3\" instead of \"file 0444 6\""},
-      {[&] { Overwrite(entry / "b", "SECOND"); }, "its content is not what it was"},
+      {[&] { Overwrite(entry / "b", "SECOND"); }, "its content has changed"},
       {[&] { fs::permissions(entry / "b", fs::perms(0666)); }, "b is \"file 0666 6\" instead of \"file 0444 6\""},
       {[&] { Change(entry, [&] { fs::remove(entry / "link"), fs::create_symlink("a", entry / "link"); }); },
        "link is "},

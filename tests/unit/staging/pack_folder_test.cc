@@ -134,7 +134,7 @@ TEST_F(PackFolderTest, AFileThatBecomesShorterIsNamed) {
   const Status packed = Pack();
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().code, ErrorCode::kInvalid);
-  EXPECT_THAT(packed.error().message, testing::HasSubstr("/folder/b: it became shorter"));
+  EXPECT_THAT(packed.error().message, testing::HasSubstr("/folder/b: the file became shorter while it was packed"));
 }
 
 TEST_F(PackFolderTest, WhoeverAsksForItIsAskedWhetherToGoOn) {

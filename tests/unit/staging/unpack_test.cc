@@ -134,7 +134,7 @@ TEST_F(UnpackTest, ALaterCopyOfAFileLeavesTheEarlierOnesHardLinks) {
 }
 
 TEST_F(UnpackTest, AFolderIsNeverReplaced) {
-  ExpectRefused({{.name = "d/", .kind = Kind::kFolder}, {.name = "d", .content = "x"}}, "d", "a folder of that name",
+  ExpectRefused({{.name = "d/", .kind = Kind::kFolder}, {.name = "d", .content = "x"}}, "d", "an earlier folder of the archive has this name",
                 {ArchiveForm::kTar});
 }
 
@@ -168,8 +168,8 @@ TEST_F(UnpackTest, HardLinksOutAreRefused) {
   };
   ExpectRefused({hard_link(secret)}, secret, "absolute", {ArchiveForm::kTar});
   ExpectRefused({hard_link("../../../secret")}, "../../../secret", "..", {ArchiveForm::kTar});
-  ExpectRefused({hard_link("missing")}, "h", "no file before it", {ArchiveForm::kTar});
-  ExpectRefused({{.name = "l", .kind = Kind::kSymlink, .content = secret}, hard_link("l")}, "h", "no file before it",
+  ExpectRefused({hard_link("missing")}, "h", "not an earlier file of the archive", {ArchiveForm::kTar});
+  ExpectRefused({{.name = "l", .kind = Kind::kSymlink, .content = secret}, hard_link("l")}, "h", "not an earlier file of the archive",
                 {ArchiveForm::kTar});
   ExpectRefused({{.name = "d", .kind = Kind::kSymlink, .content = temp_.path().string()}, hard_link("d/secret")},
                 "d/secret", "not a folder", {ArchiveForm::kTar});
@@ -213,7 +213,7 @@ TEST_F(UnpackTest, EncryptedArchiveIsRefused) {
 TEST_F(UnpackTest, WhatIsNoArchiveIsRefused) {
   for (const char* text : {"", "hello", "PK\x03\x04 but no more", "\x1f\x8b"})
     ExpectRefusedBytes(text, archive_.string());
-  ExpectRefusedBytes(std::string(100'000, '\0'), "nothing in it");
+  ExpectRefusedBytes(std::string(100'000, '\0'), "the document is empty");
 }
 
 TEST_F(UnpackTest, ArchiveThatIsCutOffIsRefusedWhereverTheCutIs) {

@@ -86,7 +86,7 @@ TEST_F(UvEnvironmentTest, WhatIsNoLockIsRefusedWithItsLine) {
     EXPECT_THAT(RefusedOf("requirements.txt", line).message, HasSubstr("a folder or file of this machine")) << line;
   for (const char* line : {"-r other.txt", "-c other.txt"})
     EXPECT_THAT(RefusedOf("requirements.txt", line).message, HasSubstr("another file")) << line;
-  EXPECT_THAT(RefusedOf("requirements.txt", "# nothing\n").message, HasSubstr("it names no package"));
+  EXPECT_THAT(RefusedOf("requirements.txt", "# nothing\n").message, HasSubstr("the lock file names no packages"));
   EXPECT_THAT(RefusedOf("uv.lock", "x\nsource = { editable = \"../other\" }\n").message,
               HasSubstr("line 2, \"source = { editable = \"../other\" }\": a folder or file of this machine"));
   fs::remove(src_ / "pyproject.toml");
@@ -186,7 +186,7 @@ TEST_F(VenvCheckTest, ACommandThatUsesAnotherPythonIsNamed) {
     EXPECT_EQ(WhyVenvIsNotUsed(command, venv_), "") << command;
   EXPECT_EQ(WhyVenvIsNotUsed("/usr/bin/python3 x", venv_), "it runs /usr/bin/python3");
   EXPECT_EQ(WhyVenvIsNotUsed("python3.9 x", venv_), "there is no bin/python3.9 in it");
-  EXPECT_EQ(WhyVenvIsNotUsed("bash -lc 'python3 x'", venv_), "bash -lc is a login shell, which sets PATH anew");
+  EXPECT_EQ(WhyVenvIsNotUsed("bash -lc 'python3 x'", venv_), "bash -lc is a login shell, which sets PATH again");
 }
 
 TEST_F(VenvCheckTest, MissingProgramIsNamedWithWhereThereIsOne) {
@@ -219,7 +219,7 @@ TEST_F(VenvCheckTest, ConfigurationThatLeadsNowhereIsRefused) {
 TEST_F(VenvCheckTest, ProgramThatMayNotBeExecutedIsRefused) {
   Write(venv_ / "bin/tool", "x");
   EXPECT_THAT(Check("venv/bin/tool"), HasSubstr("may not be executed"));
-  EXPECT_THAT(Check("venv/bin"), HasSubstr("not a program"));
+  EXPECT_THAT(Check("venv/bin"), HasSubstr("not a regular file"));
 }
 
 TEST_F(VenvCheckTest, ScriptOfAnInterpreterThatIsNotHereIsRefused) {

@@ -153,7 +153,7 @@ TEST_F(HdfsStagingTest, ASourceThatChangedIsNamedAndNotSent) {
   Write("program", "two");
   const Error error = Refused({source});
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
-  EXPECT_THAT(error.message, HasSubstr("/program: it changed meanwhile"));
+  EXPECT_THAT(error.message, HasSubstr("/program: it changed while it was sent"));
   EXPECT_THAT(Names(), IsEmpty());
 }
 
@@ -161,7 +161,7 @@ TEST_F(HdfsStagingTest, ASourceThatIsCutWhileItIsSentIsNamed) {
   const fs::path file = Write("aa", std::string(32 << 20, 'x'));
   watch_.on_progress = [&](const StageProgress&) { fs::resize_file(file, 10); };
   const Error error = Refused({{"data", "aa", file}});
-  EXPECT_THAT(error.message, HasSubstr("/aa: it changed meanwhile"));
+  EXPECT_THAT(error.message, HasSubstr("/aa: it changed while it was sent"));
   EXPECT_THAT(Names(), IsEmpty());
 }
 
@@ -299,8 +299,8 @@ TEST_F(HdfsSourcesTest, AFolderThatCannotBeWhatWasAskedForIsRefused) {
   EXPECT_EQ(Refused({"hdfs:///lib", "jars", false}), folder + "a file, or no ::NAME");
   EXPECT_EQ(Refused({"hdfs:///lib", "lib", true}), folder + "an archive");
   EXPECT_EQ(Refused({"hdfs:///empty", "empty", false}),
-            "it is a folder in HDFS without a file; those in folders below it do not count");
-  EXPECT_EQ(Refused({"hdfs:///many", "many", false}), "the folder has more than 1000 files; an archive may have more");
+            "it is a folder in HDFS without files directly in it; files in its subfolders are not used");
+  EXPECT_EQ(Refused({"hdfs:///many", "many", false}), "the folder has more than 1000 files; use an archive, which may have more");
   EXPECT_EQ(Refused({"hdfs:///outputs", "outputs", false}), "TonY itself keeps the file tony-output.json there");
 }
 
@@ -315,7 +315,7 @@ TEST_F(HdfsSourcesTest, OfASourceFolderItIsAllFilesBelowByTheirPaths) {
 TEST_F(HdfsSourcesTest, ASourceThatIsNeitherFolderNorArchiveIsRefused) {
   EXPECT_EQ(Refused({"hdfs:///data/x.txt", "", true}),
             "it is a file in HDFS; expected a folder, or an archive in .zip, .jar, .tar, .tar.gz or .tgz");
-  EXPECT_EQ(Refused({"hdfs:///empty", "", true}), "it is a folder in HDFS without a file");
+  EXPECT_EQ(Refused({"hdfs:///empty", "", true}), "it is a folder in HDFS without files");
   Refused({"hdfs:///many", "", true});
   EXPECT_THAT(Refused({"hdfs:///half", "", true}, ErrorCode::kNotPermitted), HasSubstr("/half/y"));
 }
@@ -325,14 +325,14 @@ TEST_F(HdfsSourcesTest, AFileIsRead) {
   for (const auto& [source, why] : std::map<std::string, std::string>{
            {"hdfs:///data/none", "no such file or folder in hdfs://NN:9000"},
            {"hdfs:///lib", "a folder, not a file"},
-           {"hdfs://other:9000/data/x.txt", "the cluster's HDFS is hdfs://NN:9000; others cannot be used yet"}})
+           {"hdfs://other:9000/data/x.txt", "the cluster's HDFS is hdfs://NN:9000; another HDFS is not supported yet"}})
     EXPECT_EQ(ReadFromHdfs(cluster_, source).error().message, why) << source;
 }
 
 TEST_F(HdfsSourcesTest, WhatIsMissingOrElsewhereIsRefused) {
   EXPECT_EQ(Refused({"hdfs:///data/none", "none", false}), "no such file or folder in hdfs://NN:9000");
   EXPECT_EQ(Refused({"hdfs://other:9000/data/x.txt", "x.txt", false}),
-            "the cluster's HDFS is hdfs://NN:9000; others cannot be used yet");
+            "the cluster's HDFS is hdfs://NN:9000; another HDFS is not supported yet");
   Refused({"hdfs://nn/data/x.txt", "x.txt", false});
 }
 

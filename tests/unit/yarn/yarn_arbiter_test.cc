@@ -141,7 +141,7 @@ TEST_F(YarnArbiterTest, TheResourceManagersStateSaysWhoRules) {
     EXPECT_FALSE(arbiter_.Look(records_).swept);
   }
   RmSays(wire::ACCEPTED, "[x] Application is Activated, waiting for resources to be assigned for AM.");
-  EXPECT_TRUE(arbiter_.Look(records_).waits.starts_with("waits for its master: "));
+  EXPECT_TRUE(arbiter_.Look(records_).waits.starts_with("waits for its application master: "));
   RmSays(wire::RUNNING);
   EXPECT_EQ(arbiter_.Look(records_).waits, "");
   for (const auto state : {wire::FINISHED, wire::FAILED, wire::KILLED}) {
@@ -195,7 +195,7 @@ TEST_F(YarnArbiterTest, AFileOfItsMasterThatANodeRefusesEndsTheJobAsTheUsersMist
   ASSERT_TRUE(end.ok() && *end);
   EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kUserConfig);
   EXPECT_EQ((*end)->verdict->message,
-            "the application master was not started: hdfs://nn:8020/data/x is no longer there");
+            "the application master was not started: hdfs://nn:8020/data/x no longer exists");
   RmSays(wire::FAILED, "AM Container exited with exitCode: 1\nlast lines: File does not exist: /user/eve/x");
   EXPECT_EQ((**arbiter_.UnwrittenEnd(records_)).verdict->cls, OutcomeClass::kInfra);
 }
@@ -415,28 +415,28 @@ TEST(MasterWaitTest, AShareForMastersThatIsFullIsToldWithItsAmounts) {
   EXPECT_EQ(Why("[Thu Nov 26 03:20:43 +0000 2026] Application is added to the scheduler and is not yet activated. "
                 "Queue's AM resource limit exceeded.  " +
                 details),
-            "waits for its master: queue ml may have 26240 MB and 103 vcores for masters, of which 24576 MB and 96 "
-            "vcores are in use in the queue; this one asks for 8192 MB and 32 vcores");
+            "waits for its application master: queue ml may have 26240 MB and 103 vcores for application masters, of which 24576 MB and 96 "
+            "vcores are in use in the queue; this one requests 8192 MB and 32 vcores");
   EXPECT_EQ(Why("User's AM resource limit exceeded. " + details),
-            "waits for its master: user eve in queue ml may have 13120 MB and 52 vcores for masters, of which 24576 MB "
-            "and 96 vcores are in use in the queue; this one asks for 8192 MB and 32 vcores");
+            "waits for its application master: user eve in queue ml may have 13120 MB and 52 vcores for application masters, of which 24576 MB "
+            "and 96 vcores are in use in the queue; this one requests 8192 MB and 32 vcores");
 }
 
 TEST(MasterWaitTest, AQueueWithoutRoomIsToldWithItsShares) {
   EXPECT_EQ(Why("[x] Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = "
                 "<DEFAULT_PARTITION> ; Partition Resource = <memory:32768, vCores:128> ; Queue's Absolute capacity = "
                 "50.0 % ; Queue's Absolute used capacity = 100.0 % ; Queue's Absolute max capacity = 100.0 % ; "),
-            "waits for its master: queue ml has no room for it: the queue uses 100.0 % of the cluster, where 100.0 % "
+            "waits for its application master: queue ml has no room for it: the queue uses 100.0 % of the cluster, and its limit is 100.0 % "
             "are the most");
 }
 
 TEST(MasterWaitTest, WhatIsOnItsWayAndWhatIsNotKnownAreTold) {
   EXPECT_EQ(Why("[x] Scheduler has assigned a container for AM, waiting for AM container to be launched"),
-            "waits for its master: its container is being started");
+            "waits for its application master: its container is being started");
   EXPECT_EQ(Why("AM container is launched, waiting for AM container to Register with RM"),
-            "waits for its master: its container is started, and it has not registered yet");
-  EXPECT_EQ(Why("", ApplicationState::kSubmitted), "waits for its master: queue ml has not taken it in yet");
-  EXPECT_EQ(Why("in words\nof another scheduler"), "waits for its master: in words of another scheduler");
+            "waits for its application master: its container is started, and it has not registered yet");
+  EXPECT_EQ(Why("", ApplicationState::kSubmitted), "waits for its application master: queue ml has not accepted it yet");
+  EXPECT_EQ(Why("in words\nof another scheduler"), "waits for its application master: in words of another scheduler");
 }
 
 TEST(MasterWaitTest, WhatRunsOrHasEndedWaitsForNothing) {
@@ -469,7 +469,7 @@ TEST(QueuedJobsTest, WhatRunsComesFirstAndWhatWaitsInTheOrderOfItsTurns) {
 TEST(MasterWaitTest, AnAttemptThatFailedIsNamedWithoutTheStackTraceOfItsNode) {
   EXPECT_EQ(Why("AM Container for appattempt_1_0001_000001 exited with exitCode: -1000\n"
                 "Failing this attempt.Diagnostics: changed on src filesystem\njava.io.IOException: changed\n\tat a.B"),
-            "waits for its master: AM Container for appattempt_1_0001_000001 exited with exitCode: -1000");
+            "waits for its application master: AM Container for appattempt_1_0001_000001 exited with exitCode: -1000");
 }
 
 // ---- yarn job place

@@ -80,13 +80,13 @@ TEST(YarnClusterTest, WhatCannotBeUsedIsNamedByFileAndKey) {
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "hdfs://nn:0"}}),
             "x-site.xml:3: fs.defaultFS is \"hdfs://nn:0\", expected hdfs://HOST:PORT");
   EXPECT_EQ(ErrorWith({{"hadoop.security.authentication", "kerberos"}}),
-            "x-site.xml:3: hadoop.security.authentication is \"kerberos\": a cluster with Kerberos cannot be used yet");
+            "x-site.xml:3: hadoop.security.authentication is \"kerberos\": a cluster with Kerberos is not supported yet");
   EXPECT_EQ(ErrorWith({{"dfs.http.policy", "HTTPS_ONLY"}}),
-            "x-site.xml:3: dfs.http.policy is \"HTTPS_ONLY\": HDFS by HTTPS alone cannot be used yet");
+            "x-site.xml:3: dfs.http.policy is \"HTTPS_ONLY\": HDFS with HTTPS only is not supported yet");
   EXPECT_EQ(ErrorWith({{"dfs.nameservices", "c1"}}),
-            "x-site.xml:3: dfs.nameservices is \"c1\": HDFS with several NameNodes cannot be used yet");
+            "x-site.xml:3: dfs.nameservices is \"c1\": HDFS with several NameNodes is not supported yet");
   EXPECT_EQ(ErrorWith({{"dfs.webhdfs.enabled", "false"}}),
-            "x-site.xml:3: dfs.webhdfs.enabled is \"false\": HDFS without WebHDFS cannot be used yet");
+            "x-site.xml:3: dfs.webhdfs.enabled is \"false\": HDFS without WebHDFS is not supported yet");
   EXPECT_EQ(
       ErrorWith({{"yarn.resourcemanager.ha.enabled", "true"},
                  {"yarn.resourcemanager.ha.rm-ids", "a,b"},

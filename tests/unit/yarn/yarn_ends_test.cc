@@ -93,7 +93,7 @@ TEST(YarnEndsTest, AFileThatNoNodeCanBringIsNamedAndNotTriedAgain) {
        OutcomeClass::kUserConfig,
        "hdfs://nn:8020/data/a b.txt has changed since the job was submitted; submit it again"},
       {"[x]File does not exist: hdfs://nn:8020/data/x\njava.io.FileNotFoundException: File does not exist: hdfs://nn\n",
-       OutcomeClass::kUserConfig, "hdfs://nn:8020/data/x is no longer there"},
+       OutcomeClass::kUserConfig, "hdfs://nn:8020/data/x no longer exists"},
       {"[x]Permission denied: user=eve, access=READ, inode=\"/x\":root:supergroup:-rw-------\n\tat org.apache.Y\n",
        OutcomeClass::kAuth, "Permission denied: user=eve, access=READ, inode=\"/x\":root:supergroup:-rw-------"},
       {"org.apache.hadoop.security.token.SecretManager$InvalidToken: token (token for eve: ...) can't be found in "
@@ -271,7 +271,7 @@ TEST_F(YarnGarbageTest, AJobWhoseFilesCannotBeReadMayNeedAll) {
   ASSERT_TRUE(RecordsAt({kOne}).store().Replace(kFilesRecord, "{", kKept).ok());
   const Garbage garbage = Collect();
   ASSERT_FALSE(garbage.failure.ok());
-  EXPECT_THAT(garbage.failure.error().message, HasSubstr("staged content was left alone: read "));
+  EXPECT_THAT(garbage.failure.error().message, HasSubstr("staged content is kept: read "));
   EXPECT_THAT(NamesIn(kPlaces.staged), ElementsAre("aa"));
   EXPECT_THAT(NamesIn(kPlaces.collections), IsEmpty());
 }

@@ -411,7 +411,7 @@ TEST(NodeLogsTest, ALinkLeadsToANodeAndAContainer) {
   EXPECT_EQ(ParseLogLink(link).container, "container_1_0001_01_000002");
   EXPECT_EQ(LinkToLogs("", "container_1_0001_01_000002", "eve"), "") << "its address is not known";
   const auto log = FetchNodeLog("http://elsewhere/", "stdout");
-  EXPECT_THAT(log.error().message, HasSubstr("no link to a node's logs"));
+  EXPECT_THAT(log.error().message, HasSubstr("not a link to a node's logs"));
 }
 
 }  // namespace

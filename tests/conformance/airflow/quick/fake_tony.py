@@ -156,7 +156,7 @@ def submit(options, words, stdin):
         if number < world["newest"].get(request, 0):
             raise Failure(77, f"request {request}: a submission newer than {number} is known; nothing was submitted")
         if owner in world["revoked"]:
-            raise Failure(77, f"request {request}: owner {owner} was told to stop before it came")
+            raise Failure(77, f"request {request}: owner {owner} was revoked by a kill before this submit")
         world["newest"][request] = number
         job, decision = newest(world, request), "created"
         policy = options.get("--on-existing", "adopt")

@@ -117,7 +117,7 @@ def the_doctor_looks_at_the_users_who_run_steps(azkaban):
 def the_doctor_tells_what_is_hidden_from_what_is_missing(azkaban):
     server = ("--executor", str(azkaban.executor.process.pid))
     hidden = doctor(azkaban, *server, user=azkaban.bob)["execute.as.user"]
-    assert hidden["health"] == "warn" and "cannot be looked at by you" in hidden["text"], hidden
+    assert hidden["health"] == "warn" and "is not visible to you" in hidden["text"], hidden
     assert "as root" in hidden["advice"], hidden
 
 

@@ -117,7 +117,7 @@ TEST_F(HdfsCheckpointFolderTest, AFolderThatChangesWhileItIsListedIsListedAgain)
     Write("ckpt-8");
     hdfs_->before = hook;
   };
-  EXPECT_THAT(List().unknown, HasSubstr("it changes each time it is listed"));
+  EXPECT_THAT(List().unknown, HasSubstr("it changed during each try to list it"));
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST_F(HdfsJournalStoreTest, WhoSettlesAJobReadsWhatCountsAndNoMasterAddsToIt) {
   }
   const Error late = TakeOverJournal(store, Epoch{2}).error();
   EXPECT_EQ(late.code, ErrorCode::kNotPermitted);
-  EXPECT_EQ(late.message, "this job was settled without a master");
+  EXPECT_EQ(late.message, "this job was finalized without an application master");
   EXPECT_EQ(Journal(), "<1><2>");
 }
 
